@@ -1,0 +1,207 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every target of ours: Swift 6 language mode comes from the tools version, warnings are errors.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let nio = "swift-nio"
+
+let package = Package(
+    name: "synctrain",
+    // Only read on Apple systems, where nothing here is built; ArgumentParser's async commands want it stated.
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "synctrain", targets: ["synctrain"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // MARK: C libraries
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .target(name: "CLinux"),
+
+        // MARK: pure
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(
+            name: "BlockExchange",
+            dependencies: ["Cryptography", "CLZ4", .product(name: "NIOCore", package: nio)],
+            swiftSettings: strict),
+        .target(name: "Selection", swiftSettings: strict),
+
+        // MARK: storage
+        .target(
+            name: "IndexStore",
+            dependencies: [
+                "BlockExchange", "Cryptography", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .target(name: "FileAccess", dependencies: ["CLinux"], swiftSettings: strict),
+
+        // MARK: transports
+        .target(
+            name: "Transport",
+            dependencies: [.product(name: "NIOCore", package: nio)],
+            swiftSettings: strict),
+        .target(
+            name: "TransportTCP",
+            dependencies: [
+                "Transport", "BlockExchange", "Cryptography", "CLinux",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        // TLS 1.3 over any link: who is at the other end.
+        .target(
+            name: "LinkSecurity",
+            dependencies: [
+                "Transport", "BlockExchange", "Cryptography",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: nio),
+            ],
+            swiftSettings: strict),
+
+        // MARK: agent
+        .target(name: "ControlAPI", swiftSettings: strict),
+        .target(
+            name: "ControlClient",
+            dependencies: [
+                "ControlAPI",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "AgentConfiguration",
+            dependencies: [
+                "BlockExchange", "Cryptography", "FileAccess", "Selection",
+                .product(name: "TOMLKit", package: "TOMLKit"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "SyncAgent",
+            dependencies: [
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
+                "LinkSecurity", "Selection", "Transport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "AgentServer",
+            dependencies: [
+                "ControlAPI",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "synctrain",
+            dependencies: [
+                "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
+                "Cryptography", "FileAccess", "SyncAgent", "Transport", "TransportTCP",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOHTTP1", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+
+        // MARK: tests
+        .target(
+            name: "SyncTestKit",
+            dependencies: ["BlockExchange", "Cryptography"],
+            path: "Tests/SyncTestKit",
+            swiftSettings: strict),
+        .testTarget(
+            name: "CryptographyTests",
+            dependencies: [
+                "Cryptography", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "BlockExchangeTests",
+            dependencies: [
+                "BlockExchange", "Cryptography", "SyncTestKit", .product(name: "NIOCore", package: nio),
+                .product(name: "NIOTestUtils", package: nio),
+            ],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SelectionTests",
+            dependencies: [
+                "Selection", "SyncTestKit",
+            ],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "IndexStoreTests",
+            dependencies: [
+                "IndexStore", "BlockExchange", "Cryptography", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FileAccessTests",
+            dependencies: [
+                "FileAccess", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TransportTCPTests",
+            dependencies: [
+                "TransportTCP", "Transport", "LinkSecurity", "BlockExchange", "Cryptography", "SyncTestKit",
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AgentConfigurationTests",
+            dependencies: [
+                "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AgentServerTests",
+            dependencies: [
+                "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio), .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncAgentTests",
+            dependencies: [
+                "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "IndexStore", "LinkSecurity", "Selection", "Transport", "TransportTCP", "SyncTestKit",
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ArchitectureTests",
+            dependencies: [],
+            swiftSettings: strict),
+    ],
+    cxxLanguageStandard: .cxx17
+)

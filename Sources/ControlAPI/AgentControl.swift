@@ -1,0 +1,67 @@
+/// All that a client can ask of a running agent. The agent implements it, the control server carries it over HTTP,
+/// and the command line's client implements it again on its side of the socket: one list of verbs for all three.
+///
+/// Every function throws `ControlError`. A function with `emit` calls it once for each result, in order, and waits for
+/// it to return before it makes the next one: that is how a slow reader slows the agent down. When `emit` throws or the
+/// calling task is cancelled, the work ends.
+public protocol AgentControl: Sendable {
+    func status() async throws -> AgentStatus
+    /// Runs until cancelled.
+    func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws
+
+    func addDevice(_ settings: DeviceSettings) async throws
+    /// `reference` is a device's id or its name.
+    func renameDevice(_ reference: String, to name: String) async throws
+    func removeDevice(_ reference: String) async throws
+    func pendingDevices() async throws -> [PendingDevice]
+
+    func addFolder(_ settings: FolderSettings) async throws
+    func setFolderPaused(_ id: String, _ isPaused: Bool) async throws
+    func removeFolder(_ id: String) async throws
+    func pendingFolders() async throws -> [PendingFolder]
+    /// Forgets the index of the folder (of all folders for nil) and gets it anew from the peers. Files stay untouched.
+    func resetIndex(folder: String?) async throws
+
+    /// One entry with its details.
+    func stat(_ path: PathReference) async throws -> Entry
+    /// The entries in a directory by name, or a file's own; with `isRecursive` all below, each directory before what is
+    /// in it.
+    func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws
+    /// Entries whose name (whose path, if `text` has a `/`) contains `text`, upper and lower case alike. `folder` nil
+    /// looks in all folders.
+    func search(_ text: String, folder: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void) async throws
+    func whereis(_ path: PathReference) async throws -> Whereabouts
+
+    func fetch(_ request: FetchRequest, emit: @Sendable (FetchEvent) async throws -> Void) async throws
+    /// The bytes of a file's global version. `range` counts from 0, both ends included, an end beyond the file is cut;
+    /// nil is all of it. `start` comes once, before the first bytes, with the entry and the range that follows (nil for
+    /// an empty file). Every chunk has been verified against its block's hash.
+    func read(
+        _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
+        emit: @Sendable ([UInt8]) async throws -> Void
+    ) async throws
+
+    /// Ends the agent once the answer is on its way.
+    func stop() async throws
+}
+
+/// Part of a file as asked for.
+public enum ByteRange: Equatable, Sendable {
+    /// From the first byte to the last, both included; nil for the file's end.
+    case bytes(from: Int64, through: Int64?)
+    /// The last so many bytes.
+    case suffix(Int64)
+
+    /// The bytes of a file of `size` that are meant; nil if there are none.
+    public func resolved(size: Int64) -> ClosedRange<Int64>? {
+        switch self {
+        case .bytes(let from, let through):
+            guard from >= 0, from < size else { return nil }
+            let last = min(through ?? size - 1, size - 1)
+            return last >= from ? from...last : nil
+        case .suffix(let count):
+            guard count > 0, size > 0 else { return nil }
+            return max(0, size - count)...size - 1
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/// An answer that is no: what went wrong, in a code that programs read and a message that people act on.
+///
+/// Travels as JSON: `{"type":"error","code":…,"message":…,"retryable":…,"path":…}`.
+public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringConvertible {
+    /// An open set: a client that meets a code it does not know treats it as `failed`.
+    public struct Code: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral {
+        public let rawValue: String
+
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public init(stringLiteral value: String) { rawValue = value }
+
+        public static let failed: Code = "failed"
+        public static let someFailed: Code = "some-failed"
+        public static let noAgent: Code = "no-agent"
+        public static let noSuchPath: Code = "no-such-path"
+        public static let noSuchDevice: Code = "no-such-device"
+        public static let noSuchFolder: Code = "no-such-folder"
+        public static let alreadyExists: Code = "already-exists"
+        public static let noHolder: Code = "no-holder"
+        public static let confirmationNeeded: Code = "confirmation-needed"
+        public static let timeout: Code = "timeout"
+        public static let invalidRequest: Code = "invalid-request"
+        public static let invalidConfiguration: Code = "invalid-configuration"
+        public static let noSpace: Code = "no-space"
+        public static let noPermission: Code = "no-permission"
+        public static let rangeNotSatisfiable: Code = "range-not-satisfiable"
+        public static let indexUnusable: Code = "index-unusable"
+        public static let busy: Code = "busy"
+    }
+
+    public var code: Code
+    /// A sentence for people that ends with what to do.
+    public var message: String
+    /// Whether the same request may succeed later without anything being changed.
+    public var isRetryable: Bool
+    /// The path, device or folder in question.
+    public var path: String?
+
+    public init(_ code: Code, _ message: String, isRetryable: Bool = false, path: String? = nil) {
+        self.code = code
+        self.message = message
+        self.isRetryable = isRetryable
+        self.path = path
+    }
+
+    public var description: String { message }
+
+    /// What the command line exits with (see docs/cli.md).
+    public var exitCode: Int32 {
+        switch code {
+        case .someFailed: 2
+        case .noAgent: 3
+        case .noSuchPath, .noSuchDevice, .noSuchFolder: 4
+        case .noHolder: 5
+        case .confirmationNeeded: 6
+        case .timeout: 7
+        case .invalidRequest: 64
+        default: 1
+        }
+    }
+
+    /// What the control server answers with.
+    public var httpStatus: Int {
+        switch code {
+        case .noSuchPath, .noSuchDevice, .noSuchFolder: 404
+        case .alreadyExists, .confirmationNeeded: 409
+        case .invalidRequest, .invalidConfiguration: 400
+        case .rangeNotSatisfiable: 416
+        case .noHolder, .busy: 503
+        case .timeout: 504
+        case .noSpace: 507
+        case .noPermission: 403
+        default: 500
+        }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case type, code, message, isRetryable = "retryable", path
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        code = try container.decode(Code.self, forKey: .code)
+        message = try container.decode(String.self, forKey: .message)
+        isRetryable = try container.decodeIfPresent(Bool.self, forKey: .isRetryable) ?? false
+        path = try container.decodeIfPresent(String.self, forKey: .path)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode("error", forKey: .type)
+        try container.encode(code, forKey: .code)
+        try container.encode(message, forKey: .message)
+        try container.encode(isRetryable, forKey: .isRetryable)
+        try container.encodeIfPresent(path, forKey: .path)
+    }
+}

@@ -1,0 +1,133 @@
+/// A path as a person typed it; the agent, which knows the folders' roots, finds what it means.
+public struct PathReference: Codable, Hashable, Sendable {
+    /// `FOLDER:relative/path`, an absolute path below a folder's root, or a path relative to `workingDirectory`.
+    public var text: String
+    /// Absolute; where the command was run.
+    public var workingDirectory: String
+
+    public init(text: String, workingDirectory: String) {
+        self.text = text
+        self.workingDirectory = workingDirectory
+    }
+}
+
+/// One name of a folder as `ls`, `tree`, `stat` and `search` show it.
+public struct Entry: Codable, Equatable, Sendable {
+    public enum Kind: String, Codable, Sendable { case file, directory, symlink }
+
+    /// How the name stands on this device.
+    public enum State: String, Codable, Sendable {
+        /// In the global index, not on this disk, not selected.
+        case absent
+        /// Selected, not on this disk yet.
+        case selected
+        /// Selected and waiting for its turn.
+        case queued
+        /// Some of its blocks are here.
+        case partial
+        /// On this disk as the global version says.
+        case present
+        /// On this disk, selected, and changed here.
+        case modified
+        /// A conflict copy, or a file with one.
+        case conflict
+        /// On this disk, not selected, and not the global version.
+        case extraneous
+    }
+
+    public enum Selected: String, Codable, Sendable { case explicit, implicit, no }
+
+    public var kind: Kind
+    public var folder: String
+    /// Relative to the folder's root; empty for the root itself.
+    public var path: String
+    /// Bytes; of a directory the sum of all files below it.
+    public var size: Int64
+    /// RFC 3339 in UTC with a fraction where there is one.
+    public var modified: String?
+    public var state: State
+    public var selected: Selected
+    /// Ids of the devices that can serve the whole global version; of a directory, empty.
+    public var holders: [String]
+    /// Of a directory: how many files and directories lie below it in the global index.
+    public var files: Int64?
+    public var directories: Int64?
+    /// Only from `stat`.
+    public var details: Details?
+
+    public struct Details: Codable, Equatable, Sendable {
+        public var permissions: String
+        public var version: String
+        public var modifiedBy: String
+        public var blockSize: Int?
+        public var blocks: Int?
+        public var symlinkTarget: String?
+        /// Absolute, if the name is on this disk.
+        public var localPath: String?
+
+        public init(
+            permissions: String, version: String, modifiedBy: String, blockSize: Int? = nil, blocks: Int? = nil,
+            symlinkTarget: String? = nil, localPath: String? = nil
+        ) {
+            self.permissions = permissions
+            self.version = version
+            self.modifiedBy = modifiedBy
+            self.blockSize = blockSize
+            self.blocks = blocks
+            self.symlinkTarget = symlinkTarget
+            self.localPath = localPath
+        }
+    }
+
+    public init(
+        kind: Kind, folder: String, path: String, size: Int64, modified: String?, state: State, selected: Selected,
+        holders: [String] = [], files: Int64? = nil, directories: Int64? = nil, details: Details? = nil
+    ) {
+        self.kind = kind
+        self.folder = folder
+        self.path = path
+        self.size = size
+        self.modified = modified
+        self.state = state
+        self.selected = selected
+        self.holders = holders
+        self.files = files
+        self.directories = directories
+        self.details = details
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, details
+    }
+}
+
+/// Which devices have a file's global version.
+public struct Whereabouts: Codable, Equatable, Sendable {
+    public struct Holder: Codable, Equatable, Sendable {
+        public var id: String
+        public var name: String
+        public var isConnected: Bool
+        /// RFC 3339; nil if never seen.
+        public var lastSeen: String?
+
+        public init(id: String, name: String, isConnected: Bool, lastSeen: String?) {
+            self.id = id
+            self.name = name
+            self.isConnected = isConnected
+            self.lastSeen = lastSeen
+        }
+
+        enum CodingKeys: String, CodingKey { case id, name, isConnected = "connected", lastSeen }
+    }
+
+    public var schema = 1
+    public var folder: String
+    public var path: String
+    public var holders: [Holder]
+
+    public init(folder: String, path: String, holders: [Holder]) {
+        self.folder = folder
+        self.path = path
+        self.holders = holders
+    }
+}

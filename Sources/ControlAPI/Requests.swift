@@ -1,0 +1,202 @@
+/// A device to know, or new facts about a known one.
+public struct DeviceSettings: Codable, Equatable, Sendable {
+    public var id: String
+    public var name: String?
+    /// `dynamic` or `tcp://host:port` each; nil leaves them as they are (`dynamic` for a new device).
+    public var addresses: [String]?
+
+    public init(id: String, name: String? = nil, addresses: [String]? = nil) {
+        self.id = id
+        self.name = name
+        self.addresses = addresses
+    }
+}
+
+/// A folder to share.
+public struct FolderSettings: Codable, Equatable, Sendable {
+    public var id: String
+    public var label: String?
+    /// Absolute.
+    public var path: String
+    /// `selective` or `full`.
+    public var mode: String
+    /// `sendreceive`, `sendonly` or `receiveonly`.
+    public var type: String
+    /// Ids of the devices to share it with.
+    public var devices: [String]
+    public var isPaused: Bool
+
+    public init(
+        id: String, label: String? = nil, path: String, mode: String = "selective", type: String = "sendreceive",
+        devices: [String] = [], isPaused: Bool = false
+    ) {
+        self.id = id
+        self.label = label
+        self.path = path
+        self.mode = mode
+        self.type = type
+        self.devices = devices
+        self.isPaused = isPaused
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case id, label, path, mode, type, devices, isPaused = "paused"
+    }
+}
+
+/// A device that knocked without being known.
+public struct PendingDevice: Codable, Equatable, Sendable {
+    public var id: String
+    public var name: String
+    public var address: String
+    /// RFC 3339.
+    public var lastSeen: String
+
+    public init(id: String, name: String, address: String, lastSeen: String) {
+        self.id = id
+        self.name = name
+        self.address = address
+        self.lastSeen = lastSeen
+    }
+}
+
+/// A folder that a known device offers and that this device has not.
+public struct PendingFolder: Codable, Equatable, Sendable {
+    public var id: String
+    public var label: String
+    public var device: String
+    /// RFC 3339.
+    public var lastSeen: String
+
+    public init(id: String, label: String, device: String, lastSeen: String) {
+        self.id = id
+        self.label = label
+        self.device = device
+        self.lastSeen = lastSeen
+    }
+}
+
+public struct FetchRequest: Codable, Equatable, Sendable {
+    public var paths: [PathReference]
+    /// Absolute. A file's new name, or for several paths or a directory the directory to put them in. Nil puts every
+    /// file in its own place in its folder.
+    public var output: String?
+    /// Replaces files that exist and differ.
+    public var isForced: Bool
+
+    public init(paths: [PathReference], output: String? = nil, isForced: Bool = false) {
+        self.paths = paths
+        self.output = output
+        self.isForced = isForced
+    }
+
+    enum CodingKeys: String, CodingKey { case paths, output, isForced = "force" }
+}
+
+/// What a fetch says on its way, a line of JSON each.
+public enum FetchEvent: Codable, Equatable, Sendable {
+    /// What is to be done: first of all.
+    case plan(files: Int64, bytes: Int64)
+    /// At most ten times a second. `bytesPerSecond` over the last few seconds; `holders` are device names.
+    case progress(path: String, bytesDone: Int64, bytesTotal: Int64, bytesPerSecond: Int64, holders: [String])
+    /// A file is complete at `output` (absolute); `wasPresent` if it was before.
+    case file(path: String, output: String, size: Int64, wasPresent: Bool)
+    /// A file could not be had; the others go on.
+    case failed(path: String, error: ControlError)
+    /// Last of all.
+    case done(files: Int64, bytes: Int64, failed: Int64, seconds: Double)
+
+    enum CodingKeys: String, CodingKey {
+        case type, files, bytes, path, bytesDone, bytesTotal, bytesPerSecond, holders, output, size, wasPresent, error
+        case failed, seconds
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        switch try container.decode(String.self, forKey: .type) {
+        case "plan":
+            self = .plan(
+                files: try container.decode(Int64.self, forKey: .files),
+                bytes: try container.decode(Int64.self, forKey: .bytes))
+        case "progress":
+            self = .progress(
+                path: try container.decode(String.self, forKey: .path),
+                bytesDone: try container.decode(Int64.self, forKey: .bytesDone),
+                bytesTotal: try container.decode(Int64.self, forKey: .bytesTotal),
+                bytesPerSecond: try container.decode(Int64.self, forKey: .bytesPerSecond),
+                holders: try container.decode([String].self, forKey: .holders))
+        case "file":
+            self = .file(
+                path: try container.decode(String.self, forKey: .path),
+                output: try container.decode(String.self, forKey: .output),
+                size: try container.decode(Int64.self, forKey: .size),
+                wasPresent: try container.decode(Bool.self, forKey: .wasPresent))
+        case "failed":
+            self = .failed(
+                path: try container.decode(String.self, forKey: .path),
+                error: try container.decode(ControlError.self, forKey: .error))
+        case "done":
+            self = .done(
+                files: try container.decode(Int64.self, forKey: .files),
+                bytes: try container.decode(Int64.self, forKey: .bytes),
+                failed: try container.decode(Int64.self, forKey: .failed),
+                seconds: try container.decode(Double.self, forKey: .seconds))
+        case let type:
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "no fetch event is named \(type)")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .plan(let files, let bytes):
+            try container.encode("plan", forKey: .type)
+            try container.encode(files, forKey: .files)
+            try container.encode(bytes, forKey: .bytes)
+        case .progress(let path, let bytesDone, let bytesTotal, let bytesPerSecond, let holders):
+            try container.encode("progress", forKey: .type)
+            try container.encode(path, forKey: .path)
+            try container.encode(bytesDone, forKey: .bytesDone)
+            try container.encode(bytesTotal, forKey: .bytesTotal)
+            try container.encode(bytesPerSecond, forKey: .bytesPerSecond)
+            try container.encode(holders, forKey: .holders)
+        case .file(let path, let output, let size, let wasPresent):
+            try container.encode("file", forKey: .type)
+            try container.encode(path, forKey: .path)
+            try container.encode(output, forKey: .output)
+            try container.encode(size, forKey: .size)
+            try container.encode(wasPresent, forKey: .wasPresent)
+        case .failed(let path, let error):
+            try container.encode("failed", forKey: .type)
+            try container.encode(path, forKey: .path)
+            try container.encode(error, forKey: .error)
+        case .done(let files, let bytes, let failed, let seconds):
+            try container.encode("done", forKey: .type)
+            try container.encode(files, forKey: .files)
+            try container.encode(bytes, forKey: .bytes)
+            try container.encode(failed, forKey: .failed)
+            try container.encode(seconds, forKey: .seconds)
+        }
+    }
+}
+
+/// Something that happened in the agent: what `logs` prints and the page listens to.
+public struct AgentEvent: Codable, Equatable, Sendable {
+    /// Kebab-case: `device-connected`, `device-disconnected`, `index-updated`, `folder-changed`, `device-pending`,
+    /// `folder-pending`, `configuration-changed`, `transfer-changed`.
+    public var type: String
+    /// RFC 3339.
+    public var time: String
+    public var device: String?
+    public var folder: String?
+    public var message: String?
+
+    public init(type: String, time: String, device: String? = nil, folder: String? = nil, message: String? = nil) {
+        self.type = type
+        self.time = time
+        self.device = device
+        self.folder = folder
+        self.message = message
+    }
+}
