@@ -1,0 +1,239 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import NIOCore
+
+/// What clients ask of the agent. Everything that goes wrong is a `ControlError` when it leaves.
+extension Agent: AgentControl {
+    // MARK: status
+
+    public func status() async throws -> AgentStatus {
+        try await answering {
+            var folders: [FolderStatus] = []
+            for folder in self.folders.all {
+                var status = await folder.status()
+                if status.state == "idle", transfers.isFetching(folder.id) { status.state = "fetching" }
+                folders.append(status)
+            }
+            return AgentStatus(
+                device: localDevice.description, name: configuration.withLock { $0.name },
+                version: AgentVersion.current, startedAt: startedAt.rfc3339,
+                listening: listeningAddresses.map(\.description), folders: folders,
+                devices: devices.all.map(\.status), transfers: transfers.all,
+                problems: [setup.discovery?.problem].compactMap { $0 })
+        }
+    }
+
+    public func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
+        for await event in events.listen() { try await emit(event) }
+    }
+
+    // MARK: devices and folders
+
+    public func addDevice(_ settings: DeviceSettings) async throws {
+        try await reconfigure { file in
+            let id = try Self.deviceID(settings.id)
+            guard id != localDevice else {
+                throw ControlError(.invalidRequest, "\(id) is this device; add the other one's id", path: settings.id)
+            }
+            if configuration.withLock({ $0.devices.contains { $0.id == id } }) {
+                if let name = settings.name { try file.renameDevice(id, to: name) }
+                if let addresses = settings.addresses { try file.setAddresses(addresses, of: id) }
+            } else {
+                try file.addDevice(
+                    DeviceConfiguration(id: id, name: settings.name ?? "", addresses: settings.addresses ?? ["dynamic"]))
+            }
+        }
+        if let id = try? DeviceID(parsing: settings.id) {
+            try await answering { try await index.removePendingDevice(id) }
+            await devices.device(id)?.dialNow()
+        }
+    }
+
+    public func renameDevice(_ reference: String, to name: String) async throws {
+        try await reconfigure { file in try file.renameDevice(try device(reference), to: name) }
+    }
+
+    public func removeDevice(_ reference: String) async throws {
+        try await reconfigure { file in try file.removeDevice(try device(reference)) }
+    }
+
+    public func pendingDevices() async throws -> [ControlAPI.PendingDevice] {
+        try await answering {
+            let known = Set(devices.all.map(\.id.description))
+            return try await pending.devices().filter { !known.contains($0.id) }
+        }
+    }
+
+    public func addFolder(_ settings: FolderSettings) async throws {
+        try await reconfigure { file in
+            guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
+                throw ControlError(.invalidRequest, "there is no folder mode \(settings.mode); use selective or full")
+            }
+            guard let kind = FolderConfiguration.Kind(rawValue: settings.type) else {
+                throw ControlError(
+                    .invalidRequest, "there is no folder type \(settings.type); use sendreceive, sendonly or receiveonly")
+            }
+            let id = FolderID(settings.id)
+            let references = try settings.devices.map { try device($0) }
+            if let existing = folders.folder(id) {
+                // Adding a folder that is here already shares it with more devices; anything else is another command's.
+                guard existing.configuration.path == settings.path else {
+                    throw ControlError(
+                        .alreadyExists,
+                        "the folder \(id) is at \(existing.configuration.path); remove it first to have it at \(settings.path)",
+                        path: settings.id)
+                }
+                let all = existing.configuration.devices + references.filter { !existing.configuration.devices.contains($0) }
+                try file.setFolderDevices(id, to: all)
+                return
+            }
+            let folder = FolderConfiguration(
+                id: id, label: settings.label ?? "", path: settings.path, mode: mode, kind: kind, devices: references,
+                isPaused: settings.isPaused)
+            try file.addFolder(folder)
+        }
+        try await answering { try await index.removePendingFolder(FolderID(settings.id)) }
+    }
+
+    public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {
+        try await reconfigure { file in try file.setFolderPaused(try folder(id).id, to: isPaused) }
+    }
+
+    public func removeFolder(_ id: String) async throws {
+        try await reconfigure { file in try file.removeFolder(try folder(id).id) }
+    }
+
+    public func pendingFolders() async throws -> [ControlAPI.PendingFolder] {
+        try await answering {
+            let known = Set(folders.all.map(\.id.rawValue))
+            return try await pending.folders().filter { !known.contains($0.id) }
+        }
+    }
+
+    public func resetIndex(folder reference: String?) async throws {
+        try await answering {
+            let chosen = try reference.map { [try folder($0)] } ?? folders.all
+            let configuration = configuration.withLock { $0 }
+            // Without the folder the links' feeds and announcements find nothing to work on; it comes back empty, under a
+            // new index id, and the peers send and ask for everything anew.
+            let ids = Set(chosen.map(\.id))
+            var without = configuration
+            without.folders.removeAll { ids.contains($0.id) }
+            try await gate.withUnits(1) {
+                try await apply(without)
+                try await apply(configuration)
+            }
+            for device in devices.all { await device.session?.close(reason: "the index is read anew") }
+        }
+    }
+
+    // MARK: entries
+
+    public func stat(_ path: PathReference) async throws -> Entry {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            return try await reader(folder).stat(path)
+        }
+    }
+
+    public func list(
+        _ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            try await reader(folder).list(path, isRecursive: isRecursive, emit: emit)
+        }
+    }
+
+    public func search(
+        _ text: String, folder reference: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        try await answering {
+            guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
+            let only = try reference.map { try folder($0).id }
+            for found in try await index.search(text, in: only, limit: limit).entries {
+                guard let folder = folders.folder(found.folder) else { continue }
+                try await emit(try await reader(folder).entry(found))
+            }
+        }
+    }
+
+    public func whereis(_ path: PathReference) async throws -> Whereabouts {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            guard let found = try await index.global(of: folder.id, path: path), found.isPresent else {
+                throw ControlError(.noSuchPath, "there is no \(path) in the folder \(folder.id)", path: path)
+            }
+            guard !found.isDirectory else {
+                throw ControlError(.invalidRequest, "\(path) is a directory; ask for a file in it", path: path)
+            }
+            let holders = found.holders.map { id in
+                let state = devices.device(id)?.state
+                return Whereabouts.Holder(
+                    id: id.description, name: state?.name ?? "", isConnected: state?.session != nil,
+                    lastSeen: state?.lastSeen?.rfc3339)
+            }
+            return Whereabouts(folder: folder.id.rawValue, path: path, holders: holders)
+        }
+    }
+
+    public func stop() async throws { setup.requestStop() }
+
+    // MARK: -
+
+    /// Runs `body` and makes what it throws a `ControlError`, or leaves it a cancellation.
+    func answering<Result>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw ControlError(describing: error)
+        }
+    }
+
+    /// Edits the configuration file and brings the sessions in line, one change at a time.
+    private func reconfigure(_ edit: (ConfigurationFile) throws -> Void) async throws {
+        try await answering {
+            try await gate.withUnits(1) {
+                try edit(setup.configurationFile)
+                try await apply(try setup.configurationFile.load())
+            }
+        }
+    }
+
+    func resolve(_ path: PathReference) throws -> (folder: FolderSession, path: String) {
+        let resolver = PathResolver(folders: folders.all.map { .init(id: $0.id, path: $0.configuration.path) })
+        let (id, path) = try resolver.resolve(path)
+        return (try folder(id.rawValue), path)
+    }
+
+    private func reader(_ folder: FolderSession) -> EntryReader {
+        EntryReader(folder: folder, index: index, place: try? folder.place().get(), threads: threads)
+    }
+
+    private func folder(_ id: String) throws(ControlError) -> FolderSession {
+        guard let folder = folders.folder(FolderID(id)) else {
+            throw ControlError(
+                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+        }
+        return folder
+    }
+
+    private func device(_ reference: String) throws -> DeviceID {
+        try configuration.withLock { $0 }.device(reference).id
+    }
+
+    private static func deviceID(_ text: String) throws(ControlError) -> DeviceID {
+        do {
+            return try DeviceID(parsing: text)
+        } catch {
+            throw ControlError(.invalidRequest, "\(error)", path: text)
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import BlockExchange
+import Transport
+
+/// Finds devices near-by: says that this device is here, and knows where others were heard.
+public protocol DeviceDiscovery: Sendable {
+    /// Announces and listens until cancelled. `heard` is called when a device appears or changes its addresses.
+    func run(listening: [LinkAddress], heard: @escaping @Sendable (DeviceID) async -> Void) async
+    /// Where a device was heard lately, best first; never waits.
+    func addresses(of device: DeviceID) -> [LinkAddress]
+    /// What keeps it from working, with the remedy; nil if nothing does.
+    var problem: String? { get }
+}
