@@ -20,12 +20,15 @@ extension DeviceCertificate {
         let endOfX509: Int64 = 253_402_300_799
         guard (0...endOfX509 - lifetime).contains(notBefore) else {
             throw CryptographyError(
-                .invalidDate, "a certificate cannot begin at the time this machine's clock shows; set the clock and try again")
+                .invalidDate,
+                "a certificate cannot begin at the time this machine's clock shows; set the clock and try again")
         }
         let midnight = notBefore - notBefore % day
 
         let key = try generateKey(curve)
-        guard let certificate = OwnedCertificate(taking: X509_new()) else { throw .libraryFailed("allocate a certificate") }
+        guard let certificate = OwnedCertificate(taking: X509_new()) else {
+            throw .libraryFailed("allocate a certificate")
+        }
         try fill(certificate, key: key, from: midnight, to: midnight + lifetime)
         guard X509_sign(certificate.pointer, key.pointer, EVP_sha256()) > 0 else {
             throw .libraryFailed("sign the certificate")

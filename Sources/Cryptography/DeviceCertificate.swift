@@ -138,7 +138,8 @@ public struct DeviceCertificate: Sendable, Equatable {
         _ = CryptographyError.drainErrors()
         throw CryptographyError(
             .unsupportedKey,
-            "the private key is of a kind that devices do not use; use P-256, P-384, Ed25519 or RSA with 2048 bits or more")
+            "the private key is of a kind that devices do not use; use P-256, P-384, Ed25519 or RSA with 2048 bits or more"
+        )
     }
 
     private static func groupName(of key: borrowing OwnedKey) -> String? {
