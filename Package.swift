@@ -46,7 +46,7 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        .target(name: "FileAccess", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"], swiftSettings: strict),
 
         // MARK: transports
         .target(
