@@ -129,6 +129,13 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // MARK: benchmarks
+        .executableTarget(
+            name: "IndexStoreBenchmark",
+            dependencies: ["IndexStore", "BlockExchange", "Cryptography"],
+            path: "Benchmarks/IndexStoreBenchmark",
+            swiftSettings: strict),
+
         // MARK: tests
         .target(
             name: "SyncTestKit",
