@@ -1,0 +1,70 @@
+/// Why a setting, the configuration file or one of the agent's own files was refused.
+///
+/// Nothing on disk has changed when one is thrown, unless the message says so.
+public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable, CaseIterable {
+        /// The text is no TOML, no XML or no UTF-8.
+        case syntax
+        case unknownKey
+        case wrongType
+        case invalidValue
+        case duplicate
+        /// One folder lies inside another.
+        case nestedFolder
+        case noSuchDevice
+        case noSuchFolder
+        /// A file that is needed is not there.
+        case missing
+        /// A file that was to be made is there.
+        case alreadyExists
+        case noPermission
+        case noSpace
+        case tooLarge
+        /// Another process holds the lock.
+        case busy
+        /// No place for the agent's files could be worked out.
+        case noPlace
+        /// A folder cannot be kept at this path.
+        case folderRefused
+        /// The file is laid out in a way that this program does not edit.
+        case notEditable
+        case failed
+    }
+
+    public var code: Code
+    /// A sentence for people that ends with what to do.
+    public var message: String
+    /// The file in question, absolute.
+    public var file: String?
+    /// The line in `file`, counted from 1.
+    public var line: Int?
+
+    public init(_ code: Code, _ message: String, file: String? = nil, line: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.file = file
+        self.line = line
+    }
+
+    /// `file:line: message`, as compilers write it.
+    public var description: String {
+        guard let file else { return message }
+        guard let line else { return "\(file): \(message)" }
+        return "\(file):\(line): \(message)"
+    }
+}
+
+/// A rule that a value breaks, before it is known where the value stands.
+struct SettingProblem: Error, Equatable {
+    var code: ConfigurationError.Code
+    var message: String
+
+    init(_ code: ConfigurationError.Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    func at(_ file: String?, line: Int? = nil) -> ConfigurationError {
+        ConfigurationError(code, message, file: file, line: line)
+    }
+}

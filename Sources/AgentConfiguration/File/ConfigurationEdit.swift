@@ -1,0 +1,60 @@
+import BlockExchange
+
+/// A change of the configuration file.
+public enum ConfigurationEdit: Equatable, Sendable {
+    case addDevice(DeviceConfiguration)
+    case renameDevice(DeviceID, name: String)
+    case setAddresses(DeviceID, [String])
+    /// Takes the device out of all folders too.
+    case removeDevice(DeviceID)
+    case addFolder(FolderConfiguration)
+    case setFolderPaused(FolderID, Bool)
+    case setFolderDevices(FolderID, [DeviceID])
+    /// Files stay untouched.
+    case removeFolder(FolderID)
+}
+
+extension Configuration {
+    /// What the configuration is after `edit`.
+    ///
+    /// Throws without a file or line: `noSuchDevice`, `noSuchFolder`, `duplicate`, `nestedFolder` or `invalidValue`.
+    public func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration {
+        var changed = self
+        switch edit {
+        case .addDevice(let device):
+            guard !devices.contains(where: { $0.id == device.id }) else {
+                throw ConfigurationError(
+                    .duplicate,
+                    "the device \(device.id) is already known; `synctrain device rename` gives it another name")
+            }
+            changed.devices.append(device)
+        case .renameDevice(let id, let name):
+            changed.devices[try index(of: id)].name = name
+        case .setAddresses(let id, let addresses):
+            changed.devices[try index(of: id)].addresses = addresses
+        case .removeDevice(let id):
+            changed.devices.remove(at: try index(of: id))
+            for index in changed.folders.indices { changed.folders[index].devices.removeAll { $0 == id } }
+        case .addFolder(let folder):
+            changed.folders.append(folder)
+        case .setFolderPaused(let id, let isPaused):
+            changed.folders[try index(of: id)].isPaused = isPaused
+        case .setFolderDevices(let id, let devices):
+            changed.folders[try index(of: id)].devices = devices
+        case .removeFolder(let id):
+            changed.folders.remove(at: try index(of: id))
+        }
+        if let (_, problem) = changed.firstProblem() { throw problem.at(nil) }
+        return changed
+    }
+
+    private func index(of id: DeviceID) throws(ConfigurationError) -> Int {
+        let device = try device(id.description)
+        return devices.firstIndex { $0.id == device.id } ?? devices.startIndex
+    }
+
+    private func index(of id: FolderID) throws(ConfigurationError) -> Int {
+        let folder = try folder(id)
+        return folders.firstIndex { $0.id == folder.id } ?? folders.startIndex
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// The configuration file of one agent: read whole, edited as text, replaced atomically.
+///
+/// Any number of processes may use it at once: an edit reads, changes and writes under a lock beside the file.
+public struct ConfigurationFile: Sendable {
+    /// Absolute.
+    public let path: String
+    private let reader: ConfigurationReader
+
+    static let byteLimit = 1 << 20
+
+    /// `hostName` names this device where the file does not.
+    public init(_ places: AgentPlaces, hostName: String = ConfigurationFile.systemHostName()) {
+        path = places.configurationFile
+        reader = ConfigurationReader(
+            file: places.configurationFile, userHome: places.userHome, hostName: hostName)
+    }
+
+    /// What the file says. Throws `missing` if there is none; every other error names the line and what to write.
+    public func load() throws(ConfigurationError) -> Configuration { try text().configuration }
+
+    /// Makes the file: annotated, with these settings. Throws `alreadyExists` if there is one.
+    @discardableResult
+    public func create(
+        name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true, edits: [ConfigurationEdit] = []
+    ) throws(ConfigurationError) -> Configuration {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        let template = DefaultConfiguration.text(name: name, listen: listen, localDiscovery: localDiscovery)
+        var text = try ConfigurationText(Array(template.utf8), reader: reader)
+        for edit in edits { text = try text.applying(edit) }
+        try StoredFile.write(text.bytes, to: path, mode: 0o600, isReplacing: false)
+        return text.configuration
+    }
+
+    /// Makes all of `edits` or, if one of them cannot be made, none; durable on return. Gives what the file then says.
+    ///
+    /// Comments and layout of the rest stay. A symbolic link at `path` stays one. Throws `busy` if another process holds
+    /// the lock for longer than five seconds.
+    @discardableResult
+    public func apply(_ edits: [ConfigurationEdit]) throws(ConfigurationError) -> Configuration {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        var text = try text()
+        for edit in edits { text = try text.applying(edit) }
+        try StoredFile.write(text.bytes, to: path, mode: 0o600, isReplacing: true)
+        return text.configuration
+    }
+
+    @discardableResult
+    public func apply(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration { try apply([edit]) }
+
+    private func text() throws(ConfigurationError) -> ConfigurationText {
+        guard let bytes = try StoredFile.read(path, byteLimit: Self.byteLimit) else {
+            throw ConfigurationError(
+                .missing, "there is no configuration yet; make one with `synctrain init`", file: path)
+        }
+        return try ConfigurationText(bytes, reader: reader)
+    }
+
+    private func lock() throws(ConfigurationError) -> FileLock {
+        let path = self.path + ".lock"
+        guard let lock = try FileLock.take(path, attempts: 250) else {
+            throw ConfigurationError(
+                .busy, "another process has been editing the configuration for five seconds; end it and try again",
+                file: path)
+        }
+        return lock
+    }
+
+    public static func systemHostName() -> String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "synctrain" }
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.isEmpty || Configuration.problem(name: text) != nil ? "synctrain" : text
+    }
+}

@@ -1,0 +1,175 @@
+import BlockExchange
+import TOMLKit
+
+/// Makes a `Configuration` of a TOML text; every error names the line and says what to write instead.
+struct ConfigurationReader {
+    let file: String
+    let userHome: String?
+    let hostName: String
+
+    func read(_ bytes: [UInt8]) throws(ConfigurationError) -> (Configuration, TOMLOutline) {
+        let text = try text(bytes)
+        let root: TOMLTable
+        do {
+            root = try TOMLTable(string: text)
+        } catch let error as TOMLParseError {
+            throw ConfigurationError(
+                .syntax, "this is no TOML: \(Self.oneLine(error.description)); correct it (https://toml.io shows how)",
+                file: file, line: error.source.begin.line)
+        } catch {
+            throw ConfigurationError(.syntax, "this is no TOML; correct it (https://toml.io shows how)", file: file)
+        }
+        let outline = TOMLOutline(bytes)
+        let configuration = try configuration(root, outline)
+        if let (position, problem) = configuration.firstProblem() {
+            throw problem.at(file, line: outline.line(of: position))
+        }
+        return (configuration, outline)
+    }
+
+    /// TOMLKit hands texts on as C strings, so a zero byte would cut them off without a word.
+    private func text(_ bytes: [UInt8]) throws(ConfigurationError) -> String {
+        func refuse(at offset: Int, _ message: String) -> ConfigurationError {
+            let line = 1 + bytes[..<offset].count { $0 == UInt8(ascii: "\n") }
+            return ConfigurationError(.syntax, message, file: file, line: line)
+        }
+        if let offset = bytes.firstIndex(of: 0) { throw refuse(at: offset, "there is a zero byte here; remove it") }
+        for escape in ["\\u0000", "\\U00000000"] {
+            if let range = bytes.firstRange(of: Array(escape.utf8)) {
+                throw refuse(at: range.lowerBound, "`\(escape)` stands for no character that is of use; remove it")
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            // A multi-byte character never holds a newline, so one of the lines is at fault.
+            let bad = bytes.split(separator: UInt8(ascii: "\n")).first { String(validating: $0, as: UTF8.self) == nil }
+            throw refuse(at: bad?.startIndex ?? 0, "the file is not written in UTF-8; save it as UTF-8")
+        }
+        return text
+    }
+
+    private static func oneLine(_ text: String) -> String {
+        String(text.map { $0.isNewline ? " " : $0 }.prefix(300))
+    }
+
+    // MARK: - Tables
+
+    private func configuration(
+        _ root: TOMLTable, _ outline: TOMLOutline
+    ) throws(ConfigurationError) -> Configuration {
+        let settings = settings(root, in: "", outline, [])
+        try settings.allow(["name", "listen", "discovery", "cache", "fetch", "log", "device", "folder"])
+        var configuration = Configuration(name: try settings.string("name") ?? hostName)
+        if let listen = try settings.strings("listen") { configuration.listen = listen }
+        if let discovery = try section("discovery", of: root, outline) {
+            try discovery.allow(["local"])
+            if let local = try discovery.bool("local") { configuration.discovery.local = local }
+        }
+        if let cache = try section("cache", of: root, outline) {
+            try cache.allow(["limit"])
+            if let limit = try cache.byteCount("limit") { configuration.cache.byteLimit = limit }
+        }
+        if let fetch = try section("fetch", of: root, outline) {
+            try fetch.allow(["window", "window-per-device"])
+            if let window = try fetch.byteCount("window") { configuration.fetch.windowByteCount = window }
+            if let window = try fetch.byteCount("window-per-device") {
+                configuration.fetch.deviceWindowByteCount = window
+            }
+        }
+        if let log = try section("log", of: root, outline) {
+            try log.allow(["level", "format"])
+            if let level: Configuration.Log.Level = try log.choice("level") { configuration.log.level = level }
+            if let format: Configuration.Log.Format = try log.choice("format") { configuration.log.format = format }
+        }
+        for block in try blocks("device", of: root, outline) { configuration.devices.append(try device(block)) }
+        for block in try blocks("folder", of: root, outline) { configuration.folders.append(try folder(block)) }
+        return configuration
+    }
+
+    private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {
+        try block.allow(["id", "name", "addresses"])
+        let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
+        var device = DeviceConfiguration(id: try deviceID(text, block, "id"))
+        if let name = try block.string("name") { device.name = name }
+        if let addresses = try block.strings("addresses") { device.addresses = addresses }
+        return device
+    }
+
+    private func folder(_ block: SettingsTable) throws(ConfigurationError) -> FolderConfiguration {
+        try block.allow(["id", "label", "path", "mode", "type", "devices", "paused"])
+        let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
+        let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
+        var folder: FolderConfiguration
+        do throws(SettingProblem) {
+            folder = FolderConfiguration(id: FolderID(id), path: try FolderPath.clean(path, userHome: userHome))
+        } catch {
+            throw error.at(file, line: block.line("path"))
+        }
+        if let label = try block.string("label") { folder.label = label }
+        if let mode: FolderConfiguration.Mode = try block.choice("mode") { folder.mode = mode }
+        if let kind: FolderConfiguration.Kind = try block.choice("type") { folder.kind = kind }
+        for text in try block.strings("devices") ?? [] { folder.devices.append(try deviceID(text, block, "devices")) }
+        if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
+        return folder
+    }
+
+    private func deviceID(
+        _ text: String, _ block: SettingsTable, _ key: String
+    ) throws(ConfigurationError) -> DeviceID {
+        do throws(DeviceIDError) {
+            return try DeviceID(parsing: text)
+        } catch {
+            throw block.error(.invalidValue, key, "`\(text.prefix(80))` is no device id: \(error)")
+        }
+    }
+
+    // MARK: - Finding tables
+
+    private func settings(
+        _ table: TOMLTable, in name: String, _ outline: TOMLOutline, _ keys: [String]
+    ) -> SettingsTable {
+        SettingsTable(table: table, name: name, file: file) { outline.line(of: keys + ($0.map { [$0] } ?? [])) }
+    }
+
+    private func section(
+        _ name: String, of root: TOMLTable, _ outline: TOMLOutline
+    ) throws(ConfigurationError) -> SettingsTable? {
+        guard let value = root[name] else { return nil }
+        guard let table = value.table else {
+            throw ConfigurationError(
+                .wrongType, "`\(name)` is a group of settings; write it as `[\(name)]`", file: file,
+                line: outline.line(of: [name]))
+        }
+        return settings(table, in: "[\(name)]", outline, [name])
+    }
+
+    private func blocks(
+        _ name: String, of root: TOMLTable, _ outline: TOMLOutline
+    ) throws(ConfigurationError) -> [SettingsTable] {
+        guard let value = root[name] else { return [] }
+        // Blocks only, so that each can be found and edited in the text.
+        guard let array = value.array, outline.elements(name).count == array.count else {
+            throw ConfigurationError(
+                .wrongType, "write each \(name) as a block of its own that begins with `[[\(name)]]`", file: file,
+                line: outline.line(of: [name]))
+        }
+        var tables: [SettingsTable] = []
+        for index in 0..<array.count {
+            guard let table = array[index].table else { continue }
+            tables.append(
+                SettingsTable(table: table, name: "[[\(name)]]", file: file) {
+                    outline.line(of: $0 ?? "", in: name, index: index)
+                })
+        }
+        return tables
+    }
+}
+
+extension TOMLOutline {
+    func line(of position: Configuration.Position) -> Int {
+        switch position {
+        case .setting(let keys): line(of: keys)
+        case .device(let index, let key): line(of: key, in: "device", index: index)
+        case .folder(let index, let key): line(of: key, in: "folder", index: index)
+        }
+    }
+}

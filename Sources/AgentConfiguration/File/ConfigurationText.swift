@@ -1,0 +1,78 @@
+import BlockExchange
+
+/// The configuration file as text and as what it says; edits touch the lines that they mean and no others.
+struct ConfigurationText {
+    let bytes: [UInt8]
+    let configuration: Configuration
+    private let outline: TOMLOutline
+    private let reader: ConfigurationReader
+
+    init(_ bytes: [UInt8], reader: ConfigurationReader) throws(ConfigurationError) {
+        self.bytes = bytes
+        self.reader = reader
+        (configuration, outline) = try reader.read(bytes)
+    }
+
+    /// The text after `edit`.
+    ///
+    /// Comments stay, save those between the first and the last line of a block that is removed, or on the line of a list
+    /// entry that is. The result is read again and must say what the edit means; else `notEditable` is thrown.
+    func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> ConfigurationText {
+        let expected: Configuration
+        do throws(ConfigurationError) {
+            expected = try configuration.applying(edit)
+        } catch {
+            throw ConfigurationError(error.code, error.message, file: reader.file)
+        }
+        var draft = TOMLDraft(bytes)
+        switch edit {
+        case .addDevice(let device):
+            draft.append(
+                block: "device",
+                [
+                    ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
+                    ("addresses", TOMLDraft.list(device.addresses)),
+                ])
+        case .renameDevice(let id, let name):
+            draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))
+        case .setAddresses(let id, let addresses):
+            let old = configuration.devices.first { $0.id == id }?.addresses ?? []
+            draft.setList("addresses", of: "device", at: index(id), from: old, to: addresses, quoting: { $0 })
+        case .removeDevice(let id):
+            for (index, folder) in configuration.folders.enumerated() where folder.devices.contains(id) {
+                draft.setList(
+                    "devices", of: "folder", at: index, from: folder.devices,
+                    to: folder.devices.filter { $0 != id }, quoting: \.description)
+            }
+            draft.remove(block: "device", at: index(id))
+        case .addFolder(let folder):
+            var lines = [("id", TOMLDraft.quoted(folder.id.rawValue))]
+            if !folder.label.isEmpty { lines.append(("label", TOMLDraft.quoted(folder.label))) }
+            lines += [
+                ("path", TOMLDraft.quoted(folder.path)), ("mode", TOMLDraft.quoted(folder.mode.rawValue)),
+                ("type", TOMLDraft.quoted(folder.kind.rawValue)),
+                ("devices", TOMLDraft.list(folder.devices.map(\.description))),
+                ("paused", String(folder.isPaused)),
+            ]
+            draft.append(block: "folder", lines)
+        case .setFolderPaused(let id, let isPaused):
+            draft.set("paused", of: "folder", at: index(id), to: String(isPaused))
+        case .setFolderDevices(let id, let devices):
+            let old = configuration.folders.first { $0.id == id }?.devices ?? []
+            draft.setList("devices", of: "folder", at: index(id), from: old, to: devices, quoting: \.description)
+        case .removeFolder(let id):
+            draft.remove(block: "folder", at: index(id))
+        }
+        let edited = try? ConfigurationText(draft.bytes, reader: reader)
+        guard let edited, edited.configuration == expected else {
+            throw ConfigurationError(
+                .notEditable,
+                "the file is laid out in a way that synctrain cannot edit without harm; make this change in an editor",
+                file: reader.file)
+        }
+        return edited
+    }
+
+    private func index(_ id: DeviceID) -> Int { configuration.devices.firstIndex { $0.id == id } ?? 0 }
+    private func index(_ id: FolderID) -> Int { configuration.folders.firstIndex { $0.id == id } ?? 0 }
+}

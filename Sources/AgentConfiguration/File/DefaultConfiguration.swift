@@ -1,0 +1,55 @@
+/// The text that a new configuration file starts with. `config/config.toml` is a copy of it; a test compares them.
+enum DefaultConfiguration {
+    /// The annotated text; nil leaves a setting at its default.
+    static func text(name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true) -> String {
+        """
+        # synctrain's configuration. A running agent takes over changes made by `synctrain device` and
+        # `synctrain folder`, which keep your comments; after an edit by hand, restart it.
+
+        # What other devices see this one called. Left out, it is the host name.
+        \(name.map { "name = \(TOMLDraft.quoted($0))" } ?? "# name = \"laptop\"")
+
+        # Where other devices reach this one. IPv4 and IPv6 have a line each; [] only dials out.
+        listen = \(TOMLDraft.list(listen ?? Configuration.defaultListen))
+
+        [discovery]
+        # Announce this device on the local network and listen for others there (UDP port 21027).
+        local = \(localDiscovery)
+
+        [cache]
+        # How much of what was fetched or streamed without being selected is kept on this disk.
+        # Sizes have a unit: KiB MiB GiB TiB, or KB MB GB TB. 0 keeps nothing.
+        limit = "1 GiB"
+
+        [fetch]
+        # How much may be asked for and not be here yet: in all, and of one device. At least 16 MiB each.
+        window = "64 MiB"
+        window-per-device = "32 MiB"
+
+        [log]
+        # trace, debug, info, notice, warning, error or critical
+        level = "info"
+        # human, json, or auto: human on a terminal, else json
+        format = "auto"
+
+        # The devices to share folders with, one block each:
+        #
+        #   [[device]]
+        #   id = "AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"
+        #   name = "desktop"
+        #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: ask discovery
+        #
+        # The folders, one block each. `id` is the same on all devices, `path` is this device's own.
+        #
+        #   [[folder]]
+        #   id = "photos"
+        #   label = "Photos"
+        #   path = "~/Photos"
+        #   mode = "selective"       # selective: keep what is selected; full: keep everything
+        #   type = "sendreceive"     # or sendonly, receiveonly
+        #   devices = ["AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"]
+        #   paused = false
+
+        """
+    }
+}

@@ -1,0 +1,153 @@
+import Glibc
+
+/// The few file operations that the agent's own small files need.
+enum StoredFile {
+    /// All bytes of `path`; nil if there is no such file. A file of more than `byteLimit` bytes is refused unread.
+    static func read(_ path: String, byteLimit: Int) throws(ConfigurationError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw failure("read", path)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("read", path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw ConfigurationError(.failed, "this is no regular file; move it away", file: path)
+        }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure("read", path) }
+            guard count > 0 else { return bytes }
+            bytes += piece.prefix(count)
+            guard bytes.count <= byteLimit else {
+                throw ConfigurationError(
+                    .tooLarge, "the file has more than \(ByteCountText.format(Int64(byteLimit))); make it smaller",
+                    file: path)
+            }
+        }
+    }
+
+    /// Writes `bytes` to `path` so that a crash leaves the old or the new file, whole and durable.
+    ///
+    /// A symbolic link at `path` stays and its target is replaced. An existing file keeps its permissions; a new one
+    /// gets `mode`. With `isReplacing` false an existing file is refused with `alreadyExists`.
+    static func write(
+        _ bytes: [UInt8], to path: String, mode: mode_t, isReplacing: Bool
+    ) throws(ConfigurationError) {
+        var target = path
+        var mode = mode
+        var status = stat()
+        if lstat(path, &status) == 0 {
+            guard isReplacing else {
+                throw ConfigurationError(.alreadyExists, "the file is already there; move it away first", file: path)
+            }
+            if status.st_mode & S_IFMT == S_IFLNK {
+                guard let resolved = realpath(path, nil) else {
+                    throw ConfigurationError(
+                        .missing, "this symbolic link points at nothing; make its target or remove the link", file: path
+                    )
+                }
+                defer { free(resolved) }
+                target = String(cString: resolved)
+                guard stat(target, &status) == 0 else { throw failure("write", path) }
+            }
+            mode = status.st_mode & 0o777
+        }
+        let folder = directory(of: target)
+        let staged = "\(folder)/.synctrain.\(UInt64.random(in: 0...UInt64.max))"
+        let descriptor = open(staged, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("write", target) }
+        do throws(ConfigurationError) {
+            defer { close(descriptor) }
+            guard fchmod(descriptor, mode) == 0 else { throw failure("write", target) }
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw failure("write", target) }
+                rest = rest.dropFirst(count)
+            }
+            guard fsync(descriptor) == 0 else { throw failure("write", target) }
+            if isReplacing {
+                guard rename(staged, target) == 0 else { throw failure("write", target) }
+            } else {
+                // link(2), unlike rename(2), fails if someone else made the file meanwhile.
+                guard link(staged, target) == 0 else { throw failure("write", target) }
+                unlink(staged)
+            }
+        } catch {
+            unlink(staged)
+            throw error
+        }
+        try makeDurable(directory: folder)
+    }
+
+    static func makeDurable(directory: String) throws(ConfigurationError) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("write", directory) }
+        defer { close(descriptor) }
+        // EINVAL: a file system without fsync of directories.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("write", directory) }
+    }
+
+    /// Makes `path` and its missing parents with `mode`. An existing empty `path` gets `mode` too.
+    static func makeDirectories(_ path: String, mode: mode_t) throws(ConfigurationError) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw ConfigurationError(.failed, "a file stands where a directory is needed; move it away", file: path)
+            }
+            if status.st_mode & 0o777 != mode, status.st_uid == geteuid(), isEmpty(path) { chmod(path, mode) }
+            return
+        }
+        guard errno == ENOENT else { throw failure("make", path) }
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            guard mkdir(made, mode) != 0 else { continue }
+            guard errno == EEXIST else { throw failure("make", made) }
+        }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw failure("make", path) }
+    }
+
+    private static func isEmpty(_ path: String) -> Bool {
+        guard let stream = opendir(path) else { return false }
+        defer { closedir(stream) }
+        var names = 0
+        while readdir(stream) != nil { names += 1 }
+        return names <= 2
+    }
+
+    static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    /// The error that `errno` stands for, with what to do about it.
+    static func failure(_ verb: String, _ path: String) -> ConfigurationError {
+        let number = errno
+        let reason = String(cString: strerror(number))
+        switch number {
+        case EACCES, EPERM:
+            return ConfigurationError(
+                .noPermission, "cannot \(verb) it: \(reason); check who owns it and its permissions", file: path)
+        case EROFS:
+            return ConfigurationError(
+                .noPermission, "cannot \(verb) it: \(reason); choose a place that can be written with --home",
+                file: path)
+        case ENOSPC, EDQUOT:
+            return ConfigurationError(.noSpace, "cannot \(verb) it: \(reason); free some space", file: path)
+        case EEXIST:
+            return ConfigurationError(.alreadyExists, "the file is already there; move it away first", file: path)
+        case ENOENT, ENOTDIR:
+            return ConfigurationError(
+                .missing, "cannot \(verb) it: \(reason); check that its directory exists", file: path)
+        default:
+            return ConfigurationError(.failed, "cannot \(verb) it: \(reason)", file: path)
+        }
+    }
+}

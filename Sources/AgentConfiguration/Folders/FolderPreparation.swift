@@ -1,0 +1,109 @@
+import BlockExchange
+import Cryptography
+import Glibc
+
+/// Makes a directory into a folder's root: the directory, its marker and, in selective mode, an empty selection.
+public enum FolderPreparation {
+    public static let marker = ".stfolder"
+    public static let ignoreFile = ".stignore"
+
+    /// The selection of a new selective folder: nothing.
+    static let emptySelection = """
+        // What this device keeps of the folder: a line `!/path` for each file or directory, and `*` last.
+        // `synctrain select` and `synctrain deselect` edit it.
+        *
+
+        """
+
+    /// Makes what is missing of `folder`'s root. What is there stays untouched, a `.stignore` too.
+    ///
+    /// Throws `folderRefused`, `nestedFolder` or `duplicate` with nothing made: the path must be absolute, not `/`, no
+    /// file, neither in nor around one of `others` (symbolic links followed), and must not hold the agent's own key.
+    public static func prepare(
+        _ folder: FolderConfiguration, others: [FolderConfiguration], places: AgentPlaces
+    ) throws(ConfigurationError) {
+        if let (_, problem) = folder.problem() { throw problem.at(nil) }
+        var real = folder
+        real.path = resolved(folder.path)
+        for other in others where other.id != folder.id {
+            var other = other
+            other.path = resolved(other.path)
+            if let (_, problem) = Configuration.clash(of: real, with: other) { throw problem.at(nil) }
+        }
+        guard real.path != "/" else {
+            throw ConfigurationError(
+                .folderRefused, "the path leads to `/`; choose a directory below it", file: folder.path)
+        }
+        guard !FolderPath.isSameOrInside(resolved(places.privateKey), real.path) else {
+            throw ConfigurationError(
+                .folderRefused,
+                "the directory holds this device's private key, which must not be shared; choose another directory",
+                file: folder.path)
+        }
+        var status = stat()
+        if stat(folder.path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw ConfigurationError(
+                    .folderRefused, "this is a file; choose a directory or a new name", file: folder.path)
+            }
+            guard access(folder.path, R_OK | W_OK | X_OK) == 0 else { throw StoredFile.failure("use", folder.path) }
+        } else {
+            try makeRoot(folder.path)
+        }
+        // The marker comes last: a root with a marker has its selection.
+        let ignores = folder.path + "/" + ignoreFile
+        if folder.mode == .selective, lstat(ignores, &status) != 0 {
+            try StoredFile.write(Array(emptySelection.utf8), to: ignores, mode: 0o644, isReplacing: false)
+        }
+        try makeMarker(folder)
+    }
+
+    /// The user's data, so the user's umask decides who may read it.
+    private static func makeRoot(_ path: String) throws(ConfigurationError) {
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            guard mkdir(made, 0o777) != 0, errno != EEXIST else { continue }
+            throw StoredFile.failure("make", made)
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw ConfigurationError(
+                .folderRefused, "something that is no directory is in the way; choose another path", file: path)
+        }
+    }
+
+    private static func makeMarker(_ folder: FolderConfiguration) throws(ConfigurationError) {
+        let directory = folder.path + "/" + marker
+        var status = stat()
+        guard lstat(directory, &status) != 0 else { return }
+        guard mkdir(directory, 0o755) == 0 else { throw StoredFile.failure("make", directory) }
+        // The name that Syncthing 2 gives it.
+        let digest = SHA256.digest(folder.id.rawValue.utf8).description.prefix(6)
+        let text = """
+            This directory marks the root of the folder `\(folder.id)`, shared by synctrain and Syncthing.
+            Please leave it here. Where it is missing they take the disk for unmounted and touch nothing.
+
+            """
+        try StoredFile.write(
+            Array(text.utf8), to: "\(directory)/syncthing-folder-\(digest).txt", mode: 0o644, isReplacing: false)
+        try StoredFile.makeDurable(directory: folder.path)
+    }
+
+    /// `path` with the symbolic links in its existing part followed; what does not exist yet is kept as it is.
+    static func resolved(_ path: String) -> String {
+        var existing = path
+        var rest = ""
+        while existing != "/" {
+            if let real = realpath(existing, nil) {
+                defer { free(real) }
+                let text = String(cString: real)
+                return (text == "/" && !rest.isEmpty ? "" : text) + rest
+            }
+            let parent = StoredFile.directory(of: existing)
+            rest = String(existing.dropFirst(parent == "/" ? 0 : parent.count)) + rest
+            existing = parent
+        }
+        return path
+    }
+}

@@ -1,0 +1,55 @@
+import Glibc
+
+/// The certificate and the private key that make a device, as PEM texts.
+public struct DeviceIdentityFiles: Equatable, Sendable {
+    public let certificatePEM: String
+    public let privateKeyPEM: String
+    /// Sentences about what is not as it should be, such as a key that others can read.
+    public let warnings: [String]
+
+    static let byteLimit = 1 << 16
+
+    /// Writes `key.pem` (0600) and `cert.pem` (0644), durable on return.
+    ///
+    /// Throws `alreadyExists` if either is there: a device's identity is never overwritten.
+    public static func create(
+        in places: AgentPlaces, certificatePEM: String, privateKeyPEM: String
+    ) throws(ConfigurationError) {
+        for path in [places.privateKey, places.certificate] where access(path, F_OK) == 0 {
+            throw ConfigurationError(
+                .alreadyExists, "this device has an identity already; to make another, choose another --home",
+                file: path)
+        }
+        try StoredFile.write(Array(privateKeyPEM.utf8), to: places.privateKey, mode: 0o600, isReplacing: false)
+        do throws(ConfigurationError) {
+            try StoredFile.write(Array(certificatePEM.utf8), to: places.certificate, mode: 0o644, isReplacing: false)
+        } catch {
+            // The key alone is no identity and would stand in the way of the next attempt.
+            unlink(places.privateKey)
+            throw error
+        }
+    }
+
+    /// Reads both files. Throws `missing` if either is not there.
+    public static func load(from places: AgentPlaces) throws(ConfigurationError) -> DeviceIdentityFiles {
+        var warnings: [String] = []
+        var status = stat()
+        if stat(places.privateKey, &status) == 0, status.st_mode & 0o077 != 0 {
+            warnings.append("\(places.privateKey): others can read the private key; run `chmod 600` on it")
+        }
+        return DeviceIdentityFiles(
+            certificatePEM: try text(places.certificate), privateKeyPEM: try text(places.privateKey),
+            warnings: warnings)
+    }
+
+    private static func text(_ path: String) throws(ConfigurationError) -> String {
+        guard let bytes = try StoredFile.read(path, byteLimit: byteLimit) else {
+            throw ConfigurationError(
+                .missing, "this device has no identity yet; make one with `synctrain init`", file: path)
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ConfigurationError(.syntax, "this is no PEM text; restore it from a backup", file: path)
+        }
+        return text
+    }
+}

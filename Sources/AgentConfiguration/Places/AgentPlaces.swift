@@ -1,0 +1,114 @@
+import Glibc
+
+/// Where an agent keeps its files: all paths absolute.
+public struct AgentPlaces: Equatable, Sendable {
+    public let configurationFile: String
+    public let certificate: String
+    public let privateKey: String
+    public let index: String
+    public let lock: String
+    public let log: String
+    /// A directory.
+    public let blockCache: String
+    public let controlSocket: String
+    /// The one directory of `--home`; nil with the XDG places.
+    public let home: String?
+    /// What `~` stands for in the configuration.
+    public let userHome: String?
+
+    /// The longest path that fits `sockaddr_un` with its terminating zero (unix(7)).
+    static let socketPathLimit = 107
+
+    /// Works out the places: all below `home`, else below `SYNCTRAIN_HOME`, else where the XDG base directories are.
+    ///
+    /// `home` and `SYNCTRAIN_HOME` may be relative to the current directory. Empty variables, and relative ones of XDG,
+    /// count as unset. Without `XDG_RUNTIME_DIR` the control socket lies with the state. Throws `noPlace`.
+    public static func resolve(home: String?, environment: [String: String]) throws(ConfigurationError) -> AgentPlaces {
+        let userHome = environment["HOME"].flatMap { $0.hasPrefix("/") ? withoutTrailingSlash($0) : nil }
+        if let home {
+            guard !home.isEmpty else {
+                throw ConfigurationError(.noPlace, "--home is empty; name a directory after it")
+            }
+            return try below(home, userHome: userHome)
+        }
+        if let home = environment["SYNCTRAIN_HOME"], !home.isEmpty { return try below(home, userHome: userHome) }
+
+        func directory(_ variable: String, _ fallback: String) throws(ConfigurationError) -> String {
+            if let value = environment[variable], value.hasPrefix("/") {
+                return withoutTrailingSlash(value) + "/synctrain"
+            }
+            guard let userHome else {
+                throw ConfigurationError(
+                    .noPlace,
+                    "neither HOME nor \(variable) is set, so there is no place for synctrain's files; "
+                        + "set HOME, or name a directory with --home")
+            }
+            return (userHome == "/" ? "" : userHome) + "/" + fallback + "/synctrain"
+        }
+        let state = try directory("XDG_STATE_HOME", ".local/state")
+        let runtime = environment["XDG_RUNTIME_DIR"].flatMap {
+            $0.hasPrefix("/") ? withoutTrailingSlash($0) + "/synctrain" : nil
+        }
+        return try AgentPlaces(
+            configuration: directory("XDG_CONFIG_HOME", ".config"), state: state,
+            cache: directory("XDG_CACHE_HOME", ".cache"), runtime: runtime ?? state, home: nil, userHome: userHome)
+    }
+
+    private static func below(_ home: String, userHome: String?) throws(ConfigurationError) -> AgentPlaces {
+        var path = home
+        if !home.hasPrefix("/") {
+            guard let current = getcwd(nil, 0) else {
+                throw ConfigurationError(
+                    .noPlace, "the current directory cannot be read; give --home an absolute path")
+            }
+            defer { free(current) }
+            path = String(cString: current) + "/" + home
+        }
+        // `realpath` would not do: the directory may be made later.
+        var parts: [Substring] = []
+        for part in path.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        let directory = "/" + parts.joined(separator: "/")
+        return try AgentPlaces(
+            configuration: directory, state: directory, cache: directory, runtime: directory, home: directory,
+            userHome: userHome)
+    }
+
+    private init(
+        configuration: String, state: String, cache: String, runtime: String, home: String?, userHome: String?
+    ) throws(ConfigurationError) {
+        configurationFile = configuration + "/config.toml"
+        certificate = state + "/cert.pem"
+        privateKey = state + "/key.pem"
+        index = state + "/index.sqlite"
+        lock = state + "/lock"
+        log = state + "/agent.log"
+        blockCache = cache + "/blocks"
+        controlSocket = runtime + "/agent.sock"
+        self.home = home
+        self.userHome = userHome
+        let length = controlSocket.utf8.count
+        guard length <= Self.socketPathLimit else {
+            throw ConfigurationError(
+                .noPlace,
+                "the path of the control socket, \(controlSocket), has \(length) bytes, and Linux allows "
+                    + "\(Self.socketPathLimit); "
+                    + (home == nil ? "set XDG_RUNTIME_DIR to a shorter path" : "choose a shorter --home"))
+        }
+    }
+
+    /// Makes the directories that are missing, for the user alone (0700). One that exists keeps its mode, unless it is
+    /// empty: then it too becomes 0700.
+    public func createDirectories() throws(ConfigurationError) {
+        for file in [configurationFile, certificate, blockCache + "/.", controlSocket] {
+            try StoredFile.makeDirectories(StoredFile.directory(of: file), mode: 0o700)
+        }
+    }
+
+    private static func withoutTrailingSlash(_ path: String) -> String {
+        var path = path[...]
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return String(path)
+    }
+}

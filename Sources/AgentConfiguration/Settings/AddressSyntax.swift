@@ -1,0 +1,59 @@
+/// What an address in the configuration may look like.
+public enum AddressSyntax {
+    public static let defaultPort = 22000
+
+    /// Nil if `text` is `dynamic` (asked of discovery) or `tcp://host:port`, else what is wrong and what to write.
+    public static func problem(deviceAddress text: String) -> String? {
+        if text == "dynamic" { return nil }
+        guard let (host, port) = split(text) else { return problem(of: text, or: "`dynamic` or ") }
+        guard port > 0 else { return "the address `\(text)` has port 0; name the port that the device listens on" }
+        guard !isWildcard(host) else {
+            return "the address `\(text)` names no device; write the device's own address, or `dynamic`"
+        }
+        return nil
+    }
+
+    /// Nil if `text` is `tcp://host:port`, else what is wrong and what to write. Port 0 lets the system choose one.
+    public static func problem(listenAddress text: String) -> String? {
+        split(text) == nil ? problem(of: text, or: "") : nil
+    }
+
+    private static func problem(of text: String, or alternative: String) -> String {
+        "the address `\(text)` is none that synctrain knows; write \(alternative)`tcp://HOST:PORT`, "
+            + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
+    }
+
+    static func isWildcard(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
+
+    /// The host, without the brackets of an IPv6 address, and the port of `tcp://host:port`.
+    static func split(_ text: String) -> (host: String, port: Int)? {
+        let scheme = "tcp://"
+        guard text.hasPrefix(scheme), text.utf8.count <= 300 else { return nil }
+        let rest = text.dropFirst(scheme.count)
+        guard let colon = rest.lastIndex(of: ":") else { return nil }
+        let digits = rest[rest.index(after: colon)...]
+        guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ isDigit($0) }), let port = Int(digits),
+            port <= 65535
+        else { return nil }
+        var host = rest[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+            let address = host.prefix { $0 != "%" }
+            guard address.contains(":"), address.utf8.allSatisfy({ isHexDigit($0) || $0 == 0x3A || $0 == 0x2E })
+            else { return nil }
+            let zone = host.dropFirst(address.count)
+            guard zone.isEmpty || (zone.count > 1 && zone.dropFirst().utf8.allSatisfy(isHostByte)) else { return nil }
+        } else {
+            guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else { return nil }
+        }
+        return (String(host), port)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    private static func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte | 0x20) }
+    /// Letters, digits, `-`, `.`, `_` and the bytes of other scripts.
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x2E || byte == 0x5F
+            || byte >= 0x80
+    }
+}

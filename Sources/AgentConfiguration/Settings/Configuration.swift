@@ -1,0 +1,120 @@
+import BlockExchange
+
+/// All settings of an agent, as the configuration file has them or by default.
+public struct Configuration: Equatable, Sendable {
+    public struct Discovery: Equatable, Sendable {
+        /// Announces this device on the local network and listens for others (UDP 21027).
+        public var local: Bool
+
+        public init(local: Bool = true) { self.local = local }
+    }
+
+    public struct Cache: Equatable, Sendable {
+        /// Bytes of blocks that the cache on disk keeps; 0 for none.
+        public var byteLimit: Int64
+
+        public init(byteLimit: Int64 = 1 << 30) { self.byteLimit = byteLimit }
+    }
+
+    public struct Fetch: Equatable, Sendable {
+        /// Bytes asked for and not yet here, over all devices.
+        public var windowByteCount: Int64
+        /// Bytes asked of one device and not yet here.
+        public var deviceWindowByteCount: Int64
+
+        public init(windowByteCount: Int64 = 64 << 20, deviceWindowByteCount: Int64 = 32 << 20) {
+            self.windowByteCount = windowByteCount
+            self.deviceWindowByteCount = deviceWindowByteCount
+        }
+    }
+
+    public struct Log: Equatable, Sendable {
+        /// The names are those of swift-log.
+        public enum Level: String, Sendable, CaseIterable {
+            case trace, debug, info, notice, warning, error, critical
+        }
+
+        public enum Format: String, Sendable, CaseIterable {
+            /// `human` on a terminal, else `json`.
+            case auto
+            case human
+            case json
+        }
+
+        public var level: Level
+        public var format: Format
+
+        public init(level: Level = .info, format: Format = .auto) {
+            self.level = level
+            self.format = format
+        }
+    }
+
+    /// Every address of this machine, IPv4 and IPv6 each by a socket of its own.
+    public static let defaultListen = [
+        "tcp://0.0.0.0:\(AddressSyntax.defaultPort)", "tcp://[::]:\(AddressSyntax.defaultPort)",
+    ]
+
+    /// What other devices see this one called.
+    public var name: String
+    /// `tcp://host:port` each; empty for an agent that only dials.
+    public var listen: [String]
+    public var discovery: Discovery
+    public var cache: Cache
+    public var fetch: Fetch
+    public var log: Log
+    public var devices: [DeviceConfiguration]
+    public var folders: [FolderConfiguration]
+
+    public init(
+        name: String, listen: [String] = Configuration.defaultListen, discovery: Discovery = Discovery(),
+        cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(), devices: [DeviceConfiguration] = [],
+        folders: [FolderConfiguration] = []
+    ) {
+        self.name = name
+        self.listen = listen
+        self.discovery = discovery
+        self.cache = cache
+        self.fetch = fetch
+        self.log = log
+        self.devices = devices
+        self.folders = folders
+    }
+
+    /// The device that `reference` means: its id, in any form that ids are written in, or its name.
+    ///
+    /// Throws `noSuchDevice` if there is none and `duplicate` if two devices bear the name.
+    public func device(_ reference: String) throws(ConfigurationError) -> DeviceConfiguration {
+        if let id = try? DeviceID(parsing: reference), let device = devices.first(where: { $0.id == id }) {
+            return device
+        }
+        let named = devices.filter { !$0.name.isEmpty && $0.name == reference }
+        guard let device = named.first else {
+            throw ConfigurationError(
+                .noSuchDevice, "no device is called `\(reference)`; `synctrain device list` shows those known")
+        }
+        guard named.count == 1 else {
+            throw ConfigurationError(.duplicate, "\(named.count) devices are called `\(reference)`; name one by its id")
+        }
+        return device
+    }
+
+    public func folder(_ id: FolderID) throws(ConfigurationError) -> FolderConfiguration {
+        guard let folder = folders.first(where: { $0.id == id }) else {
+            throw ConfigurationError(
+                .noSuchFolder, "there is no folder `\(id)`; `synctrain folder list` shows those shared")
+        }
+        return folder
+    }
+
+    static func isOneLine(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
+    static func problem(name: String) -> SettingProblem? {
+        guard name.utf8.count <= 255, isOneLine(name) else {
+            return SettingProblem(.invalidValue, "a name has at most 255 bytes and no control characters; shorten it")
+        }
+        return nil
+    }
+}

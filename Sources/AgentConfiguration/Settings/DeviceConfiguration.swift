@@ -1,0 +1,26 @@
+import BlockExchange
+
+/// A device that this one knows and accepts links from.
+public struct DeviceConfiguration: Equatable, Sendable {
+    public var id: DeviceID
+    /// What the user calls it; may be empty.
+    public var name: String
+    /// Where to dial it, in this order: `dynamic` or `tcp://host:port` each. Empty: it is left to dial us.
+    public var addresses: [String]
+
+    public init(id: DeviceID, name: String = "", addresses: [String] = ["dynamic"]) {
+        self.id = id
+        self.name = name
+        self.addresses = addresses
+    }
+
+    func problem() -> (key: String, problem: SettingProblem)? {
+        if let problem = Configuration.problem(name: name) { return ("name", problem) }
+        for address in addresses {
+            if let message = AddressSyntax.problem(deviceAddress: address) {
+                return ("addresses", SettingProblem(.invalidValue, message))
+            }
+        }
+        return nil
+    }
+}

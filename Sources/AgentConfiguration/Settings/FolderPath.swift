@@ -1,0 +1,38 @@
+/// Absolute paths of folders, compared by their text and byte by byte, as Linux does.
+enum FolderPath {
+    /// `text` without double and trailing slashes; `~/…` below `userHome`.
+    static func clean(_ text: String, userHome: String?) throws(SettingProblem) -> String {
+        var path = text
+        if text == "~" || text.hasPrefix("~/") {
+            guard let userHome else {
+                throw SettingProblem(.invalidValue, "`~` stands for HOME, which is not set; write the whole path")
+            }
+            path = userHome + text.dropFirst()
+        }
+        guard path.hasPrefix("/") else {
+            throw SettingProblem(.invalidValue, "the path `\(text)` is not absolute; write it from `/` on")
+        }
+        guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw SettingProblem(.invalidValue, "the path has a control character; choose a directory without one")
+        }
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"))
+        guard parts.allSatisfy({ !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }) else {
+            throw SettingProblem(.invalidValue, "the path `\(text)` has `.` or `..` in it; write it without")
+        }
+        guard !parts.isEmpty else {
+            throw SettingProblem(.invalidValue, "`/` cannot be a folder; choose a directory below it")
+        }
+        guard path.utf8.count < 4096, parts.allSatisfy({ $0.count <= 255 }) else {
+            throw SettingProblem(.invalidValue, "the path is longer than Linux allows; choose a shorter one")
+        }
+        return "/" + parts.map { String(Substring($0)) }.joined(separator: "/")
+    }
+
+    /// Whether `path` is `directory` or lies in it, both cleaned.
+    static func isSameOrInside(_ path: String, _ directory: String) -> Bool {
+        let path = Array(path.utf8), directory = Array(directory.utf8)
+        guard path.starts(with: directory) else { return false }
+        return path.count == directory.count || directory == [UInt8(ascii: "/")]
+            || path[directory.count] == UInt8(ascii: "/")
+    }
+}
