@@ -65,6 +65,18 @@ extension IndexStore {
         }
     }
 
+    /// The global version of `path` with its blocks; nil if nobody has one, or it is deleted or invalid.
+    public func file(_ folder: FolderID, _ path: String) async throws -> FileInfo? {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(path),
+                let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
+            else { return nil }
+            let file = try reader.file(winner, name: path)
+            return file.isDeleted || file.isInvalid ? nil : file
+        }
+    }
+
     /// What `device` announced of `path`, whole; nil if it did not.
     public func file(_ folder: FolderID, _ path: String, announcedBy device: DeviceID) async throws -> FileInfo? {
         try await read { database in

@@ -29,6 +29,10 @@ public struct SecureLink: Sendable {
     /// Whether the peer's certificate is named `syncthing`, as Syncthing asks of its peers; the caller decides.
     public var isNamedSyncthing: Bool { names.isNamedSyncthing }
 
+    /// The channel under the two directions, for an owner that keeps its messages in order itself: what is written to it
+    /// leaves in the order of the calls. Reading is `executeThenClose`'s.
+    public var channel: any Channel { lease.channel.channel }
+
     /// Completes when the link is closed, by either side.
     public var closeFuture: EventLoopFuture<Void> { lease.channel.channel.closeFuture }
 

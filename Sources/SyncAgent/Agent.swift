@@ -51,7 +51,7 @@ public final class Agent: Service, Sendable {
 
     let setup: AgentSetup
     let localDevice: DeviceID
-    let identity: LinkIdentity
+    let authenticator: LinkAuthenticator
     let index: IndexStore
     let cache: BlockCache
     let folders: FolderRegistry
@@ -75,10 +75,9 @@ public final class Agent: Service, Sendable {
     public init(_ setup: AgentSetup) async throws {
         self.setup = setup
         let files = try DeviceIdentityFiles.load(from: setup.places)
-        let certificate = try DeviceCertificate(
-            certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
-        localDevice = DeviceID(certificateDER: certificate.certificateDER)
-        identity = try LinkIdentity(certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
+        let identity = try LinkIdentity(certificatePEM: files.certificatePEM, keyPEM: files.privateKeyPEM)
+        authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
+        localDevice = identity.device
         let configuration = try setup.configurationFile.load()
         self.configuration = Mutex(configuration)
         index = try IndexStore.open(path: setup.places.index)
@@ -108,14 +107,13 @@ public final class Agent: Service, Sendable {
 
     /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
     public func listen() async throws {
-        let install = identity.installer(localDevice: localDevice, role: .listening, timeout: Self.linkTimeout)
         for text in configuration.withLock({ $0.listen }) {
             let address = try LinkAddress(parsing: text)
-            guard let transport = setup.transports.first(where: { $0.supports(address) }) else {
+            guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
                 throw LinkError(
                     .unsupportedAddress, "nothing here can listen on \(text); use tcp://HOST:PORT", isTransient: false)
             }
-            let listener = try await transport.listen(on: address, install: install)
+            let listener = try await transport.listen(on: address, install: authenticator.install)
             listeners.withLock { $0.append(listener) }
             setup.logger.info("listening on \(listener.address)")
         }
@@ -154,7 +152,7 @@ public final class Agent: Service, Sendable {
 
     private func accept(from listener: LinkListener<SecureLink>) async {
         await withDiscardingTaskGroup { group in
-            for await link in listener.links {
+            for await link in listener {
                 group.addTask { await self.serve(link) }
             }
         }
@@ -184,16 +182,15 @@ public final class Agent: Service, Sendable {
     }
 
     private func dial(_ address: LinkAddress) async throws -> SecureLink {
-        guard let transport = setup.transports.first(where: { $0.supports(address) }) else {
+        guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
-        let install = identity.installer(localDevice: localDevice, role: .dialling, timeout: Self.linkTimeout)
-        return try await transport.dial(address, timeout: Self.linkTimeout, install: install)
+        return try await transport.dial(address, timeout: Self.linkTimeout, install: authenticator.install)
     }
 
     private var linkEnvironment: LinkEnvironment {
         LinkEnvironment(
-            localDevice: localDevice, deviceName: { [configuration] in configuration.withLock { $0.name } },
+            localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
             dial: { try await self.dial($0) },
             discoveredAddresses: { [setup] in setup.discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, logger: setup.logger)
@@ -226,7 +223,7 @@ public final class Agent: Service, Sendable {
                 folder.configure(wanted)
             } else {
                 try await index.addFolder(
-                    wanted.id, label: wanted.label, newIndexID: IndexID(rawValue: SecureRandom.uint64()))
+                    wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
                 folders.insert(
                     FolderSession(wanted, index: index, threads: threads, events: events, logger: setup.logger))
                 touched.formUnion(wanted.devices)
@@ -236,7 +233,7 @@ public final class Agent: Service, Sendable {
             if let device = devices.device(wanted.id) {
                 await device.configure(wanted)
             } else {
-                let lastSeen = try await index.lastSeen(of: wanted.id).map { WallTime(seconds: $0) }
+                let lastSeen = try await index.lastSeen()[wanted.id].map { WallTime(seconds: $0) }
                 let device = DeviceSession(wanted, lastSeen: lastSeen, environment: linkEnvironment)
                 devices.insert(device)
                 addJob.yield(.device(device))

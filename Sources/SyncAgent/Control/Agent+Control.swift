@@ -33,31 +33,34 @@ extension Agent: AgentControl {
     // MARK: devices and folders
 
     public func addDevice(_ settings: DeviceSettings) async throws {
-        try await reconfigure { file in
+        try await reconfigure {
             let id = try Self.deviceID(settings.id)
             guard id != localDevice else {
                 throw ControlError(.invalidRequest, "\(id) is this device; add the other one's id", path: settings.id)
             }
             if configuration.withLock({ $0.devices.contains { $0.id == id } }) {
-                if let name = settings.name { try file.renameDevice(id, to: name) }
-                if let addresses = settings.addresses { try file.setAddresses(addresses, of: id) }
-            } else {
-                try file.addDevice(
-                    DeviceConfiguration(id: id, name: settings.name ?? "", addresses: settings.addresses ?? ["dynamic"]))
+                return [
+                    settings.name.map { .renameDevice(id, name: $0) },
+                    settings.addresses.map { .setAddresses(id, $0) },
+                ].compactMap { $0 }
             }
+            return [
+                .addDevice(
+                    DeviceConfiguration(id: id, name: settings.name ?? "", addresses: settings.addresses ?? ["dynamic"]))
+            ]
         }
         if let id = try? DeviceID(parsing: settings.id) {
-            try await answering { try await index.removePendingDevice(id) }
+            try await answering { try await index.forgetPending(id) }
             await devices.device(id)?.dialNow()
         }
     }
 
     public func renameDevice(_ reference: String, to name: String) async throws {
-        try await reconfigure { file in try file.renameDevice(try device(reference), to: name) }
+        try await reconfigure { [.renameDevice(try device(reference), name: name)] }
     }
 
     public func removeDevice(_ reference: String) async throws {
-        try await reconfigure { file in try file.removeDevice(try device(reference)) }
+        try await reconfigure { [.removeDevice(try device(reference))] }
     }
 
     public func pendingDevices() async throws -> [ControlAPI.PendingDevice] {
@@ -68,7 +71,7 @@ extension Agent: AgentControl {
     }
 
     public func addFolder(_ settings: FolderSettings) async throws {
-        try await reconfigure { file in
+        try await reconfigure {
             guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
                 throw ControlError(.invalidRequest, "there is no folder mode \(settings.mode); use selective or full")
             }
@@ -87,23 +90,24 @@ extension Agent: AgentControl {
                         path: settings.id)
                 }
                 let all = existing.configuration.devices + references.filter { !existing.configuration.devices.contains($0) }
-                try file.setFolderDevices(id, to: all)
-                return
+                return [.setFolderDevices(id, all)]
             }
             let folder = FolderConfiguration(
                 id: id, label: settings.label ?? "", path: settings.path, mode: mode, kind: kind, devices: references,
                 isPaused: settings.isPaused)
-            try file.addFolder(folder)
+            try FolderPreparation.prepare(
+                folder, others: configuration.withLock { $0.folders }, places: setup.places)
+            return [.addFolder(folder)]
         }
-        try await answering { try await index.removePendingFolder(FolderID(settings.id)) }
+        try await answering { try await index.forgetPending(FolderID(settings.id)) }
     }
 
     public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {
-        try await reconfigure { file in try file.setFolderPaused(try folder(id).id, to: isPaused) }
+        try await reconfigure { [.setFolderPaused(try folder(id).id, isPaused)] }
     }
 
     public func removeFolder(_ id: String) async throws {
-        try await reconfigure { file in try file.removeFolder(try folder(id).id) }
+        try await reconfigure { [.removeFolder(try folder(id).id)] }
     }
 
     public func pendingFolders() async throws -> [ControlAPI.PendingFolder] {
@@ -126,7 +130,7 @@ extension Agent: AgentControl {
                 try await apply(without)
                 try await apply(configuration)
             }
-            for device in devices.all { await device.session?.close(reason: "the index is read anew") }
+            for device in devices.all { device.session?.close(reason: "the index is read anew") }
         }
     }
 
@@ -164,7 +168,7 @@ extension Agent: AgentControl {
     public func whereis(_ path: PathReference) async throws -> Whereabouts {
         try await answering {
             let (folder, path) = try resolve(path)
-            guard let found = try await index.global(of: folder.id, path: path), found.isPresent else {
+            guard let found = try await index.global(folder.id, path), found.isPresent else {
                 throw ControlError(.noSuchPath, "there is no \(path) in the folder \(folder.id)", path: path)
             }
             guard !found.isDirectory else {
@@ -198,11 +202,10 @@ extension Agent: AgentControl {
     }
 
     /// Edits the configuration file and brings the sessions in line, one change at a time.
-    private func reconfigure(_ edit: (ConfigurationFile) throws -> Void) async throws {
+    private func reconfigure(_ edits: () throws -> [ConfigurationEdit]) async throws {
         try await answering {
             try await gate.withUnits(1) {
-                try edit(setup.configurationFile)
-                try await apply(try setup.configurationFile.load())
+                try await apply(try setup.configurationFile.apply(try edits()))
             }
         }
     }

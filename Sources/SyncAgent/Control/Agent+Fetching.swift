@@ -30,8 +30,8 @@ extension Agent {
             let (folder, path) = try resolve(reference)
             let place = try? folder.place().get()
             let entry = try await EntryReader(folder: folder, index: index, place: place, threads: threads).stat(path)
-            guard let found = try await index.global(of: folder.id, path: path), found.isPresent,
-                let file = try await index.file(folder.id, path: path)
+            guard let found = try await index.global(folder.id, path), found.isPresent,
+                let file = try await index.file(folder.id, path)
             else {
                 throw ControlError(
                     .noSuchPath, "\(path) is on this disk only, not in the index of \(folder.id); read it where it is",
@@ -81,7 +81,7 @@ extension Agent {
         for reference in request.paths {
             do {
                 let (folder, path) = try resolve(reference)
-                guard let entry = try await index.global(of: folder.id, path: path),
+                guard let entry = try await index.global(folder.id, path),
                     entry.isPresent || path.isEmpty || entry.below != .zero
                 else {
                     throw ControlError(

@@ -15,14 +15,14 @@ struct EntryReader: Sendable {
 
     /// The entry at `path`, with details; the folder's root for an empty path.
     func stat(_ path: String) async throws -> Entry {
-        let found = try await index.global(of: folder.id, path: path)
+        let found = try await index.global(folder.id, path)
         let parent = RelativePath(path)?.parent
         let names = try await namesOnDisk(in: parent, orNil: path.isEmpty)
         let name = RelativePath(path)?.name
         let isOnDisk = path.isEmpty || name.map { names[$0] != nil } ?? false
         if let found, found.isPresent || found.isDirectory && (path.isEmpty || found.below != .zero) {
             var entry = try await entry(found, names)
-            let file = found.isPresent ? try await index.file(folder.id, path: path) : nil
+            let file = found.isPresent ? try await index.file(folder.id, path) : nil
             entry.details = details(file, path: path, isOnDisk: isOnDisk && entry.state != .partial)
             return entry
         }
@@ -59,7 +59,7 @@ struct EntryReader: Sendable {
 
     /// What the index and the disk have in a directory, by name.
     private func entries(in directory: String) async throws -> [Entry] {
-        let children = try await index.children(of: folder.id, directory: directory)
+        let children = try await index.children(folder.id, of: directory)
         var names = try await namesOnDisk(in: RelativePath(directory), orNil: false)
         var entries: [Entry] = []
         entries.reserveCapacity(children.count)

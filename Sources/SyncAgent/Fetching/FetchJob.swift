@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -74,11 +75,9 @@ struct FetchJob: Sendable {
                 await commitAll(commits, tally, outbox)
                 outbox.finish()
             }
-            group.addTask {
+            do {
                 while let event = await outbox.next() { try await emit(event) }
                 try Task.checkCancellation()
-            }
-            do {
                 try await group.waitForAll()
             } catch {
                 group.cancelAll()
@@ -124,7 +123,7 @@ struct FetchJob: Sendable {
             try Task.checkCancellation()
             if !entry.path.isEmpty, root.outputRoot == nil || entry.path != root.entry.path { try await body(entry) }
             guard entry.isDirectory else { continue }
-            let children = try await index.children(of: root.folder.id, directory: entry.path)
+            let children = try await index.children(root.folder.id, of: entry.path)
             waiting += children.reversed()
         }
     }
@@ -136,10 +135,10 @@ struct FetchJob: Sendable {
         do {
             let target = try target(of: entry, root)
             if entry.isDirectory {
-                try await environment.threads.runIfActive { try target.root.createDirectories(target.path) }
+                try await environment.threads.runIfActive { _ = try target.root.createDirectories(target.path) }
                 return
             }
-            guard let found = try await index.file(root.folder.id, path: entry.path) else {
+            guard let found = try await index.file(root.folder.id, entry.path) else {
                 throw ControlError(.noSuchPath, "\(entry.path) was deleted meanwhile", path: entry.path)
             }
             let isSelected = root.place.map { !$0.selection.isIgnored(entry.path) } ?? false
@@ -210,7 +209,7 @@ struct FetchJob: Sendable {
                     .alreadyExists, "\(target.absolutePath) exists; move it away or use -o for another name",
                     path: file.name)
             }
-            if let parent = target.path.parent { try target.root.createDirectories(parent) }
+            if let parent = target.path.parent { _ = try target.root.createDirectories(parent) }
             try target.root.createSymlink(target.path, target: file.symlinkTarget)
         }
     }
@@ -279,7 +278,21 @@ extension ControlError {
         case let error as FileAccessError: self.init(error, path: path ?? error.path)
         case let error as RelativePathError: self.init(.failed, error.message, path: path)
         case let error as IndexStoreError: self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
+        case let error as ConfigurationError: self.init(error)
         default: self.init(.failed, "\(error)", path: path)
         }
+    }
+}
+
+extension ControlError {
+    init(_ error: ConfigurationError) {
+        let code: Code =
+            switch error.code {
+            case .noSuchDevice: .noSuchDevice
+            case .noSuchFolder: .noSuchFolder
+            case .duplicate, .alreadyExists: .alreadyExists
+            default: .invalidConfiguration
+            }
+        self.init(code, error.description)
     }
 }

@@ -56,7 +56,7 @@ struct FileFetch: Sendable {
             }
             replacement = .exactly(existing)
         }
-        if let parent = target.path.parent { try await onDisk { try target.root.createDirectories(parent) } }
+        if let parent = target.path.parent { try await onDisk { _ = try target.root.createDirectories(parent) } }
         let staged = try await onDisk { try target.root.stage(target.path, resuming: true) }
         let done = try await onDisk { try blocksStaged(in: staged) }
         let missing = file.blocks.indices.filter { !done.contains($0) && file.blocks[$0].size > 0 }
@@ -65,11 +65,11 @@ struct FileFetch: Sendable {
         let doneBytes = done.reduce(Int64(0)) { $0 + Int64(file.blocks[$1].size) }
         if doneBytes > 0 { await progress(doneBytes, nil) }
 
-        let file = file
+        let blocks = file.blocks
         let fetch = BlockFetch(
             folder: folder, file: file, holders: holders, environment: environment,
             store: { block, bytes in
-                try bytes.withUnsafeReadableBytes { try staged.write($0, at: file.blocks[block].offset) }
+                try bytes.withUnsafeReadableBytes { try staged.write($0, at: blocks[block].offset) }
             })
         try await fetch.run(missing) { block, _, holder in await progress(Int64(file.blocks[block].size), holder) }
         return .staged(

@@ -49,7 +49,7 @@ struct FolderPlace: Sendable {
 
     private static func readSelection(_ root: RootDirectory) throws -> (Selection, FileAccess.FileStatus?) {
         guard let path = RelativePath(ignoreFile), let status = try root.status(of: path) else {
-            return (try Selection(IgnoreFile(parsing: "") { _ in "" }), nil)
+            return (.everything, nil)
         }
         func read(_ name: String) throws -> String {
             guard let path = RelativePath(name), let status = try root.status(of: path) else {
@@ -58,9 +58,9 @@ struct FolderPlace: Sendable {
             guard status.size <= ignoreByteLimit else {
                 throw FolderSession.Problem(message: "\(name) has \(status.size) bytes; at most \(ignoreByteLimit) are read")
             }
-            return String(decoding: try root.read(path, offset: 0, count: Int(status.size)), as: UTF8.self)
+            return String(
+                decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)
         }
-        let file = try IgnoreFile(parsing: try read(ignoreFile)) { try read($0) }
-        return (try Selection(file), status)
+        return (try Selection(parsing: try read(ignoreFile), include: read), status)
     }
 }

@@ -80,7 +80,7 @@ final class FolderSession: Sendable {
         let own = try await index.localIndex(of: id)
         var devices = [ClusterConfig.Device(id: localDevice, maxSequence: own.maxSequence, indexID: own.indexID)]
         for other in configuration.devices where other != localDevice {
-            let known = other == device ? try await index.remoteIndex(folder: id, device: other) : nil
+            let known = other == device ? try await index.remoteIndex(of: id, device: other) : nil
             devices.append(
                 ClusterConfig.Device(
                     id: other, maxSequence: known?.maxSequence ?? 0, indexID: known?.indexID ?? .none))
@@ -96,7 +96,7 @@ final class FolderSession: Sendable {
     func exchangeIndexes(
         with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device
     ) async throws -> IndexFeed? {
-        try await index.setRemoteIndex(folder: id, device: device, indexID: itHas.indexID)
+        try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
         let own = try await index.localIndex(of: id)
         let continues = itKnows.indexID == own.indexID && (1...own.maxSequence + 1).contains(itKnows.maxSequence + 1)
         let after = continues ? min(itKnows.maxSequence, own.maxSequence) : 0
@@ -110,7 +110,7 @@ final class FolderSession: Sendable {
         }
         let ignores = ignores()
         let result = try await index.applyIndex(
-            folder: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
+            of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
             isIgnored: ignores)
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         notifySubscribers()
@@ -119,7 +119,7 @@ final class FolderSession: Sendable {
 
     /// Our own index after a sequence, as it is announced.
     func updates(after sequence: Int64, limit: Int) async throws -> [FileInfo] {
-        try await index.localUpdates(folder: id, after: sequence, limit: limit)
+        try await index.localUpdates(of: id, after: sequence, limit: limit)
     }
 
     /// A signal for every change of our own index, until `unsubscribe`.
@@ -139,7 +139,7 @@ final class FolderSession: Sendable {
     /// is lost, because what is ignored is only announced as not kept.
     private func ignores() -> @Sendable (String) -> Bool {
         switch place() {
-        case .success(let place): return { place.selection.isIgnored($0) }
+        case .success(let place): return { place.selection.isLeftOut($0) }
         case .failure: return { _ in true }
         }
     }
@@ -153,7 +153,7 @@ final class FolderSession: Sendable {
         guard !path.isInternal, !path.isTemporary else { return (ByteBuffer(), .invalidFile) }
         guard case .success(let place) = place() else { return (ByteBuffer(), .generic) }
         do {
-            guard let local = try await index.global(folder: id, path: request.name)?.local else {
+            guard let local = try await index.local(id, request.name) else {
                 return (ByteBuffer(), place.selection.isIgnored(request.name) ? .invalidFile : .noSuchFile)
             }
             guard local.flags.isEmpty else { return (ByteBuffer(), .invalidFile) }
@@ -161,7 +161,7 @@ final class FolderSession: Sendable {
                 return (ByteBuffer(), .noSuchFile)
             }
             let bytes = try await threads.runIfActive {
-                try place.root.read(path, offset: request.offset, count: Int(request.size))
+                try place.root.open(reading: path).read(count: Int(request.size), at: request.offset)
             }
             guard bytes.count == Int(request.size) else { return (ByteBuffer(), .noSuchFile) }
             if let hash = request.hash, SHA256.digest(bytes) != hash { return (ByteBuffer(), .noSuchFile) }
@@ -175,13 +175,18 @@ final class FolderSession: Sendable {
     // MARK: what is here
 
     /// A file that was fetched into its place: from now on known to be on this disk.
-    func fetched(_ file: FileInfo, _ status: FileAccess.FileStatus, isSelected: Bool) async throws {
+    func fetched(_ file: FileInfo, _ status: FileAccess.FileStatus, isSelected: Bool) async {
         let entry = LocalEntry(
             file: file, flags: isSelected ? [] : .ignored,
-            identity: FileIdentity(
-                inode: status.inode, changedSeconds: status.changed.seconds,
-                changedNanoseconds: status.changed.nanoseconds))
-        _ = try await index.applyLocal(folder: id, changes: [.set(entry)])
+            status: IndexedStatus(
+                inode: status.inode, changedSeconds: status.modified.seconds,
+                changedNanoseconds: status.modified.nanoseconds))
+        do {
+            _ = try await index.applyLocal(in: id, [.set(entry)], isIgnored: ignores())
+        } catch {
+            // The file is in its place and whole; the next look at the folder finds it.
+            logger.warning("cannot note that \(file.name) was fetched: \(error)")
+        }
         notifySubscribers()
     }
 
@@ -191,7 +196,7 @@ final class FolderSession: Sendable {
         var problem: String?
         if case .failure(let failure) = place() { problem = failure.message }
         do {
-            totals = try await index.totals(id)
+            totals = try await index.totals(of: id)
         } catch {
             problem = "\(error)"
         }
@@ -207,7 +212,7 @@ final class FolderSession: Sendable {
             }
         return FolderStatus(
             id: id.rawValue, label: configuration.label, path: configuration.path, mode: configuration.mode.rawValue,
-            type: configuration.type.rawValue, state: state, message: problem,
+            type: configuration.kind.rawValue, state: state, message: problem,
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
             local: totals.local.asTotals, need: FolderStatus.Totals(), errors: problem == nil ? 0 : 1)
     }

@@ -83,7 +83,7 @@ actor DeviceSession {
         let state = state
         return DeviceStatus(
             id: id.description, name: state.name, isConnected: state.session != nil,
-            transport: state.session?.information.kind.description,
+            transport: state.session?.information.kind.rawValue,
             address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
             lastSeen: state.lastSeen?.rfc3339, bytesIn: state.pastBytesIn + (state.session?.bytesReceived ?? 0),
             bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError)
@@ -174,7 +174,7 @@ actor DeviceSession {
         do {
             let link = try await environment.dial(address)
             guard link.peer == id else {
-                link.channel.channel.close(promise: nil)
+                await link.close()
                 note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
                 return
             }

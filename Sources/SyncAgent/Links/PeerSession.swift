@@ -68,7 +68,7 @@ final class PeerSession: Sendable {
         self.hello = hello
         device = link.peer
         information = link.information
-        channel = link.channel.channel
+        channel = link.channel
         clock = time.clock
         now = time.monotonic
         self.logger = logger
@@ -83,7 +83,7 @@ final class PeerSession: Sendable {
         let batches = BoundedQueue<IndexBatch>(limit: Self.waitingBatches)
         var reason = "the link was closed"
         do {
-            try await link.channel.executeThenClose { inbound, _ in
+            try await link.executeThenClose { inbound, _ in
                 send { machine, now in machine.start(hello, at: now) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await self.readLoop(inbound, owner, batches) }

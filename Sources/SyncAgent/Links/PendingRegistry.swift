@@ -20,7 +20,9 @@ final class PendingRegistry: Sendable {
 
     func knocked(_ device: DeviceID, name: String, address: String) async {
         await note("pending device") {
-            try await self.index.notePendingDevice(device, name: name, address: address, at: self.time.wall().seconds)
+            try await self.index.notePending(
+                StoredPendingDevice(
+                    id: device, name: name, address: address, lastSeen: self.time.wall().seconds))
         }
         events.post("device-pending", device: device, message: name)
     }
@@ -28,8 +30,10 @@ final class PendingRegistry: Sendable {
     func offered(_ offers: [FolderOffer]) async {
         for offer in offers {
             await note("pending folder") {
-                try await self.index.notePendingFolder(
-                    offer.folder, label: offer.label, device: offer.device, at: self.time.wall().seconds)
+                try await self.index.notePending(
+                    StoredPendingFolder(
+                        id: offer.folder, device: offer.device, label: offer.label,
+                        lastSeen: self.time.wall().seconds))
             }
             events.post("folder-pending", device: offer.device, folder: offer.folder, message: offer.label)
         }
@@ -38,7 +42,7 @@ final class PendingRegistry: Sendable {
     func devices() async throws -> [ControlAPI.PendingDevice] {
         try await index.pendingDevices().map {
             ControlAPI.PendingDevice(
-                id: $0.device.description, name: $0.name, address: $0.address,
+                id: $0.id.description, name: $0.name, address: $0.address,
                 lastSeen: WallTime(seconds: $0.lastSeen).rfc3339)
         }
     }
@@ -46,7 +50,7 @@ final class PendingRegistry: Sendable {
     func folders() async throws -> [ControlAPI.PendingFolder] {
         try await index.pendingFolders().map {
             ControlAPI.PendingFolder(
-                id: $0.folder.rawValue, label: $0.label, device: $0.device.description,
+                id: $0.id.rawValue, label: $0.label, device: $0.device.description,
                 lastSeen: WallTime(seconds: $0.lastSeen).rfc3339)
         }
     }
