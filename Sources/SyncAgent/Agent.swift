@@ -16,7 +16,8 @@ public struct AgentSetup: Sendable {
     public var places: AgentPlaces
     public var configurationFile: ConfigurationFile
     public var transports: [any LinkTransport]
-    public var discovery: (any DeviceDiscovery)?
+    /// Makes what finds devices near-by; nil for none.
+    public var makeDiscovery: DeviceDiscoveryMaker?
     public var time: AgentTime
     public var logger: Logger
     /// Ends the program in an orderly way; called by the control verb `stop`.
@@ -24,13 +25,13 @@ public struct AgentSetup: Sendable {
 
     public init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        discovery: (any DeviceDiscovery)?, time: AgentTime = .system, logger: Logger,
+        makeDiscovery: DeviceDiscoveryMaker?, time: AgentTime = .system, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
         self.places = places
         self.configurationFile = configurationFile
         self.transports = transports
-        self.discovery = discovery
+        self.makeDiscovery = makeDiscovery
         self.time = time
         self.logger = logger
         self.requestStop = requestStop
@@ -65,7 +66,8 @@ public final class Agent: Service, Sendable {
     let gate = Budget(limit: 1)
     let startedAt: WallTime
     let configuration: Mutex<Configuration>
-    private let listeners = Mutex<[LinkListener<SecureLink>]>([])
+    let discovery: (any DeviceDiscovery)?
+    private let listeners = ListenerBoard()
     private let strangers = Mutex(0)
     private let jobs: AsyncStream<Job>
     private let addJob: AsyncStream<Job>.Continuation
@@ -92,6 +94,8 @@ public final class Agent: Service, Sendable {
         let devices = DeviceRegistry()
         self.devices = devices
         (jobs, addJob) = AsyncStream.makeStream(of: Job.self)
+        discovery = setup.makeDiscovery?(
+            localDevice, { [listeners] in listeners.addresses }, { devices.device($0) != nil })
         var settings = BlockScheduler.Settings()
         settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
         let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: threads)
@@ -114,24 +118,24 @@ public final class Agent: Service, Sendable {
                     .unsupportedAddress, "nothing here can listen on \(text); use tcp://HOST:PORT", isTransient: false)
             }
             let listener = try await transport.listen(on: address, install: authenticator.install)
-            listeners.withLock { $0.append(listener) }
+            listeners.add(listener)
             setup.logger.info("listening on \(listener.address)")
         }
     }
 
     /// What is listened on, with the ports that were given.
-    public var listeningAddresses: [LinkAddress] { listeners.withLock { $0.map(\.address) } }
+    public var listeningAddresses: [LinkAddress] { listeners.addresses }
 
     /// Runs until the service group shuts down or the task is cancelled.
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                for listener in self.listeners.withLock({ $0 }) {
+                for listener in self.listeners.all {
                     group.addTask { await self.accept(from: listener) }
                 }
-                if let discovery = self.setup.discovery, self.configuration.withLock({ $0.discovery.local }) {
+                if let discovery = self.discovery, self.configuration.withLock({ $0.discovery.local }) {
                     group.addTask {
-                        await discovery.run(listening: self.listeningAddresses) { device in
+                        await discovery.run { device in
                             await self.devices.device(device)?.dialNow()
                         }
                     }
@@ -144,7 +148,7 @@ public final class Agent: Service, Sendable {
                 group.cancelAll()
             }
         }
-        for listener in listeners.withLock({ $0 }) { await listener.close() }
+        for listener in listeners.all { await listener.close() }
         setup.logger.info("stopped")
     }
 
@@ -192,7 +196,7 @@ public final class Agent: Service, Sendable {
         LinkEnvironment(
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
             dial: { try await self.dial($0) },
-            discoveredAddresses: { [setup] in setup.discovery?.addresses(of: $0) ?? [] }, folders: folders,
+            discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, logger: setup.logger)
     }
 
@@ -242,4 +246,14 @@ public final class Agent: Service, Sendable {
         for id in touched { await devices.device(id)?.announceFolders() }
         events.post("configuration-changed")
     }
+}
+
+/// What is listened on; shared with those who need to know before there is anything.
+private final class ListenerBoard: Sendable {
+    private let listeners = Mutex<[LinkListener<SecureLink>]>([])
+
+    var all: [LinkListener<SecureLink>] { listeners.withLock { $0 } }
+    var addresses: [LinkAddress] { listeners.withLock { $0.map(\.address) } }
+
+    func add(_ listener: LinkListener<SecureLink>) { listeners.withLock { $0.append(listener) } }
 }

@@ -22,7 +22,7 @@ extension Agent: AgentControl {
                 version: AgentVersion.current, startedAt: startedAt.rfc3339,
                 listening: listeningAddresses.map(\.description), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
-                problems: [setup.discovery?.problem].compactMap { $0 })
+                problems: [discovery?.problem].compactMap { $0 })
         }
     }
 
@@ -34,20 +34,7 @@ extension Agent: AgentControl {
 
     public func addDevice(_ settings: DeviceSettings) async throws {
         try await reconfigure {
-            let id = try Self.deviceID(settings.id)
-            guard id != localDevice else {
-                throw ControlError(.invalidRequest, "\(id) is this device; add the other one's id", path: settings.id)
-            }
-            if configuration.withLock({ $0.devices.contains { $0.id == id } }) {
-                return [
-                    settings.name.map { .renameDevice(id, name: $0) },
-                    settings.addresses.map { .setAddresses(id, $0) },
-                ].compactMap { $0 }
-            }
-            return [
-                .addDevice(
-                    DeviceConfiguration(id: id, name: settings.name ?? "", addresses: settings.addresses ?? ["dynamic"]))
-            ]
+            try configuration.withLock { $0 }.edits(adding: settings, localDevice: localDevice)
         }
         if let id = try? DeviceID(parsing: settings.id) {
             try await answering { try await index.forgetPending(id) }
@@ -72,32 +59,12 @@ extension Agent: AgentControl {
 
     public func addFolder(_ settings: FolderSettings) async throws {
         try await reconfigure {
-            guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
-                throw ControlError(.invalidRequest, "there is no folder mode \(settings.mode); use selective or full")
+            let configuration = configuration.withLock { $0 }
+            let edits = try configuration.edits(adding: settings)
+            for case .addFolder(let folder) in edits {
+                try FolderPreparation.prepare(folder, others: configuration.folders, places: setup.places)
             }
-            guard let kind = FolderConfiguration.Kind(rawValue: settings.type) else {
-                throw ControlError(
-                    .invalidRequest, "there is no folder type \(settings.type); use sendreceive, sendonly or receiveonly")
-            }
-            let id = FolderID(settings.id)
-            let references = try settings.devices.map { try device($0) }
-            if let existing = folders.folder(id) {
-                // Adding a folder that is here already shares it with more devices; anything else is another command's.
-                guard existing.configuration.path == settings.path else {
-                    throw ControlError(
-                        .alreadyExists,
-                        "the folder \(id) is at \(existing.configuration.path); remove it first to have it at \(settings.path)",
-                        path: settings.id)
-                }
-                let all = existing.configuration.devices + references.filter { !existing.configuration.devices.contains($0) }
-                return [.setFolderDevices(id, all)]
-            }
-            let folder = FolderConfiguration(
-                id: id, label: settings.label ?? "", path: settings.path, mode: mode, kind: kind, devices: references,
-                isPaused: settings.isPaused)
-            try FolderPreparation.prepare(
-                folder, others: configuration.withLock { $0.folders }, places: setup.places)
-            return [.addFolder(folder)]
+            return edits
         }
         try await answering { try await index.forgetPending(FolderID(settings.id)) }
     }
@@ -230,13 +197,5 @@ extension Agent: AgentControl {
 
     private func device(_ reference: String) throws -> DeviceID {
         try configuration.withLock { $0 }.device(reference).id
-    }
-
-    private static func deviceID(_ text: String) throws(ControlError) -> DeviceID {
-        do {
-            return try DeviceID(parsing: text)
-        } catch {
-            throw ControlError(.invalidRequest, "\(error)", path: text)
-        }
     }
 }

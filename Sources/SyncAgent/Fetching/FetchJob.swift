@@ -1,4 +1,3 @@
-import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -267,32 +266,5 @@ struct FetchJob: Sendable {
             let status = try? await environment.threads.runIfActive({ try status ?? root.status(of: path) })
         else { return }
         await ready.folder.fetched(ready.file, status, isSelected: ready.isSelected)
-    }
-}
-
-extension ControlError {
-    /// Any error as the control API says it.
-    init(describing error: any Error, path: String? = nil) {
-        switch error {
-        case let error as ControlError: self = error
-        case let error as FileAccessError: self.init(error, path: path ?? error.path)
-        case let error as RelativePathError: self.init(.failed, error.message, path: path)
-        case let error as IndexStoreError: self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
-        case let error as ConfigurationError: self.init(error)
-        default: self.init(.failed, "\(error)", path: path)
-        }
-    }
-}
-
-extension ControlError {
-    init(_ error: ConfigurationError) {
-        let code: Code =
-            switch error.code {
-            case .noSuchDevice: .noSuchDevice
-            case .noSuchFolder: .noSuchFolder
-            case .duplicate, .alreadyExists: .alreadyExists
-            default: .invalidConfiguration
-            }
-        self.init(code, error.description)
     }
 }

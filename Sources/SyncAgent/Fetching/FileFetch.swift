@@ -116,19 +116,3 @@ struct FileFetch: Sendable {
             isRetryable: true, path: file.name)
     }
 }
-
-extension ControlError {
-    /// What the disk said, in the words of the control API.
-    init(_ error: FileAccessError, path: String) {
-        let code: Code =
-            switch error.code {
-            case .noSpace, .quota: .noSpace
-            case .permission, .readOnly: .noPermission
-            case .exists, .changedOnDisk: .alreadyExists
-            case .busy: .busy
-            case .notFound: .noSuchPath
-            default: .failed
-            }
-        self.init(code, error.message, isRetryable: error.isTransient, path: path)
-    }
-}
