@@ -192,7 +192,8 @@ let package = Package(
         .testTarget(
             name: "AgentServerTests",
             dependencies: [
-                "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", .product(name: "NIOCore", package: nio),
+                "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", "synctrain",
+                .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
