@@ -12,6 +12,8 @@ struct CommandEnvironment: Sendable {
         var socket: String
         /// Where `agent start` lets the agent's words go.
         var logFile: String
+        /// The environment's variables that the places were found by.
+        var variables: [String: String] = [:]
         /// The directory of the user's systemd units, `$XDG_CONFIG_HOME/systemd/user`.
         var unitDirectory: String
     }
@@ -28,13 +30,21 @@ struct CommandEnvironment: Sendable {
         var importing: String?
     }
 
+    /// What `init` has made.
+    struct Initialised: Equatable, Sendable {
+        var device: String
+        /// What of an import was left out, a sentence each.
+        var notes: [String] = []
+    }
+
     struct RunOptions: Equatable, Sendable {
         enum LogFormat: String, Sendable { case text, json }
         enum LogLevel: String, Sendable { case trace, debug, info, notice, warning, error, critical }
 
-        /// Nil: `text` on a terminal, else `json`.
+        /// Nil: as the configuration says, by default `text` on a terminal, else `json`.
         var logFormat: LogFormat?
-        var logLevel = LogLevel.info
+        /// Nil: as the configuration says.
+        var logLevel: LogLevel?
     }
 
     /// What the configuration knows while no agent runs.
@@ -47,8 +57,8 @@ struct CommandEnvironment: Sendable {
     var places: @Sendable (_ home: String?, _ variables: [String: String]) throws -> Places
     /// A client of the agent on the socket; connects when asked something.
     var connect: @Sendable (Places) -> any AgentControl
-    /// Makes identity and configuration and gives the device id. `alreadyExists` if there is an identity.
-    var initialise: @Sendable (Places, Initialisation) throws -> String
+    /// Makes identity and configuration. `alreadyExists` if there is an identity.
+    var initialise: @Sendable (Places, Initialisation) throws -> Initialised
     /// The id of the device whose certificate is there. `noSuchPath` with the advice to run `init` if there is none.
     var deviceID: @Sendable (Places) throws -> String
     /// Runs the agent until SIGTERM or SIGINT, which it handles itself; logs to standard error. `ready` is called once
@@ -59,7 +69,7 @@ struct CommandEnvironment: Sendable {
     /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.
     var edit: @Sendable (Places, ConfigurationEdit) throws -> Void
     /// Forgets the index of a folder (nil: of all) while no agent runs; `busy` if one does.
-    var resetIndex: @Sendable (Places, _ folder: String?) throws -> Void
+    var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
 }
 
 /// A change of the configuration.

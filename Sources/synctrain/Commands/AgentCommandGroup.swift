@@ -15,12 +15,12 @@ struct AgentRunCommand: RunnableCommand {
         discussion: "Logs to standard error; prints `ready` on standard output once it listens and answers.")
     static let handlesSignals = true
 
-    @Option(help: ArgumentHelp("text or json; text on a terminal, else json.", valueName: "format"))
+    @Option(help: ArgumentHelp("text or json; as configured if not given.", valueName: "format"))
     var logFormat: CommandEnvironment.RunOptions.LogFormat?
 
     @Option(
-        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
-    var logLevel = CommandEnvironment.RunOptions.LogLevel.info
+        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical; as configured if not given.", valueName: "level"))
+    var logLevel: CommandEnvironment.RunOptions.LogLevel?
 
     @OptionGroup var global: GlobalOptions
 

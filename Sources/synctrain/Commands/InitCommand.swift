@@ -27,15 +27,16 @@ struct InitCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let places = try context.places()
-        let id = try context.environment.initialise(
+        let made = try context.environment.initialise(
             places,
             CommandEnvironment.Initialisation(
                 name: name, listen: listen, hasDiscovery: !noDiscovery, curve: curve,
                 importing: importSyncthing.map(context.absolute)))
+        for note in made.notes { try context.remark("note: \(note)") }
         if global.json {
-            try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: id)))
+            try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: made.device)))
         } else {
-            try context.output.print(id)
+            try context.output.print(made.device)
             try context.remark("Configuration: \(places.configurationFile)\nNext: synctrain agent start")
         }
     }

@@ -20,7 +20,7 @@ struct ResetIndexCommand: RunnableCommand {
             try await context.agent().resetIndex(folder: folder)
         } catch let error as ControlError where error.code == .noAgent {
             // A corrupt index may be why no agent runs.
-            try context.environment.resetIndex(try context.places(), folder)
+            try await context.environment.resetIndex(try context.places(), folder)
         }
     }
 }
