@@ -202,5 +202,4 @@ def copy_documentation(root, limit=2500):
 
 def unix_time(text):
     """Whole seconds since 1970 of an RFC 3339 time."""
-    main, _, _ = text.removesuffix("Z").partition(".")
-    return int(datetime.datetime.fromisoformat(main).replace(tzinfo=datetime.timezone.utc).timestamp())
+    return int(datetime.datetime.fromisoformat(text).timestamp())
