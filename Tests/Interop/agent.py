@@ -50,10 +50,10 @@ def records(output):
 
 
 class Agent(Child):
-    """`home` holds its settings, keys and index; `init` makes it, `start` runs it. The same object may be restarted."""
+    """`home` holds its settings, keys and index; `init` makes it, in a directory that exists, and `start` runs it. The same
+    object may be restarted."""
 
     def __init__(self, program, name, home):
-        os.makedirs(home, mode=0o700, exist_ok=True)
         super().__init__(name, os.path.join(home, "..", f"{name}.log"))
         self.program, self.home = program, home
         self.output_path = os.path.join(home, "..", f"{name}.out")

@@ -29,7 +29,7 @@ class Lab:
     # who takes part
 
     def agent(self, name="agent", start=True, init=True):
-        agent = Agent(find_program(), name, self.directory(name))
+        agent = Agent(find_program(), name, self.path(name))
         self._nodes.append(agent)
         if init:
             agent.init()

@@ -194,21 +194,25 @@ def test_300_mib_file_and_its_256_kib_blocks(setting):
 
 def test_no_holder_and_no_agent(setting):
     """Runs last in this module: it stops the node, then the agent."""
-    lab, node, agent, _, _ = setting
-    path = next(p for p, e in agent.tree("docs").items() if e["type"] == "file" and e["state"] == "absent"
-                and e["size"] > 1000 and not p.startswith("odd"))
-    agent.run("cat", f"docs:{path}")
+    lab, node, agent, root, _ = setting
+    for name in ("read before", "never read"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(os.urandom(300 << 10))
+    node.scan("docs")
+    agent.wait_entry("docs:never read", lambda entry: entry is not None)
+    read = agent.run("cat", "docs:read before").stdout
     node.kill()
     agent.wait_disconnected(node.id)
     # What was read before comes from the cache, the rest has no holder.
-    assert agent.try_run("cat", f"docs:{path}").returncode == cli.DONE
+    assert agent.run("cat", "docs:read before").stdout == read
     out = lab.path("never")
-    for command in (["cat", "big:big.bin", "--range", "5000000-5000001"], ["fetch", "big:big.bin", "-o", out]):
+    for command in (["cat", "docs:never read"], ["cat", "docs:never read", "--range", "200000-200001"],
+                    ["fetch", "docs:never read", "-o", out]):
         result = agent.try_run(*command)
-        assert result.returncode == cli.NO_HOLDER and result.stderr
+        assert result.returncode == cli.NO_HOLDER and result.stdout == b"" and result.stderr
     assert not os.path.exists(out)
     assert agent.records("ls", "docs:odd"), "the index is there without any peer"
-    holders = agent.records("whereis", "big:big.bin")
+    holders = agent.records("whereis", "docs:never read")
     assert [h["id"] for h in holders] == [node.id] and not holders[0]["connected"]
     agent.stop()
     for command in (["ls", "docs:"], ["cat", "docs:odd/one-block"], ["fetch", "docs:odd"], ["status"]):
