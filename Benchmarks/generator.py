@@ -1,4 +1,4 @@
-"""A peer that announces a very large folder which exists nowhere: frames are built beforehand, so sending is all it does."""
+"""A peer that announces a very large folder which exists nowhere. Its frames are built beforehand, then only sent."""
 
 import os
 import random
@@ -10,9 +10,9 @@ import bep
 
 FILES_PER_DIRECTORY = 100
 FILES_PER_MESSAGE = 1000
-WORDS = ("annual archive backup budget camera chapter contract draft export family figure holiday index invoice journal "
-         "kitchen letter library manual meeting morning notes office original painting partner photo picture project "
-         "record report research review scan screenshot sketch summary summer travel vacation version winter").split()
+WORDS = ("annual archive backup budget camera chapter contract draft export family figure holiday index invoice "
+         "journal kitchen letter library manual meeting morning notes office original painting partner photo picture "
+         "project record report research review scan screenshot sketch summary summer travel vacation version winter").split()
 
 
 class Generator:
@@ -47,8 +47,9 @@ class Generator:
     def _frames(self, short_id, seed):
         rnd = random.Random(seed)
         varint = bep.varint
+        counter = bep.field_varint(1, short_id) + bep.field_varint(2, 1_700_000_000)
         common = (bep.field_varint(4, 0o644) + bep.field_varint(5, 1_700_000_000)
-                  + bep.field_bytes(9, bep.field_bytes(1, bep.field_varint(1, short_id) + bep.field_varint(2, 1_700_000_000)))
+                  + bep.field_bytes(9, bep.field_bytes(1, counter))
                   + bep.field_varint(11, 123_456_789) + bep.field_varint(12, short_id))
         directory_type = bep.field_varint(2, bep.DIRECTORY)
         block_size = bep.field_varint(13, bep.MIN_BLOCK)
@@ -66,7 +67,8 @@ class Generator:
                 name = name.encode()
                 size = varint(1000 + (sequence * 7919) % 120_000)
                 # BlockInfo: size, hash, weak hash of 5 bytes; then the hash over all blocks, as 1.x sends it.
-                block = b"\x10" + size + b"\x1a\x20" + hashes[64 * position:64 * position + 32] + b"\x20\xf1\xe2\xc3\xa4\x05"
+                block_hash = hashes[64 * position:64 * position + 32]
+                block = b"\x10" + size + b"\x1a\x20" + block_hash + b"\x20\xf1\xe2\xc3\xa4\x05"
                 info = b"".join((
                     b"\x0a", varint(len(name)), name, b"\x18", size, common, b"\x50", varint(sequence), block_size,
                     b"\x82\x01", varint(len(block)), block, b"\x92\x01\x20",

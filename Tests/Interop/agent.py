@@ -50,8 +50,8 @@ def records(output):
 
 
 class Agent(Child):
-    """`home` holds its settings, keys and index; `init` makes it, in a directory that exists, and `start` runs it. The same
-    object may be restarted."""
+    """`home` holds its settings, keys and index; `init` makes it, in a directory that exists, and `start` runs it. The
+    same object may be restarted."""
 
     def __init__(self, program, name, home):
         super().__init__(name, os.path.join(home, "..", f"{name}.log"))

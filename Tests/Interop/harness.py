@@ -1,5 +1,5 @@
-"""A laboratory for one test (or one module): a directory with Syncthing nodes, synctrain agents and peers of our own, all
-on loopback, all gone at its end. Logs are kept if the test failed."""
+"""A laboratory for one test (or one module): a directory with Syncthing nodes, synctrain agents and peers of our own,
+all on loopback, all gone at its end. Logs are kept if the test failed."""
 
 import datetime
 import hashlib
@@ -153,7 +153,7 @@ ODD_NAMES = [
 
 
 def make_odd_tree(root):
-    """A directory `odd` with a file of each odd name, one directory of each, links, an executable, an empty directory."""
+    """A directory `odd`: a file and a directory of each odd name, links, an executable, an empty directory."""
     odd = os.path.join(root, "odd")
     os.makedirs(os.path.join(odd, "directories"))
     for number, name in enumerate(ODD_NAMES):

@@ -10,6 +10,7 @@ import threading
 import time
 
 import agent as cli
+import bep
 import pytest
 from process import wait_until
 
@@ -38,7 +39,8 @@ def test_socket_is_private_and_status_is_the_documented_one(lab):
     assert status["schema"] == 1 and status["device"] == agent.id
     assert {"folders", "devices", "transfers"} <= set(status)
     folder = status["folders"][0]
-    assert {"id", "path", "mode", "state", "global", "local", "need", "extraneous", "conflicts", "errors"} <= set(folder)
+    promised = {"id", "path", "mode", "state", "global", "local", "need", "extraneous", "conflicts", "errors"}
+    assert promised <= set(folder)
     assert (folder["id"], folder["path"], folder["mode"]) == ("f", lab.path("f"), "selective")
     assert os.path.isdir(lab.path("f")), "the directory is made"
 
@@ -149,7 +151,7 @@ def test_settings_of_a_running_agent_take_effect_at_once_and_stay(lab):
 def test_refused_settings_change_nothing(module_agents, command, running):
     lab, agent = module_agents(running)
     before = agent.records("device", "list"), agent.records("folder", "list")
-    words = {"own": agent.id, "root": lab.root, "other": "AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"}
+    words = {"own": agent.id, "root": lab.root, "other": bep.device_id_text(bytes(range(32)))}
     result = agent.try_run(*[word.format(**words) for word in command])
     assert result.returncode != cli.DONE and result.stderr
     assert (agent.records("device", "list"), agent.records("folder", "list")) == before
@@ -193,8 +195,8 @@ def test_two_agents_with_homes_of_their_own(lab):
 
 def test_home_from_the_environment(lab):
     agent = lab.agent()
-    result = subprocess.run([agent.program, "status", "--json"], env={**agent.environment, "SYNCTRAIN_HOME": agent.home},
-                            capture_output=True, timeout=20)
+    environment = {**agent.environment, "SYNCTRAIN_HOME": agent.home}
+    result = subprocess.run([agent.program, "status", "--json"], env=environment, capture_output=True, timeout=20)
     assert json.loads(result.stdout)["device"] == agent.id
 
 

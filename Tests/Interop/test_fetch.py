@@ -150,8 +150,8 @@ def test_no_such_path_folder_or_device(setting, command):
 
 
 @pytest.mark.parametrize("command", [
-    ["frobnicate"], ["ls", "--no-such-option", "docs:"], ["fetch"], ["cat"], ["device", "add"], ["device", "add", "XYZ"],
-    ["folder", "add", "only-an-id"],
+    ["frobnicate"], ["ls", "--no-such-option", "docs:"], ["fetch"], ["cat"], ["device", "add"],
+    ["device", "add", "XYZ"], ["folder", "add", "only-an-id"],
 ])
 def test_usage(setting, command):
     _, _, agent, _, _ = setting

@@ -34,13 +34,13 @@ def test_one_of_two_real_nodes_is_stopped_in_the_middle(lab, how):
     lab.share(agent, "f", one, two)
     for node, other in ((one, two), (two, one)):
         node.set_folder("f", lab.folder_path(node, "f"), [agent.id, other.id])
-    wanted = write_big(os.path.join(lab.folder_path(one, "f"), "big"), 200)
+    wanted = write_big(os.path.join(lab.folder_path(one, "f"), "big"), 100)
     one.scan("f")
     two.wait_synced("f", 1)
     agent.wait_entry("f:big", lambda e: e is not None and sorted(e["holders"]) == sorted([one.id, two.id]))
     for node in (one, two):
-        # Each sends at most 20 MB/s, so that the middle of the transfer is not over before we see it.
-        node.call("PATCH", "/rest/config/options", {"maxSendKbps": 20_000, "limitBandwidthInLan": True})
+        # Each sends at most 15 MB/s, so that the middle of the transfer is not over before we see it.
+        node.call("PATCH", "/rest/config/options", {"maxSendKbps": 15_000, "limitBandwidthInLan": True})
     agent.wait_connected(one.id, two.id)
     out = lab.path("out")
     fetch = agent.begin("fetch", "f:big", "-o", out)

@@ -1,5 +1,5 @@
-"""Peers that mean harm. Whatever mallory sends, at most mallory's link ends, with a reason; the agent lives, alice's link
-carries on, and memory stays bounded."""
+"""Peers that mean harm. Whatever mallory sends, at most mallory's link ends, with a reason; the agent lives, alice's
+link carries on, and memory stays bounded."""
 
 import random
 import socket
@@ -86,8 +86,13 @@ def expect_end(link, seconds=10):
 
 # MARK: before the protocol
 
-@pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\x01" * 70_000, b"\0" * 100_000])
-def test_no_tls(scene, data):
+NO_TLS = {"nothing": b"", "HTTP": b"GET / HTTP/1.1\r\n\r\n", "zeros": b"\0" * 100_000,
+          "long record": b"\x16\x03\x01\xff\xff" + b"\x01" * 70_000}
+
+
+@pytest.mark.parametrize("name", NO_TLS)
+def test_no_tls(scene, name):
+    data = NO_TLS[name]
     with socket.create_connection(("127.0.0.1", scene.agent.port), 10) as sock:
         try:
             sock.sendall(data)
@@ -129,14 +134,18 @@ def test_many_idle_connections(scene):
             sock.close()
 
 
-@pytest.mark.parametrize("data", [
-    b"\x9f\x79\xbc\x40\x00\x00", b"\0" * 64, b"\xff" * 64,
-    struct.pack(">IH", bep.HELLO_MAGIC, 65535) + b"x" * 65535,
-    struct.pack(">IH", bep.HELLO_MAGIC, 32768) + b"x" * 32768,
-    struct.pack(">IH", bep.HELLO_MAGIC, 5) + b"\x0a\xff\xff\xff\x7f",
-    struct.pack(">IH", bep.HELLO_MAGIC, 3) + b"\x0f\x0f\x0f",
-])
-def test_bad_hello(scene, data):
+BAD_HELLOS = {
+    "old magic": b"\x9f\x79\xbc\x40\x00\x00", "zeros": b"\0" * 64, "ones": b"\xff" * 64,
+    "length 65535": struct.pack(">IH", bep.HELLO_MAGIC, 65535) + b"x" * 65535,
+    "length 32768": struct.pack(">IH", bep.HELLO_MAGIC, 32768) + b"x" * 32768,
+    "string beyond the end": struct.pack(">IH", bep.HELLO_MAGIC, 5) + b"\x0a\xff\xff\xff\x7f",
+    "wire type 7": struct.pack(">IH", bep.HELLO_MAGIC, 3) + b"\x0f\x0f\x0f",
+}
+
+
+@pytest.mark.parametrize("name", BAD_HELLOS)
+def test_bad_hello(scene, name):
+    data = BAD_HELLOS[name]
     link = scene.raw_link()
     link.receive_hello()
     link.send_raw(data)
@@ -331,8 +340,8 @@ def entry(**fields):
 BLOCK = bep.blocks_of(b"data")
 BAD_ENTRIES = {
     **{f"name {name[:12]!r}{'…' if len(name) > 12 else ''} of {len(name)}": entry(name=name) for name in (
-        "", ".", "..", "/", "/x", "../x", "a/../b", "a/..", "a//b", "a/", "./a", "a/./b", "a\0b", "\0", "../../etc/passwd",
-        "x" * 5000, "a/" + "x" * 5000, "a/" * 100_000 + "a", "x" * 1_000_000)},
+        "", ".", "..", "/", "/x", "../x", "a/../b", "a/..", "a//b", "a/", "./a", "a/./b", "a\0b", "\0",
+        "../../etc/passwd", "x" * 5000, "a/" + "x" * 5000, "a/" * 100_000 + "a", "x" * 1_000_000)},
     "deleted with blocks": entry(deleted=True, size=0),
     "directory with blocks": entry(type=bep.DIRECTORY, size=0),
     "directory with a size": entry(type=bep.DIRECTORY, size=5000, blocks=[]),
@@ -349,7 +358,8 @@ BAD_ENTRIES = {
     "unknown type": entry(type=77),
     "100,000 counters": entry(version={"counters": [{"id": n, "value": 1} for n in range(100_000)]}),
 }
-MUST_CLOSE = [name for name in BAD_ENTRIES if name.startswith(("name", "deleted", "directory with b", "symlink", "file "))]
+FATAL = ("name", "deleted", "directory with b", "symlink", "file ")
+MUST_CLOSE = [name for name in BAD_ENTRIES if name.startswith(FATAL)]
 
 
 @pytest.mark.parametrize("name", MUST_CLOSE)
@@ -384,7 +394,7 @@ def test_odd_version_vectors(scene, counters):
 @pytest.mark.parametrize("count, item", [
     (2_000_000, bep.field_bytes(16, b"")), (20_000_000, bep.field_bytes(16, b"")),
     (2_000_000, bep.field_bytes(9, bep.field_bytes(1, b""))),
-])
+], ids=["2,000,000 blocks", "20,000,000 blocks", "2,000,000 versions"])
 def test_huge_counts_inside_one_entry(scene, count, item):
     """Millions of empty blocks, or of versions, in a few MB: small on the wire, gigabytes if believed."""
     session = scene.mallory_dials()
@@ -433,7 +443,7 @@ def test_unknown_fields_are_skipped(scene):
     assert session.ended is None
 
 
-@pytest.mark.parametrize("folder", ["private", "unknown", "", "../f", "x" * 100_000])
+@pytest.mark.parametrize("folder", ["private", "unknown", "", "../f", "x" * 100_000], ids=lambda id: id[:10] or "empty")
 def test_index_of_a_folder_that_is_not_shared(scene, folder):
     session = scene.mallory_dials()
     version = {"counters": [{"id": 1, "value": 2**62}]}
@@ -470,7 +480,8 @@ def test_cluster_config_that_claims_a_folder(scene):
     {"folder": "f", "name": "x" * 100_000, "size": 100}, {"folder": "private", "name": "secret", "size": 6},
     {"folder": "unknown", "name": "file", "size": 6}, {"folder": "f", "name": "absent", "size": 6},
     {"folder": "f", "name": "file", "size": -1}, {"folder": "f", "name": "file", "size": 2**31 - 1},
-    {"folder": "f", "name": "file", "offset": -1, "size": 10}, {"folder": "f", "name": "file", "offset": 2**62, "size": 10},
+    {"folder": "f", "name": "file", "offset": -1, "size": 10},
+    {"folder": "f", "name": "file", "offset": 2**62, "size": 10},
     {"folder": "f", "name": "file", "offset": 2**63 - 1, "size": 2**31 - 1},
 ], ids=lambda r: f"{r['folder']}:{r['name'][:24]!r} {r.get('offset', 0)}+{r['size']}")
 def test_request_for_what_is_not_to_be_had(scene, request_):
