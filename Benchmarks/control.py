@@ -22,16 +22,16 @@ class Control:
     def __init__(self, agent):
         self._connection = UnixConnection(agent.socket)
 
-    def get(self, path, headers=None, **query):
+    def get(self, route, headers=None, **query):
         """The body of a 2xx answer."""
-        response = self._open(path, headers, query)
+        response = self._open(route, headers, query)
         body = response.read()
         if response.status >= 300:
-            raise OSError(f"{path}: {response.status} {body[:500]!r}")
+            raise OSError(f"{route}: {response.status} {body[:500]!r}")
         return body
 
-    def _open(self, path, headers, query):
-        target = path + ("?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else "")
+    def _open(self, route, headers, query):
+        target = route + ("?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote) if query else "")
         self._connection.request("GET", target, headers=headers or {})
         return self._connection.getresponse()
 
@@ -44,10 +44,10 @@ class Control:
     def global_files(self, folder_id):
         return self.folder(folder_id).get("global", {}).get("files", 0)
 
-    def timed(self, path, **query):
+    def timed(self, route, **query):
         """(seconds until the last byte, lines of the answer)"""
         start = time.perf_counter()
-        body = self.get(path, **query)
+        body = self.get(route, **query)
         return time.perf_counter() - start, body.count(b"\n")
 
     def first_byte(self, path, first, last):
