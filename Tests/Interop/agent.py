@@ -77,13 +77,17 @@ class Agent(Child):
             self._id = self.run("id").stdout.decode().strip()
         return self._id
 
+    def file(self, name):
+        """The path of its own file of that name, wherever below its home."""
+        for directory, _, names in os.walk(self.home):
+            if name in names:
+                return os.path.join(directory, name)
+        raise FileNotFoundError(f"no {name} below {self.home}")
+
     @property
     def certificate(self):
-        """Its certificate's file, for a peer that listens."""
-        for directory, _, names in os.walk(self.home):
-            if "cert.pem" in names:
-                return os.path.join(directory, "cert.pem")
-        raise FileNotFoundError(f"no cert.pem below {self.home}")
+        """For a peer that listens."""
+        return self.file("cert.pem")
 
     @property
     def socket(self):

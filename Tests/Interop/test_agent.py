@@ -171,8 +171,7 @@ def module_agents(module_lab):
 
 def test_broken_settings_name_file_and_line(lab):
     agent = lab.agent(start=False)
-    path = agent.run("config", "path").stdout.decode().strip()
-    assert os.path.isfile(path)
+    path = agent.file("config.toml")
     with open(path) as file:
         good = file.read()
     with open(path, "w") as file:
@@ -245,4 +244,5 @@ def test_help_and_completions_come_from_the_parser(lab):
     help = agent.run("--help").stdout.decode()
     for verb in ("agent", "device", "folder", "fetch", "ls", "status"):
         assert verb in help
-    assert b"synctrain" in agent.run("--generate-completion-script", "bash").stdout
+    for shell in ("bash", "zsh", "fish"):
+        assert b"synctrain" in agent.run("completions", shell).stdout

@@ -277,7 +277,7 @@ def test_reset_index_gets_it_anew_and_touches_no_file(lab):
     agent.run("fetch", "f:a")
     local = lab.path("agent-f")
     assert harness.walk(local) == {"a": "file"}
-    agent.try_run("reset", "index", "f", "--yes")
+    agent.run("reset", "index", "f", "--yes")
     if session.ended is None:
         wait_until(lambda: session.ended or len(session.cluster_configs) > 1, what="asked anew")
     session = peer.live()[-1] if peer.live() else peer.dial_until(agent.address)
