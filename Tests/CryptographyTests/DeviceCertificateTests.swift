@@ -78,7 +78,7 @@ private func code(_ certificate: String, _ key: String) -> CryptographyError.Cod
             (0, "notBefore=Jan  1 00:00:00 1970 GMT\nnotAfter=Dec 27 00:00:00 1989 GMT\n"),
             (86_399, "notBefore=Jan  1 00:00:00 1970 GMT\nnotAfter=Dec 27 00:00:00 1989 GMT\n"),
             (2_493_072_000, "notBefore=Jan  1 00:00:00 2049 GMT\nnotAfter=Dec 27 00:00:00 2068 GMT\n"),
-            (252_771_580_799, "notBefore=Jan  4 00:00:00 9980 GMT\nnotAfter=Dec 30 00:00:00 9999 GMT\n"),
+            (252_771_580_799, "notBefore=Jan  5 00:00:00 9980 GMT\nnotAfter=Dec 31 00:00:00 9999 GMT\n"),
         ] as [(Int64, String)])
     func itBeginsAtMidnight(time: Int64, dates: String) throws {
         let tool = try OpenSSLTool()
@@ -86,7 +86,7 @@ private func code(_ certificate: String, _ key: String) -> CryptographyError.Cod
         #expect(try tool.run("x509 -in cert.pem -noout -dates") == dates)
     }
 
-    @Test(arguments: [-1, .min, .max, 252_771_580_800 + 86_400 * 365] as [Int64])
+    @Test(arguments: [-1, .min, .max, 252_771_580_800] as [Int64])
     func aTimeThatNoCertificateCanHoldIsRefused(time: Int64) {
         #expect(throws: CryptographyError.self) { try DeviceCertificate.generate(notBefore: time) }
     }

@@ -7,7 +7,8 @@ import Testing
     static let meanings: [(Int32, FileAccessError.Operation, FileAccessError.Code)] = [
         (ENOENT, .open, .notFound), (ENOENT, .rename, .notFound), (ENOTDIR, .open, .notADirectory),
         (EXDEV, .open, .outsideRoot), (ELOOP, .open, .outsideRoot), (EXDEV, .inspect, .outsideRoot),
-        (ELOOP, .createDirectory, .outsideRoot), (EAGAIN, .open, .busy), (ENXIO, .open, .notARegularFile),
+        (ELOOP, .createDirectory, .outsideRoot), (ELOOP, .setPermissions, .outsideRoot), (EAGAIN, .open, .busy),
+        (ENXIO, .open, .notARegularFile),
         (EXDEV, .rename, .crossesFileSystems), (EXDEV, .link, .crossesFileSystems), (EEXIST, .rename, .exists),
         (ENOTEMPTY, .rename, .directoryNotEmpty), (EISDIR, .rename, .isADirectory), (EINVAL, .rename, .notSupported),
         (EPERM, .link, .notSupported), (EPERM, .rename, .permission), (ENOTEMPTY, .removeDirectory, .directoryNotEmpty),
@@ -62,7 +63,9 @@ import Testing
         let error = failure { try OpenFile(full, path: "x").write([1, 2, 3], at: 0) }
         #expect(error == FileAccessError(.noSpace, .write, path: "x", errno: ENOSPC))
 
-        let readOnly = try Descriptor.openAnywhere("/proc/self/stat", flags: O_RDONLY).get()
+        let directory = try TemporaryDirectory()
+        try directory.write("x", to: "f")
+        let readOnly = try Descriptor.openAnywhere(directory.path("f"), flags: O_RDONLY).get()
         #expect(failure { try OpenFile(readOnly, path: "x").write([1], at: 0) }?.errno == EBADF)
         #expect(failure { _ = try RootDirectory(path: "/no/such/directory") }?.code == .notFound)
         #expect(failure { _ = try RootDirectory(path: "/dev/null") }?.code == .notADirectory)
