@@ -110,11 +110,8 @@ import Testing
 
     @Test func theErrorSaysWhatIsWrongAndWhatToDo() {
         let error = #expect(throws: RelativePathError.self) { try RelativePath(parsing: "a\n/../b") }
-        #expect(
-            error?.message
-                == "“a\\u{a}/../b” is no path inside a folder: a part of it is . or ..; write the path out from the folder's top"
-        )
-        #expect(Set(RelativePathError.Reason.allCases.map(\.rawValue)).count == RelativePathError.Reason.allCases.count)
+        let flaw = "“a\\u{a}/../b” is no path inside a folder: a part of it is . or ..; "
+        #expect(error?.message == flaw + "write the path out from the folder's top")
     }
 }
 
