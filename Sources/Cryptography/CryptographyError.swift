@@ -34,11 +34,12 @@ public struct CryptographyError: Error, Equatable, Sendable, CustomStringConvert
     static func libraryFailed(_ step: String) -> Self {
         Self(
             .libraryFailed,
-            "libcrypto could not \(step); check that OpenSSL 3 is installed whole and that memory is free, then try again",
+            "libcrypto could not \(step); check that OpenSSL 3 is installed whole and memory is free, then try again",
             cause: drainErrors())
     }
 
-    /// Empties this thread's queue of libcrypto errors, so that a later call does not report an old one; gives the first.
+    /// Empties this thread's queue of libcrypto errors, so that a later call does not report an old one; gives the
+    /// first.
     static func drainErrors() -> String? {
         var first: String?
         while true {

@@ -38,8 +38,8 @@ public struct DeviceCertificate: Sendable, Equatable {
         guard let publicKey = X509_get0_pubkey(certificate.pointer), EVP_PKEY_eq(publicKey, key.pointer) == 1 else {
             throw CryptographyError(
                 .keyDoesNotMatch,
-                "the private key does not belong to the certificate; restore the certificate file and the key file from "
-                    + "the same backup, or remove both to get a new identity",
+                "the private key does not belong to the certificate; restore the certificate file and the key file "
+                    + "from the same backup, or remove both to get a new identity",
                 cause: CryptographyError.drainErrors())
         }
         certificateDER = certificateBlock.contents
@@ -64,8 +64,8 @@ public struct DeviceCertificate: Sendable, Equatable {
         guard blocks.count == 1 else {
             throw CryptographyError(
                 .severalCertificates,
-                "the certificate file holds \(blocks.count) certificates, but a device shows exactly one; keep only the "
-                    + "one that belongs to the key")
+                "the certificate file holds \(blocks.count) certificates, but a device shows exactly one; keep only "
+                    + "the one that belongs to the key")
         }
         return block
     }
@@ -138,7 +138,8 @@ public struct DeviceCertificate: Sendable, Equatable {
         _ = CryptographyError.drainErrors()
         throw CryptographyError(
             .unsupportedKey,
-            "the private key is of a kind that devices do not use; use P-256, P-384, Ed25519 or RSA with 2048 bits or more"
+            "the private key is of a kind that devices do not use; use P-256, P-384, Ed25519 or RSA "
+                + "with 2048 bits or more"
         )
     }
 

@@ -39,7 +39,10 @@ public enum AtomicFile {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
     }
 
-    private static func resolved(_ path: String) -> String {
+    /// Where the links in `path` lead; the path itself if there is nothing yet.
+    private static func resolved(_ path: String) throws(FileAccessError) -> String {
+        // Before a "." or ".." at its end is resolved to the name of a directory.
+        _ = try split(path)
         guard !path.utf8.contains(0), let real = path.withCString({ realpath($0, nil) }) else { return path }
         defer { free(real) }
         return String(cString: real)

@@ -19,7 +19,7 @@ final class Descriptor: Sendable {
             result = path.withCString { path in
                 system {
                     clinux_openat2(
-                        directory.number, path, flags | O_CLOEXEC | O_NOCTTY, permissions, CLINUX_RESOLVE_HELD)
+                        directory.number, path, flags | O_CLOEXEC, permissions, CLINUX_RESOLVE_HELD)
                 }
             }
             guard case .failure(let error) = result, error.number == EAGAIN else { break }
@@ -30,7 +30,7 @@ final class Descriptor: Sendable {
     /// Opens a path of this machine, following links as any program does.
     static func openAnywhere(_ path: String, flags: CInt) -> Result<Descriptor, SystemError> {
         path.withCString { path in
-            system { clinux_openat2(AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, 0, 0) }
+            system { clinux_openat2(AT_FDCWD, path, flags | O_CLOEXEC, 0, 0) }
         }.map(Descriptor.init(owning:))
     }
 

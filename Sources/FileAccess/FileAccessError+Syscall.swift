@@ -32,7 +32,7 @@ extension FileAccessError {
     static func code(of number: CInt, in operation: Operation) -> Code {
         switch operation {
         // openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS.
-        case .open, .create, .createDirectory, .createSymlink, .inspect, .list, .readSymlink:
+        case .open, .create, .createDirectory, .createSymlink, .inspect, .list, .readSymlink, .setPermissions:
             switch number {
             case EXDEV, ELOOP: return .outsideRoot
             // A rename elsewhere in the path made the kernel unsure; only after several tries does it get here.

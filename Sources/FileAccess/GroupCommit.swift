@@ -22,9 +22,9 @@ extension RootDirectory {
 
     /// Moves many staged files into place, made durable together: all contents, then all moves, then all directories.
     ///
-    /// Gives one result for each file, in order. A success is durable when the call returns. A failure of one file
-    /// leaves the others alone; its staged bytes are kept unless the failed operation is `synchronize` and the file is in
-    /// place already.
+    /// All were staged by this root. Gives one result for each file, in order. A success is durable when the call
+    /// returns. A failure of one file leaves the others alone; its staged bytes are kept unless the failed operation is
+    /// `synchronize` and the file is in place already.
     public func commit(_ group: [StagedCommit]) -> [Result<FileStatus, FileAccessError>] {
         var failures = [FileAccessError?](repeating: nil, count: group.count)
         func attempt(_ index: Int, _ step: (StagedCommit) throws(FileAccessError) -> Void) {

@@ -1,8 +1,9 @@
 /// The path of something inside a folder: relative, canonical, separated by `/`, so that it can name nothing outside.
 ///
 /// Every value holds: 1 to 4095 bytes of UTF-8 (Linux counts 4096 with the ending NUL); 1 to 256 components of 1 to 255
-/// bytes; no component is `.` or `..`; no NUL byte. Values are compared, ordered and hashed byte by byte, as the disk does,
-/// not by Unicode's equivalence as `String` does. Whether the text is NFC is the business of whoever announces it.
+/// bytes; no component is `.` or `..`; no NUL byte. Values are compared, ordered and hashed byte by byte, as the disk
+/// does, not by Unicode's equivalence as `String` does. Whether the text is NFC is the business of whoever announces
+/// it.
 public struct RelativePath: Sendable, CustomStringConvertible {
     public static let byteCountLimit = 4095
     public static let componentByteCountLimit = 255

@@ -87,7 +87,7 @@ public final class RootDirectory: Sendable {
     public func open(reading path: RelativePath) throws(FileAccessError) -> OpenFile {
         // Without O_NONBLOCK a pipe would hold this thread until someone writes into it.
         let opened = try Descriptor.openHeld(
-            path.text, in: descriptor, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+            path.text, in: descriptor, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
         ).orThrow(.open, path: path.text)
         switch try opened.status().orThrow(.inspect, path: path.text).type {
         case .regular: return OpenFile(opened, path: path.text)

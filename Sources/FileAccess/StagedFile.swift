@@ -4,8 +4,8 @@ import Synchronization
 
 /// A file that is being put together under a temporary name beside its target, readable by its owner only.
 ///
-/// Made by `RootDirectory.stage(_:resuming:)`. Until `commit` or `discard` succeeds, the temporary file stays on disk, so
-/// that a later stage of the same target resumes it. One at a time: while this value lives, staging the same target
+/// Made by `RootDirectory.stage(_:resuming:)`. Until `commit` or `discard` succeeds, the temporary file stays on disk,
+/// so that a later stage of the same target resumes it. One at a time: while this value lives, staging the same target
 /// again, also in another process, throws `busy`. Reads and writes may come from several tasks; all must have returned
 /// before `commit` is called.
 public final class StagedFile: Sendable {
