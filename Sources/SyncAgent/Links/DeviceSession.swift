@@ -228,7 +228,6 @@ actor DeviceSession {
         environment.events.post("device-connected", device: id)
         environment.devices.linkChanged()
         await rememberLastSeen(now)
-        wake.notify()
         return true
     }
 
@@ -261,7 +260,8 @@ actor DeviceSession {
         }
         logger.info("link ended: \(reason)")
         linkEnded.notify()
-        wake.notify()
+        // A link that this side dialled is being waited for by the dialler itself, which then heeds its back-off.
+        if wasActive, !session.information.isInitiator { wake.notify() }
     }
 }
 
