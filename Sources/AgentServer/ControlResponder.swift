@@ -1,5 +1,6 @@
 import ControlAPI
 import Logging
+import NIOCore
 import ServiceLifecycle
 
 /// Turns a request into a call of the agent and what the agent says into a response.
@@ -81,6 +82,10 @@ struct ControlResponder: Sendable {
     }
 
     private func report(_ error: any Error) -> ControlError {
+        // A client that has what it wants, or that was ended, hangs up in the middle: nothing has failed here.
+        if let error = error as? ChannelError, error == .ioOnClosedChannel {
+            return ControlError(.interrupted, "The client hung up.", isRetryable: true)
+        }
         let error = ControlError(asControl: error)
         if error.code == .failed { logger.warning("A control request failed: \(error)") }
         return error

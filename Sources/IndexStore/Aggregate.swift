@@ -2,18 +2,28 @@ import BlockExchange
 
 /// How much there is of a folder or below a directory.
 public struct Aggregate: Equatable, Sendable {
-    /// Files and symbolic links.
     public var files: Int64
+    public var symlinks: Int64
     public var directories: Int64
     public var bytes: Int64
 
-    public init(files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0) {
+    public init(files: Int64 = 0, symlinks: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0) {
         self.files = files
+        self.symlinks = symlinks
         self.directories = directories
         self.bytes = bytes
     }
 
     public static let zero = Aggregate()
+
+    /// Files, symbolic links and directories.
+    public var count: Int64 { files &+ symlinks &+ directories }
+
+    /// A row of files, symlinks, directories, bytes.
+    init(_ row: borrowing RawStatement) {
+        self.init(
+            files: row.integer(0), symlinks: row.integer(1), directories: row.integer(2), bytes: row.integer(3))
+    }
 
     /// What `file` adds to the directories above it: nothing if it is deleted or nobody vouches for it.
     init(of file: FileInfo) {
@@ -22,7 +32,7 @@ public struct Aggregate: Equatable, Sendable {
         switch file.kind {
         case .directory: directories = 1
         case .file: (files, bytes) = (1, max(0, file.size))
-        case .symlink, .symlinkToFile, .symlinkToDirectory: files = 1
+        case .symlink, .symlinkToFile, .symlinkToDirectory: symlinks = 1
         }
     }
 
@@ -37,12 +47,14 @@ public struct Aggregate: Equatable, Sendable {
 
     static func += (left: inout Aggregate, right: Aggregate) {
         left.files &+= right.files
+        left.symlinks &+= right.symlinks
         left.directories &+= right.directories
         left.bytes &+= right.bytes
     }
 
     static func -= (left: inout Aggregate, right: Aggregate) {
         left.files &-= right.files
+        left.symlinks &-= right.symlinks
         left.directories &-= right.directories
         left.bytes &-= right.bytes
     }

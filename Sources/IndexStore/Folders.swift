@@ -55,7 +55,7 @@ extension IndexStore {
                 sql: """
                     CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);
                     INSERT INTO doomed SELECT id FROM entry WHERE folder = \(row.number);
-                    UPDATE blockList SET uses = uses - doomedUses.uses FROM (
+                    UPDATE blockList SET uses = blockList.uses - doomedUses.uses FROM (
                         SELECT content, count(*) AS uses FROM announced
                         WHERE entry IN doomed AND typeof(content) = 'integer' GROUP BY content
                     ) AS doomedUses WHERE blockList.id = doomedUses.content;

@@ -41,7 +41,7 @@ enum Schema {
             PRIMARY KEY (folder, sequence)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE aggregate (
-            entry INTEGER PRIMARY KEY, files INTEGER NOT NULL, directories INTEGER NOT NULL, bytes INTEGER NOT NULL
+            entry INTEGER PRIMARY KEY, files INTEGER NOT NULL, symlinks INTEGER NOT NULL, directories INTEGER NOT NULL, bytes INTEGER NOT NULL
         ) STRICT;
         CREATE TABLE announced (
             entry INTEGER NOT NULL, announcer INTEGER NOT NULL, sequence INTEGER NOT NULL, flags INTEGER NOT NULL,

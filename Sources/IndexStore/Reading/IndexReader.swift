@@ -21,7 +21,7 @@ final class IndexReader {
         selectAnnouncements = try RawStatement(
             database, "SELECT \(AnnouncementCoding.columns) FROM announced WHERE entry = ?1 ORDER BY announcer")
         readAggregate = try RawStatement(
-            database, "SELECT files, directories, bytes FROM aggregate WHERE entry = ?1")
+            database, "SELECT files, symlinks, directories, bytes FROM aggregate WHERE entry = ?1")
         readLocal = try RawStatement(
             database, "SELECT flags, inode, changed, changedNanoseconds FROM local WHERE entry = ?1")
         blockLists = try BlockListReader(database)
@@ -64,10 +64,7 @@ final class IndexReader {
     /// What is below `entry`.
     func aggregate(of entry: Int64) throws -> Aggregate {
         try readAggregate.bind(1, entry)
-        let aggregate = try readAggregate.first {
-            Aggregate(files: $0.integer(0), directories: $0.integer(1), bytes: $0.integer(2))
-        }
-        return aggregate ?? .zero
+        return try readAggregate.first { Aggregate($0) } ?? .zero
     }
 
     /// The entry whole, as callers see it.
@@ -90,7 +87,7 @@ final class IndexReader {
 
     /// Whether an entry is to be listed: somebody has it, or somebody has something below it.
     static func isListed(_ entry: GlobalEntry) -> Bool {
-        entry.isPresent || entry.below.files != 0 || entry.below.directories != 0
+        entry.isPresent || entry.below.count != 0
     }
 
     /// This device's own row of `entry`, without blocks.

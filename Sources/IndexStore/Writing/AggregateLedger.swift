@@ -14,9 +14,13 @@ struct AggregateLedger {
     private let write: RawStatement
 
     init(_ database: Database) throws {
-        read = try RawStatement(database, "SELECT files, directories, bytes FROM aggregate WHERE entry = ?1")
+        read = try RawStatement(
+            database, "SELECT files, symlinks, directories, bytes FROM aggregate WHERE entry = ?1")
         write = try RawStatement(
-            database, "INSERT OR REPLACE INTO aggregate (entry, files, directories, bytes) VALUES (?1, ?2, ?3, ?4)")
+            database, 
+            """
+            INSERT OR REPLACE INTO aggregate (entry, files, symlinks, directories, bytes) VALUES (?1, ?2, ?3, ?4, ?5)
+            """)
     }
 
     /// Takes a change of what is in `directory`.
@@ -50,13 +54,13 @@ struct AggregateLedger {
         for (directory, change) in totals where change != .zero {
             try read.bind(1, directory)
             var aggregate =
-                try read.first { Aggregate(files: $0.integer(0), directories: $0.integer(1), bytes: $0.integer(2)) }
-                ?? .zero
+                try read.first { Aggregate($0) } ?? .zero
             aggregate += change
             try write.bind(1, directory)
             try write.bind(2, aggregate.files)
-            try write.bind(3, aggregate.directories)
-            try write.bind(4, aggregate.bytes)
+            try write.bind(3, aggregate.symlinks)
+            try write.bind(4, aggregate.directories)
+            try write.bind(5, aggregate.bytes)
             try write.run()
         }
     }

@@ -50,8 +50,7 @@ extension Agent {
             } else {
                 bytes = file.size > 0 ? 0...file.size - 1 : nil
             }
-            try await start(entry, bytes)
-            guard let bytes else { return }
+            guard let bytes else { return try await start(entry, nil) }
 
             let size = Int64(file.effectiveBlockSize)
             let blocks = Array(Int(bytes.lowerBound / size)...Int(bytes.upperBound / size))
@@ -62,12 +61,16 @@ extension Agent {
             let transfer = transfers.begin(
                 folder: folder.id, path: path, bytesTotal: bytes.upperBound - bytes.lowerBound + 1)
             defer { transfers.end(transfer) }
+            // What goes wrong before the first bytes are here is still an answer of its own.
+            var hasStarted = false
             try await fetch.runInOrder(blocks, lookahead: lookahead) { block, data in
                 let offset = file.blocks[block].offset
                 let from = Int(max(bytes.lowerBound - offset, 0))
                 let through = Int(min(bytes.upperBound - offset, Int64(data.readableBytes) - 1))
                 guard through >= from else { return }
                 transfers.progressed(transfer, by: Int64(through - from + 1), from: nil)
+                if !hasStarted { try await start(entry, bytes) }
+                hasStarted = true
                 try await emit(Array(data.readableBytesView.dropFirst(from).prefix(through - from + 1)))
             }
         }

@@ -144,8 +144,9 @@ struct FetchJob: Sendable {
             var ready = Ready(
                 folder: root.folder, file: found, target: target, isInPlace: root.output == nil && root.outputRoot == nil, isSelected: isSelected)
             if found.kind.isSymlink {
-                try await link(found, target)
-                await outbox.sendOrDrop(finished(ready, wasPresent: false, tally))
+                let wasPresent = try await link(found, target)
+                await outbox.sendOrDrop(
+                    .file(path: found.name, output: target.absolutePath, size: 0, wasPresent: wasPresent))
                 return
             }
             let transfer = transfers.begin(folder: root.folder.id, path: entry.path, bytesTotal: found.size)
@@ -200,16 +201,18 @@ struct FetchJob: Sendable {
         return FetchTarget(root: place.root, path: path)
     }
 
-    private func link(_ file: FileInfo, _ target: FetchTarget) async throws {
+    /// Makes a symbolic link; true if it was there already.
+    private func link(_ file: FileInfo, _ target: FetchTarget) async throws -> Bool {
         try await environment.threads.runIfActive {
             if let existing = try target.root.status(of: target.path) {
-                if existing.type == .symlink, try target.root.readSymlink(target.path) == file.symlinkTarget { return }
+                if existing.type == .symlink, try target.root.readSymlink(target.path) == file.symlinkTarget { return true }
                 throw ControlError(
                     .alreadyExists, "\(target.absolutePath) exists; move it away or use -o for another name",
                     path: file.name)
             }
             if let parent = target.path.parent { _ = try target.root.createDirectories(parent) }
             try target.root.createSymlink(target.path, target: file.symlinkTarget)
+            return false
         }
     }
 

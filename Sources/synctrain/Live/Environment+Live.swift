@@ -21,14 +21,7 @@ extension CommandEnvironment {
             },
             connect: { ControlClient(socketPath: $0.socket) },
             initialise: { places, options in try controlErrors { try initialise(places, options) } },
-            deviceID: { places in
-                try controlErrors {
-                    let files = try DeviceIdentityFiles.load(from: try agentPlaces(places))
-                    let certificate = try DeviceCertificate(
-                        certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
-                    return DeviceID(certificateDER: certificate.certificateDER).description
-                }
-            },
+            deviceID: { places in try controlErrors { try localDevice(try agentPlaces(places)).description } },
             runAgent: { places, options, ready in
                 try await AgentProgram.run(try agentPlaces(places), options, ready: ready)
             },
@@ -62,6 +55,13 @@ extension CommandEnvironment {
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    private static func localDevice(_ places: AgentPlaces) throws -> DeviceID {
+        let files = try DeviceIdentityFiles.load(from: places)
+        let certificate = try DeviceCertificate(
+            certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
+        return DeviceID(certificateDER: certificate.certificateDER)
     }
 
     private static func initialise(_ places: Places, _ options: Initialisation) throws -> Initialised {
@@ -104,7 +104,7 @@ extension CommandEnvironment {
         let configuration = try file.load()
         switch edit {
         case .addDevice(let settings):
-            try file.apply(try configuration.edits(adding: settings, localDevice: nil))
+            try file.apply(try configuration.edits(adding: settings, localDevice: try localDevice(places)))
         case .renameDevice(let reference, let name):
             try file.apply(.renameDevice(try configuration.device(reference).id, name: name))
         case .removeDevice(let reference):
