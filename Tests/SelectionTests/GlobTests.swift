@@ -54,11 +54,11 @@ import Testing
     @Test func automatonAgreesWithTheDefinition() throws {
         var random = SeededGenerator(seed: 0x5e1ec7)
         var matchCount = 0
-        for _ in 0..<4_000 {
+        for _ in 0..<1_500 {
             let text = RandomPatterns.glob(&random)
             guard let glob = try? parse(text) else { continue }
             let automaton = GlobAutomaton([glob])
-            for _ in 0..<12 {
+            for _ in 0..<10 {
                 let path = RandomPatterns.path(&random)
                 var steps = 0
                 let accepts = path.withBytes { automaton.run($0, steps: &steps).accepts }
@@ -68,14 +68,14 @@ import Testing
             }
         }
         // The property says something only if both answers occur.
-        #expect(matchCount > 2_000 && matchCount < 46_000)
+        #expect(matchCount > 500 && matchCount < 14_000)
     }
 
     /// What a run may still match behind a directory is what some longer path shows.
     @Test func automatonKnowsWhatCanFollow() throws {
         var random = SeededGenerator(seed: 77)
         var hopeless = 0
-        for _ in 0..<3_000 {
+        for _ in 0..<1_500 {
             let text = RandomPatterns.glob(&random)
             guard let glob = try? parse(text) else { continue }
             let automaton = GlobAutomaton([glob])
@@ -88,20 +88,20 @@ import Testing
                     !ReferenceMatcher.matches(glob, "\(directory)/\(name)".scalarValues), "\(text) below \(directory)")
             }
         }
-        #expect(hopeless > 500)
+        #expect(hopeless > 250)
     }
 
     @Test(arguments: [
-        String(repeating: "a*", count: 200) + "b",
-        String(repeating: "**a", count: 200) + "b",
-        String(repeating: "*?", count: 200) + "b",
-        String(repeating: "{a,a,*}", count: 150) + "b",
+        String(repeating: "a*", count: 100) + "b",
+        String(repeating: "**a", count: 100) + "b",
+        String(repeating: "*?", count: 100) + "b",
+        String(repeating: "{a,a,*}", count: 75) + "b",
         String(repeating: "{", count: 16) + "*,a**" + String(repeating: "}*", count: 16) + "b",
         String(repeating: "a", count: 400) + "**" + String(repeating: "a", count: 400) + "b",
-        "{" + String(repeating: "**a,", count: 900) + "b}c",
+        "{" + String(repeating: "**a,", count: 300) + "b}c",
     ])
     func nastyPatternsStayPolynomial(pattern: String) throws {
-        let path = Array(String(repeating: "a", count: 2_000).utf8)
+        let path = Array(String(repeating: "a", count: 500).utf8)
         let selection = try Selection(parsing: pattern)
         var steps = 0
         let decision = path.withUnsafeBufferPointer { selection.decision(for: $0, steps: &steps) }

