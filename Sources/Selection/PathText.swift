@@ -43,9 +43,9 @@ enum PathText {
             }
         }
         // The proof is in reading it back: it also finds characters that a line cannot hold.
-        let line = try? IgnoreFile(parsing: text, name: file.name).lines.first
         let pattern = try? IgnorePattern(parsing: text, escape: file.escape, file: file.name, line: 1)
-        guard line?.bytes.count == text.utf8.count, let pattern, pattern.isIgnoring != isIncluding,
+        guard !text.utf8.contains(0x0A), IgnoreFile.trimmed(text).utf8.elementsEqual(text.utf8),
+            text.utf8.count < IgnoreLimits.lineByteCount, let pattern, pattern.isIgnoring != isIncluding,
             pattern.literalPath?.utf8.elementsEqual(path.utf8) == true, !pattern.matchesContentOnly
         else {
             throw IgnoreError(

@@ -3,9 +3,10 @@
 /// Paths are relative to the folder's root, separated by `/`, in Unicode form C, without empty, `.` and `..`
 /// components; `""` and `"."` stand for the root. A path in another form gets some answer, never a trap.
 ///
-/// The first line that matches decides, and what none matches is included, exactly as in Syncthing. Two of the faults
-/// of the library behind 1.x are not copied: characters beyond ASCII before `?` or a class, and alternatives that it
-/// overlooks when braces that hold `*` are followed by another wildcard.
+/// The first line that matches decides, and what none matches is included, exactly as in Syncthing, down to the overlap
+/// of `a/**/x`. Faults of its glob library that nobody would write for are not copied: before 1.20.3 it took the bytes
+/// of a character for characters next to `?` or a class; it overlooks some matches of empty alternatives, and of
+/// braces with wildcards in them; and its `***` takes one character at least.
 public struct Selection: Sendable, Equatable {
     /// The patterns in the order in which they are tried, those of included files in the place of the `#include`.
     public let patterns: [IgnorePattern]

@@ -198,29 +198,28 @@ public struct SelectionEditor {
 /// The paths of one request, without those that lie below others.
 private struct Targets {
     private(set) var topmost: [[[UInt8]]] = []
-    private var paths: Set<[[UInt8]]>
+    private let trie: PathTrie
 
     init(_ paths: [String]) throws(IgnoreError) {
         var all: [[[UInt8]]] = []
         for path in paths { all.append(try PathText.components(of: path)) }
-        self.paths = Set(all)
+        trie = PathTrie(all.map { PathTrie.Entry(components: $0, line: 0, matchesContentOnly: false) })
         var seen: Set<[[UInt8]]> = []
-        for path in all where !contains(above: path) && seen.insert(path).inserted { topmost.append(path) }
+        for path in all where trie.firstLine(above: path) == nil && seen.insert(path).inserted { topmost.append(path) }
     }
 
-    private func contains(above path: [[UInt8]]) -> Bool {
-        path.indices.dropFirst().contains { paths.contains(Array(path[..<$0])) }
-    }
-
-    func contains(atOrAbove path: [[UInt8]]) -> Bool { paths.contains(path) || contains(above: path) }
+    func contains(atOrAbove path: [[UInt8]]) -> Bool { trie.firstLine(along: path[...]) != nil }
 }
 
 extension PathTrie {
     /// The first line that names a directory above the path.
-    fileprivate func firstLine(above components: [[UInt8]]) -> Int? {
+    fileprivate func firstLine(above components: [[UInt8]]) -> Int? { firstLine(along: components.dropLast()) }
+
+    /// The first line that names the path or a directory above it.
+    fileprivate func firstLine(along components: ArraySlice<[UInt8]>) -> Int? {
         var first = PathTrie.none
         var node = PathTrie.root
-        for name in components.dropLast() {
+        for name in components {
             let child = name.withUnsafeBufferPointer { self.child(of: node, named: $0, key: PathTrie.key(of: $0)) }
             guard let child else { break }
             node = child
