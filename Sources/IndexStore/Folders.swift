@@ -55,10 +55,10 @@ extension IndexStore {
                 sql: """
                     CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);
                     INSERT INTO doomed SELECT id FROM entry WHERE folder = \(row.number);
-                    UPDATE blockList SET uses = uses - doomedUses.uses FROM (
-                        SELECT content, count(*) AS uses FROM announced
+                    UPDATE blockList SET uses = uses - given.up FROM (
+                        SELECT content, count(*) AS up FROM announced
                         WHERE entry IN doomed AND typeof(content) = 'integer' GROUP BY content
-                    ) AS doomedUses WHERE blockList.id = doomedUses.content;
+                    ) AS given WHERE blockList.id = given.content;
                     DELETE FROM blockListData WHERE id IN (SELECT id FROM blockList WHERE uses <= 0);
                     DELETE FROM blockList WHERE uses <= 0;
                     DELETE FROM announced WHERE entry IN doomed;
