@@ -124,7 +124,8 @@ extension IndexStore {
         }
     }
 
-    /// Forgets all that `device` announced, in `folder` or everywhere, as when it is removed or shares no longer.
+    /// Forgets all that `device` announced, in `folder` when it shares that no longer, or everywhere (and when it was
+    /// seen) when it is removed.
     public func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
         let all = try await folders().map(\.folder)
         for folder in all.filter({ folder == nil || $0 == folder }) {
@@ -136,6 +137,12 @@ extension IndexStore {
                 try delete.bind(1, announcer.number)
                 try delete.run()
             }
+        }
+        guard folder == nil else { return }
+        try await write { database in
+            let delete = try RawStatement(database, "DELETE FROM device WHERE id = ?1")
+            try delete.bind(1, device.digest.bytes)
+            try delete.run()
         }
     }
 
