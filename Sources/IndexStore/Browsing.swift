@@ -15,17 +15,22 @@ extension IndexStore {
 
     /// What is in `directory` (empty for the root), ordered by the bytes of the names: what somebody has, and
     /// directories that nobody announced but that hold such. Empty for what is no directory.
-    public func children(_ folder: FolderID, of directory: String = "") async throws -> [GlobalEntry] {
+    ///
+    /// - parameter after: the name of the last entry of the page before, nil for the first page; it may be gone since.
+    public func children(
+        _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int = .max
+    ) async throws -> [GlobalEntry] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(directory) else { return [] }
             let select = try RawStatement(
-                database, "SELECT id, name, winner FROM entry WHERE parent = ?1 ORDER BY name")
+                database, "SELECT id, name, winner FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name")
             try select.bind(1, found.id)
+            try select.bind(2, after ?? "")
             defer { select.reset() }
             let prefix = directory.isEmpty ? "" : directory + "/"
             var children: [GlobalEntry] = []
-            while try select.step() {
+            while children.count < limit, try select.step() {
                 let child = try reader.entry(
                     select.integer(0), winner: select.optionalInteger(2), path: prefix + select.text(1))
                 if IndexReader.isListed(child) { children.append(child) }

@@ -38,6 +38,9 @@ extension IndexStore {
     /// Of pending devices, and of pending folders, so many are kept: the newest.
     public static let pendingLimit = 100
 
+    /// Of a text that a stranger sent, so many bytes are kept.
+    private static let textLimit = 1024
+
     /// Notes that `device` was seen at `time`, in seconds since 1970.
     public func noteSeen(_ device: DeviceID, at time: Int64) async throws {
         try await write { database in
@@ -65,8 +68,8 @@ extension IndexStore {
                 database,
                 "INSERT OR REPLACE INTO pendingDevice (id, name, address, lastSeen) VALUES (?1, ?2, ?3, ?4)")
             try replace.bind(1, pending.id.digest.bytes)
-            try replace.bind(2, pending.name)
-            try replace.bind(3, pending.address)
+            try replace.bind(2, Self.clipped(pending.name))
+            try replace.bind(3, Self.clipped(pending.address))
             try replace.bind(4, pending.lastSeen)
             try replace.run()
             let trim = try RawStatement(
@@ -86,7 +89,7 @@ extension IndexStore {
                 "INSERT OR REPLACE INTO pendingFolder (folder, device, label, lastSeen) VALUES (?1, ?2, ?3, ?4)")
             try replace.bind(1, pending.id.rawValue)
             try replace.bind(2, pending.device.digest.bytes)
-            try replace.bind(3, pending.label)
+            try replace.bind(3, Self.clipped(pending.label))
             try replace.bind(4, pending.lastSeen)
             try replace.run()
             let trim = try RawStatement(
@@ -153,6 +156,10 @@ extension IndexStore {
             if let device { try delete.bind(2, device.digest.bytes) }
             try delete.run()
         }
+    }
+
+    private static func clipped(_ text: String) -> String {
+        text.utf8.count <= textLimit ? text : String(decoding: text.utf8.prefix(textLimit), as: UTF8.self)
     }
 
     private static func device(_ row: RawStatement, _ column: Int32) throws -> DeviceID {

@@ -55,10 +55,10 @@ extension IndexStore {
                 sql: """
                     CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);
                     INSERT INTO doomed SELECT id FROM entry WHERE folder = \(row.number);
-                    UPDATE blockList SET uses = blockList.uses - doomedUses.uses FROM (
-                        SELECT content, count(*) AS uses FROM announced
+                    UPDATE blockList SET uses = uses - given.up FROM (
+                        SELECT content, count(*) AS up FROM announced
                         WHERE entry IN doomed AND typeof(content) = 'integer' GROUP BY content
-                    ) AS doomedUses WHERE blockList.id = doomedUses.content;
+                    ) AS given WHERE blockList.id = given.content;
                     DELETE FROM blockListData WHERE id IN (SELECT id FROM blockList WHERE uses <= 0);
                     DELETE FROM blockList WHERE uses <= 0;
                     DELETE FROM announced WHERE entry IN doomed;
@@ -124,7 +124,8 @@ extension IndexStore {
         }
     }
 
-    /// Forgets all that `device` announced, in `folder` or everywhere, as when it is removed or shares no longer.
+    /// Forgets all that `device` announced, in `folder` when it shares that no longer, or everywhere (and when it was
+    /// seen) when it is removed.
     public func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
         let all = try await folders().map(\.folder)
         for folder in all.filter({ folder == nil || $0 == folder }) {
@@ -136,6 +137,12 @@ extension IndexStore {
                 try delete.bind(1, announcer.number)
                 try delete.run()
             }
+        }
+        guard folder == nil else { return }
+        try await write { database in
+            let delete = try RawStatement(database, "DELETE FROM device WHERE id = ?1")
+            try delete.bind(1, device.digest.bytes)
+            try delete.run()
         }
     }
 

@@ -33,8 +33,10 @@ public struct GlobalEntry: Equatable, Sendable {
         return !file.isDeleted && !file.isInvalid
     }
 
-    /// Whether it is listed as a directory: announced as one, or only there because of what lies below.
-    public var isDirectory: Bool { isPresent ? file?.kind == .directory : true }
+    /// Whether it is listed as a directory: the root, announced as one, or only there because of what lies below.
+    public var isDirectory: Bool {
+        isPresent ? file?.kind == .directory : path.isEmpty || below != .zero
+    }
 
     /// The last component of the path.
     public var name: Substring {

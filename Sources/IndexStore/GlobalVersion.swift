@@ -14,7 +14,11 @@ enum GlobalVersion {
         for index in candidates.indices.dropFirst() where candidates[index].wins(over: candidates[best]) {
             best = index
         }
-        if !candidates.contains(where: { $0.wins(over: candidates[best]) }) { return best }
+        let isBeaten = candidates.indices.contains { index in
+            candidates[index].wins(over: candidates[best])
+                || (index < best && candidates[index].version == candidates[best].version)
+        }
+        if !isBeaten { return best }
 
         let hasValid = candidates.contains { !$0.isInvalid }
         let eligible = candidates.indices.filter { candidates[$0].isInvalid != hasValid }

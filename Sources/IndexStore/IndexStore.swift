@@ -23,7 +23,7 @@ public final class IndexStore: Sendable {
     /// Pages of the log before it is written back into the database: 16 MiB.
     private static let checkpointPages = 4096
     private static let readerCount = 3
-    /// How far sequences jump after the file was not closed in order: further than one log can hold announcements.
+    /// How far sequences jump: further than the announcements that one log can hold.
     static let sequenceJump: Int64 = 1 << 20
 
     /// Opens the index at `path`, made (mode 0600) if there is none, and brings an older schema up to date.
@@ -34,8 +34,6 @@ public final class IndexStore: Sendable {
         path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2
     ) throws(IndexStoreError) -> IndexStore {
         try prepareFile(path)
-        // A log that is still there was not closed in order: this is a start after a crash.
-        let wasClosed = access(path + "-wal", F_OK) != 0
         var configuration = Configuration()
         configuration.busyMode = .timeout(busySeconds)
         configuration.maximumReaderCount = readerCount
@@ -55,7 +53,6 @@ public final class IndexStore: Sendable {
             try pool.writeWithoutTransaction { database in
                 try database.execute(
                     sql: """
-                        PRAGMA synchronous = NORMAL;
                         PRAGMA wal_autocheckpoint = \(checkpointPages);
                         PRAGMA journal_size_limit = \(checkpointPages * 4096 * 2);
                         """)
@@ -65,11 +62,9 @@ public final class IndexStore: Sendable {
                 }
             }
             try Schema.migrator.migrate(pool)
-            try pool.write { database in
+            try pool.writeWithoutTransaction { database in
                 try probe(database)
-                if !wasClosed {
-                    try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)")
-                }
+                try markOpen(database)
             }
             return IndexStore(path: path, pool: pool)
         } catch {
@@ -88,6 +83,13 @@ public final class IndexStore: Sendable {
     /// Writes the log back and closes the file; every later call fails.
     public func close() throws(IndexStoreError) {
         do {
+            try pool.writeWithoutTransaction { database in
+                try database.execute(
+                    sql: """
+                        UPDATE state SET isOpen = 0;
+                        PRAGMA wal_checkpoint(TRUNCATE);
+                        """)
+            }
             try pool.close()
         } catch {
             throw IndexStoreError.translate(error, path: path) as? IndexStoreError
@@ -114,7 +116,7 @@ public final class IndexStore: Sendable {
         guard access(path, R_OK | W_OK) == 0 else { throw .system(errno, path: path) }
     }
 
-    /// Refuses a database that another program wrote, before anything is added to it.
+    /// Refuses a database that another program wrote, before tables are added to it.
     private static func checkOwner(_ database: Database, path: String) throws {
         let tables = try RawStatement(database, "SELECT count(*) FROM sqlite_master")
         let tableCount = try tables.first { $0.integer(0) } ?? 0
@@ -123,6 +125,20 @@ public final class IndexStore: Sendable {
         if tableCount > 0, applicationID != Int64(Schema.applicationID) {
             throw IndexStoreError(.corrupt, path: path, cause: "it is no index of synctrain")
         }
+    }
+
+    /// Notes that the file is open, durably, and lets sequences jump if it was not closed in order: announcements that
+    /// others have may have been lost with the last moments of the log, and no sequence may mean two things.
+    private static func markOpen(_ database: Database) throws {
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        try database.inTransaction {
+            if try RawStatement(database, "SELECT isOpen FROM state").first({ $0.integer(0) }) != 0 {
+                try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)")
+            }
+            try database.execute(sql: "UPDATE state SET isOpen = 1")
+            return .commit
+        }
+        try database.execute(sql: "PRAGMA synchronous = NORMAL")
     }
 
     /// Goes to the last row of each large table: a few pages, whatever the size, that show a file cut short or a

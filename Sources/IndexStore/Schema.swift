@@ -21,7 +21,10 @@ enum Schema {
     /// - `announced.announcer` is a row of `announcer`, or 0 for this device.
     /// - `announced.content` is NULL without blocks, a blob for one block, a `blockList.id` for more.
     /// - `local.inode` is NULL where the name is not on this disk.
+    /// - `state.isOpen` is 1 from opening to closing in order.
     private static let version1 = """
+        CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 1), isOpen INTEGER NOT NULL) STRICT;
+        INSERT INTO state VALUES (1, 0);
         CREATE TABLE folder (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, label TEXT NOT NULL, root INTEGER NOT NULL,
             indexID INTEGER NOT NULL, sequence INTEGER NOT NULL,

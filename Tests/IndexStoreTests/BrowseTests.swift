@@ -30,11 +30,24 @@ import Testing
         #expect(try await index.store.children(music, of: "old") == [])
     }
 
+    @Test(arguments: 1...4) func pagesOfChildrenJoin(limit: Int) async throws {
+        let index = try await Self.index()
+        let all = try await index.store.children(music).map(\.path)
+        var paged: [String] = []
+        while case let page = try await index.store.children(music, after: paged.last, limit: limit), !page.isEmpty {
+            #expect(page.count <= limit)
+            paged += page.map(\.path)
+        }
+        #expect(paged == all)
+    }
+
     @Test func rootAndDeletedNamesCanBeAsked() async throws {
         let index = try await Self.index()
         #expect(try await index.store.global(music, "")?.below.files == 5)
         let gone = try await index.store.global(music, "old/gone.jpg")
         #expect(gone?.file?.isDeleted == true && gone?.isPresent == false && gone?.holders == [bob])
+        #expect(gone?.isDirectory == false)
+        #expect(try await index.store.global(music, "")?.isDirectory == true)
         #expect(try await index.store.global(music, "never") == nil)
         #expect(try await index.store.global(music, "notes.txt/below") == nil)
     }

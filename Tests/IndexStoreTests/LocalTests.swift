@@ -123,6 +123,8 @@ import Testing
         try await index.store.noteSeen(bob, at: 6)
         try await index.store.noteSeen(alice, at: 7)
         #expect(try await index.store.lastSeen() == [alice: 7, bob: 6])
+        try await index.store.dropDevice(alice)
+        #expect(try await index.store.lastSeen() == [bob: 6])
     }
 
     @Test func newestPendingStay() async throws {
@@ -135,15 +137,21 @@ import Testing
             try await index.store.notePending(
                 PendingFolder(id: FolderID("f"), device: device, label: "l\(number)", lastSeen: Int64(number)))
         }
+        let long = String(repeating: "x", count: 5000)
+        try await index.store.notePending(PendingFolder(id: FolderID("g"), device: bob, label: long, lastSeen: -1))
+        #expect(try await index.store.pendingFolders().count == IndexStore.pendingLimit)
+        try await index.store.notePending(PendingFolder(id: FolderID("g"), device: bob, label: long, lastSeen: 1000))
+        #expect(try await index.store.pendingFolders().first?.label == String(long.prefix(1024)))
+        try await index.store.forgetPending(FolderID("g"))
         let devices = try await index.store.pendingDevices()
         #expect(devices.map(\.lastSeen) == (3..<Int64(count)).reversed())
         #expect(devices.first?.name == "n102" && devices.first?.address == "tcp://x:102")
         let folders = try await index.store.pendingFolders()
-        #expect(folders.map(\.label) == (3..<count).reversed().map { "l\($0)" })
+        #expect(folders.map(\.label) == (4..<count).reversed().map { "l\($0)" })
         try await index.store.forgetPending(DeviceID(digest: hash(102)))
         #expect(try await index.store.pendingDevices().first?.name == "n101")
         try await index.store.forgetPending(FolderID("f"), from: DeviceID(digest: hash(101)))
-        #expect(try await index.store.pendingFolders().count == IndexStore.pendingLimit - 1)
+        #expect(try await index.store.pendingFolders().count == IndexStore.pendingLimit - 2)
         try await index.store.forgetPending(FolderID("f"))
         #expect(try await index.store.pendingFolders() == [])
     }
