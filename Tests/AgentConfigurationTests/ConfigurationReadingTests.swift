@@ -98,7 +98,10 @@ import Testing
             ("listen = [\"tcp://a:1\", \"tcp://a:1\"]\n", .duplicate, 1, ["twice"]),
             ("[cache]\nlimit = \"1 gig\"\n", .invalidValue, 2, ["GiB"]),
             ("[cache]\nlimit = -1\n", .invalidValue, 2, ["GiB"]),
-            ("[cache]\nlimit = 1.5\n", .wrongType, 2, ["GiB"]),
+            ("[cache]\nlimit = 1.5\n", .syntax, 2, ["`1.5`", "quotes"]),
+            ("[cache]\nlimit = true\n", .wrongType, 2, ["GiB"]),
+            ("[log]\nlevel = info\n", .syntax, 2, ["`info`", "quotes"]),
+            ("name = 1979-05-27Ts.07:32:00\n", .syntax, 1, ["quotes"]), ("name = +-1\n", .syntax, 1, ["`+-1`"]),
             ("[fetch]\nwindow = \"1 MiB\"\n", .invalidValue, 2, ["16 MiB"]),
             ("fetch = { window = \"64 MiB\", window-per-device = \"2 GiB\" }\n", .invalidValue, 1, ["1 GiB"]),
             ("[log]\nlevel = \"loud\"\n", .invalidValue, 2, ["debug"]),
@@ -168,7 +171,7 @@ import Testing
             "{", "}", ".", "id", "name", "1", "true", "listen", "é", "\t", "x", "1979-05-27 07:32:00", "\"a\"",
         ]
         var taken = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<5000 {
             let text = (0..<Int.random(in: 1...12, using: &random)).map { _ in pieces.randomElement(using: &random)! }
                 .joined()
             if let outline = try? TOMLOutline(Array(text.utf8)) {
@@ -176,7 +179,7 @@ import Testing
             }
             if (try? parse(text)) != nil { taken += 1 }
         }
-        #expect(taken > 100)
+        #expect(taken > 20)
     }
 
     @Test func damagedFilesAreAnswered() throws {
@@ -184,7 +187,7 @@ import Testing
             Array(DefaultConfiguration.text(name: "x").utf8) + Array("[[device]]\nid = \"\(testDevice(1))\"\n".utf8)
         var random = SeededGenerator(seed: 11)
         var refused = 0
-        for _ in 0..<3000 {
+        for _ in 0..<800 {
             var bytes = base
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let offset = Int.random(in: 0..<bytes.count, using: &random)
@@ -202,7 +205,7 @@ import Testing
                 #expect(error.line.map { (1...lines).contains($0) } == true, "\(error)")
             }
         }
-        #expect(refused > 300)
+        #expect(refused > 80)
     }
 }
 
@@ -211,8 +214,8 @@ import Testing
     @Test(arguments: [
         "a=1", "a = 1\r\n", "\u{FEFF}a = 1\n", "a . b = 1", "\"\" = 1", "a = [ ]", "a = [1,]",
         "a = [1,\n# c\n2 # d\n]", "a = { }", "a = { b = 1, c.d = [ { e = 2 } ] }", "a = '''x'''", "a = '''''''",
-        "a = \"\"\"a\\  \n  b\"\"\"", "a = \"\\u00e9 \\U0001F600 \\\" \\\\\"", "a = +1_000", "a = 0xff", "a = -inf",
-        "a = 1e-3", "a = 1979-05-27T07:32:00Z", "[a]\n[b.'c']\n[[d]]\n[[d]]\n", "a = 1 # é", "\t\n a = '\\'\n",
+        "a = \"\"\"a\\  \n  b\"\"\"", "a = \"\\u00e9 \\U0001F600 \\\" \\\\\"", "a = +1_000", "a = -7", "a = true",
+        "[a]\n[b.'c']\n[[d]]\n[[d]]\n", "a = 1 # é", "\t\n a = '\\'\n",
     ])
     func takesTOML(_ text: String) {
         let error = failure { _ = try parse(text) }

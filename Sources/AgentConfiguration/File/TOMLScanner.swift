@@ -6,9 +6,10 @@ struct TOMLSyntaxProblem: Error, Equatable {
 
 /// One walk over a TOML 1.0 text that checks its structure: lines, keys, strings, lists and tables.
 ///
-/// The checks are strict, because TOMLKit's parser aborts the process on some texts that are none (a `[` followed by
-/// what is no key, a list closed by `}`): nothing reaches it that has not passed here. What a number or a date may look
-/// like, and that no key comes twice, is left to it.
+/// The checks are strict, because TOMLKit's parser aborts the process on some texts that are no TOML (a `[` followed by
+/// what is no key, a list closed by `}`, a date cut off): nothing reaches it that has not passed here. Without quotes
+/// only whole numbers and truth values pass, as no setting is a date or a fraction. That no key comes twice is left to
+/// TOMLKit.
 struct TOMLScanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -159,7 +160,18 @@ struct TOMLScanner {
             guard position > start else {
                 throw problem("\(found) where a value should stand; write one, a text in quotes")
             }
+            let word = text(start..<position)
+            guard word == "true" || word == "false" || Self.isWholeNumber(word) else {
+                throw problem(
+                    "`\(word.prefix(40))` is neither a whole number nor `true` or `false`; put quotes around a text")
+            }
         }
+    }
+
+    private static func isWholeNumber(_ word: String) -> Bool {
+        let digits = word.utf8.drop { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
+        return word.utf8.count - digits.count <= 1 && (1...19).contains(digits.count)
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_") }
     }
 
     /// Only the elements of an outermost list are noted.
