@@ -46,7 +46,7 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        .target(name: "FileAccess", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"], swiftSettings: strict),
 
         // MARK: transports
         .target(
@@ -129,6 +129,13 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // MARK: benchmarks
+        .executableTarget(
+            name: "IndexStoreBenchmark",
+            dependencies: ["IndexStore", "BlockExchange", "Cryptography"],
+            path: "Benchmarks/IndexStoreBenchmark",
+            swiftSettings: strict),
+
         // MARK: tests
         .target(
             name: "SyncTestKit",
@@ -185,7 +192,8 @@ let package = Package(
         .testTarget(
             name: "AgentServerTests",
             dependencies: [
-                "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", .product(name: "NIOCore", package: nio),
+                "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", "synctrain",
+                .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

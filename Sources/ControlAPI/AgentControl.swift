@@ -28,7 +28,7 @@ public protocol AgentControl: Sendable {
     /// in it.
     func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws
     /// Entries whose name (whose path, if `text` has a `/`) contains `text`, upper and lower case alike. `folder` nil
-    /// looks in all folders.
+    /// looks in all folders; `limit` ends the search after so many (`.max`: all).
     func search(_ text: String, folder: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void) async throws
     func whereis(_ path: PathReference) async throws -> Whereabouts
 
@@ -43,25 +43,4 @@ public protocol AgentControl: Sendable {
 
     /// Ends the agent once the answer is on its way.
     func stop() async throws
-}
-
-/// Part of a file as asked for.
-public enum ByteRange: Equatable, Sendable {
-    /// From the first byte to the last, both included; nil for the file's end.
-    case bytes(from: Int64, through: Int64?)
-    /// The last so many bytes.
-    case suffix(Int64)
-
-    /// The bytes of a file of `size` that are meant; nil if there are none.
-    public func resolved(size: Int64) -> ClosedRange<Int64>? {
-        switch self {
-        case .bytes(let from, let through):
-            guard from >= 0, from < size else { return nil }
-            let last = min(through ?? size - 1, size - 1)
-            return last >= from ? from...last : nil
-        case .suffix(let count):
-            guard count > 0, size > 0 else { return nil }
-            return max(0, size - count)...size - 1
-        }
-    }
 }

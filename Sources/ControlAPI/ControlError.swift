@@ -26,6 +26,14 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let rangeNotSatisfiable: Code = "range-not-satisfiable"
         public static let indexUnusable: Code = "index-unusable"
         public static let busy: Code = "busy"
+        /// The agent is ending.
+        public static let stopping: Code = "stopping"
+        /// The answer ended before it was complete.
+        public static let interrupted: Code = "interrupted"
+        /// A request's target, method or size that the control server does not take.
+        public static let notFound: Code = "not-found"
+        public static let methodNotAllowed: Code = "method-not-allowed"
+        public static let tooLarge: Code = "too-large"
     }
 
     public var code: Code
@@ -62,11 +70,13 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
     /// What the control server answers with.
     public var httpStatus: Int {
         switch code {
-        case .noSuchPath, .noSuchDevice, .noSuchFolder: 404
+        case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound: 404
+        case .methodNotAllowed: 405
+        case .tooLarge: 413
         case .alreadyExists, .confirmationNeeded: 409
         case .invalidRequest, .invalidConfiguration: 400
         case .rangeNotSatisfiable: 416
-        case .noHolder, .busy: 503
+        case .noHolder, .busy, .stopping: 503
         case .timeout: 504
         case .noSpace: 507
         case .noPermission: 403

@@ -44,6 +44,38 @@ public struct FolderSettings: Codable, Equatable, Sendable {
     }
 }
 
+/// A new name for a device.
+public struct DeviceRename: Codable, Equatable, Sendable {
+    /// The device's id or its name until now.
+    public var device: String
+    public var name: String
+
+    public init(device: String, name: String) {
+        self.device = device
+        self.name = name
+    }
+}
+
+/// Whether a folder rests.
+public struct FolderPause: Codable, Equatable, Sendable {
+    public var folder: String
+    public var isPaused: Bool
+
+    public init(folder: String, isPaused: Bool) {
+        self.folder = folder
+        self.isPaused = isPaused
+    }
+
+    enum CodingKeys: String, CodingKey { case folder, isPaused = "paused" }
+}
+
+/// Whose index to forget; nil for all folders.
+public struct IndexReset: Codable, Equatable, Sendable {
+    public var folder: String?
+
+    public init(folder: String?) { self.folder = folder }
+}
+
 /// A device that knocked without being known.
 public struct PendingDevice: Codable, Equatable, Sendable {
     public var id: String
@@ -74,6 +106,34 @@ public struct PendingFolder: Codable, Equatable, Sendable {
         self.device = device
         self.lastSeen = lastSeen
     }
+}
+
+/// Who and what waits to be let in.
+public struct PendingList: Codable, Equatable, Sendable {
+    public var schema = 1
+    public var devices: [PendingDevice]
+    public var folders: [PendingFolder]
+
+    public init(devices: [PendingDevice], folders: [PendingFolder]) {
+        self.devices = devices
+        self.folders = folders
+    }
+}
+
+/// The `devices` of the status alone.
+public struct DeviceList: Codable, Equatable, Sendable {
+    public var schema = 1
+    public var devices: [DeviceStatus]
+
+    public init(devices: [DeviceStatus]) { self.devices = devices }
+}
+
+/// The `folders` of the status alone.
+public struct FolderList: Codable, Equatable, Sendable {
+    public var schema = 1
+    public var folders: [FolderStatus]
+
+    public init(folders: [FolderStatus]) { self.folders = folders }
 }
 
 public struct FetchRequest: Codable, Equatable, Sendable {

@@ -27,6 +27,7 @@ public struct SHA256Digest: Hashable, Sendable, Comparable, CustomStringConverti
 
     /// Reads 64 hexadecimal digits of either case; nil for anything else.
     public init?(hex: some StringProtocol) {
+        guard hex.utf8.count == 2 * Self.byteCount else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.byteCount)
         var high: UInt8?
@@ -45,7 +46,6 @@ public struct SHA256Digest: Hashable, Sendable, Comparable, CustomStringConverti
                 high = nibble
             }
         }
-        guard high == nil else { return nil }
         self.init(bytes)
     }
 
@@ -82,7 +82,10 @@ public struct SHA256Digest: Hashable, Sendable, Comparable, CustomStringConverti
     }
 
     public func hash(into hasher: inout Hasher) {
-        // A digest is uniform already; its first word is as good a key as all four.
+        // All four words: digests that peers claim are no digests of anything, and could all begin alike.
         hasher.combine(words.0)
+        hasher.combine(words.1)
+        hasher.combine(words.2)
+        hasher.combine(words.3)
     }
 }

@@ -1,1 +1,38 @@
-@main struct Main { static func main() {} }
+import ArgumentParser
+import Glibc
+
+/// The command line: what is asked of the agent and how the answer is shown.
+@main
+struct Synctrain: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "synctrain",
+        abstract: "Shared folders that keep only the files you pick, and fetch any other on demand.",
+        discussion: """
+            Talks to Syncthing devices. `synctrain init` makes this device's identity, `synctrain agent start` starts \
+            the agent, `synctrain device add` and `synctrain folder add` join a cluster.
+
+            --home DIR, --color WHEN, --quiet, --json and --yes may stand before the command as well.
+
+            Exit codes: 0 done, 1 failed, 2 some files failed, 3 no agent, 4 no such path or device, 5 no reachable \
+            holder, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
+            """,
+        version: ProgramVersion.text,
+        subcommands: [
+            InitCommand.self, IDCommand.self, AgentCommandGroup.self, DeviceCommandGroup.self,
+            FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self,
+            WhereisCommand.self, FetchCommand.self, CatCommand.self, StatusCommand.self, WaitCommand.self,
+            ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
+        ])
+
+    static func main() async {
+        // A reader that has gone is found by the write that fails.
+        signal(SIGPIPE, SIG_IGN)
+        let code = await CommandRun.run(arguments: Array(CommandLine.arguments.dropFirst()), process: .live)
+        Glibc.exit(code)
+    }
+}
+
+/// What `--version` and the agent's status say.
+enum ProgramVersion {
+    static let text = "0.1.0"
+}

@@ -1,4 +1,44 @@
 #pragma once
-// What Glibc's module does not give Swift: openat2(2) and the constants that go with it.
+// What Glibc's module does not give Swift, because the headers hide it behind _GNU_SOURCE or glibc has no wrapper:
+// openat2(2), renameat2(2), fallocate(2), syncfs(2) and the constants that go with them. Each function is the bare
+// system call: -1 and errno on failure.
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdint.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
+
+// Every step of the path stays beneath the directory it starts from, and no step is a link of either kind.
+static const uint64_t CLINUX_RESOLVE_HELD = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+
+static const int CLINUX_O_PATH = __O_PATH;
+static const int CLINUX_AT_EMPTY_PATH = 0x1000;
+static const unsigned int CLINUX_RENAME_NOREPLACE = 1;
+static const unsigned int CLINUX_RENAME_EXCHANGE = 2;
+static const int CLINUX_FALLOC_PUNCH_HOLE = 0x02 | 0x01;  // PUNCH_HOLE asks for KEEP_SIZE
+static const long CLINUX_UTIME_OMIT = (1l << 30) - 2l;
+
+static inline int clinux_openat2(int directory, const char *path, int flags, mode_t mode, uint64_t resolve) {
+    struct open_how how = {.flags = (uint32_t)flags, .mode = mode, .resolve = resolve};
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+}
+
+static inline int clinux_renameat2(int from, const char *old_name, int to, const char *new_name, unsigned int flags) {
+    return (int)syscall(SYS_renameat2, from, old_name, to, new_name, flags);
+}
+
+static inline int clinux_punch_hole(int descriptor, int64_t offset, int64_t count) {
+    return (int)syscall(SYS_fallocate, descriptor, CLINUX_FALLOC_PUNCH_HOLE, offset, count);
+}
+
+static inline int clinux_syncfs(int descriptor) {
+    return (int)syscall(SYS_syncfs, descriptor);
+}
+
+// In Swift the function's name is taken by struct flock.
+static inline int clinux_lock_exclusive(int descriptor) {
+    return flock(descriptor, LOCK_EX | LOCK_NB);
+}

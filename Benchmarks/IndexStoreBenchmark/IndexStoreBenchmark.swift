@@ -1,0 +1,173 @@
+import BlockExchange
+import Cryptography
+import Glibc
+import IndexStore
+
+/// Loads an index of a million names (10,000 directories of 100 files, one block each) as one peer would announce it,
+/// all of it unselected here, and prints what that and the common questions cost.
+///
+/// `IndexStoreBenchmark [NAMES] [DATABASE]`
+@main
+struct IndexStoreBenchmark {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        let nameCount = arguments.count > 1 ? Int(arguments[1]) ?? 1_000_000 : 1_000_000
+        let path = arguments.count > 2 ? arguments[2] : "/tmp/synctrain-index-benchmark.sqlite"
+        try IndexStore.erase(path: path)
+        let folder = FolderID("benchmark")
+        let device = DeviceID(certificateDER: Array("peer".utf8))
+
+        let store = try IndexStore.open(path: path)
+        try await store.addFolder(folder, newIndexID: IndexID(rawValue: 1))
+        try await store.setRemoteIndex(of: folder, device: device, to: IndexID(rawValue: 2))
+        var generator = NameGenerator(seed: 1, shortID: device.shortID)
+        var inStore = Duration.zero
+        var inBatch: [FileInfo] = []
+        let clock = ContinuousClock()
+        for sequence in 1...max(1, nameCount) {
+            inBatch.append(generator.next(sequence: sequence))
+            guard inBatch.count == 1000 || sequence == nameCount else { continue }
+            let files = inBatch
+            inStore += try await clock.measure {
+                try await store.applyIndex(of: folder, device: device, files: files, replacesAll: false) { _ in true }
+            }
+            inBatch.removeAll(keepingCapacity: true)
+        }
+        report("entries/s applied", Double(nameCount) / seconds(inStore))
+        report("peak RSS after the load, MiB", peakResidentMebibytes())
+        try store.close()
+        report("database bytes/name", Double(size(of: path)) / Double(nameCount))
+
+        var opened: IndexStore?
+        report("open, ms", seconds(try clock.measure { opened = try IndexStore.open(path: path) }) * 1000)
+        guard let store = opened else { return }
+        try await measure("totals, ms") { _ = try await store.totals(of: folder) }
+        let directory = generator.directory(of: nameCount / 2)
+        try await measure("children of one directory, ms") {
+            let children = try await store.children(folder, of: directory)
+            guard children.count >= min(100, nameCount / 2) else { fatalError("\(children.count) children") }
+        }
+        try await measure("descendants, page of 1,000, ms") {
+            _ = try await store.descendants(folder, limit: 1000)
+        }
+        try await measure("search, no match, ms") { _ = try await store.search("No Such Name Anywhere") }
+        try await measure("search by path, no match, ms") { _ = try await store.search("no/such/name") }
+        try await measure("search, about 100 matches, ms") { _ = try await store.search("7777") }
+        try await measure("local updates, page of 1,000, ms") {
+            _ = try await store.localUpdates(of: folder, after: Int64(nameCount / 2), limit: 1000)
+        }
+
+        let changed = (1...1000).map { index in
+            var file = generator.next(sequence: index)
+            file.name = generator.name(of: index * (nameCount / 1000))
+            file.version = file.version.updated(by: device.shortID, unixSeconds: 1_900_000_000)
+            file.sequence = Int64(nameCount + index)
+            return file
+        }
+        try await measure("1,000 scattered changes, ms", runs: 1) {
+            try await store.applyIndex(of: folder, device: device, files: changed, replacesAll: false) { _ in true }
+        }
+        let second = DeviceID(certificateDER: Array("second".utf8))
+        try await measure("100,000 names of a second device, ms", runs: 1) {
+            var generator = NameGenerator(seed: 1, shortID: device.shortID)
+            for batch in 0..<100 {
+                let files = (1...1000).map { generator.next(sequence: batch * 1000 + $0) }
+                try await store.applyIndex(of: folder, device: second, files: files, replacesAll: false) { _ in true }
+            }
+        }
+        try await measure("dropping them, ms", runs: 1) { try await store.dropDevice(second) }
+        report("peak RSS at the end, MiB", peakResidentMebibytes())
+        try store.close()
+        try IndexStore.erase(path: path)
+    }
+
+    /// Prints the median of `runs` runs in milliseconds.
+    static func measure(_ label: String, runs: Int = 7, _ body: () async throws -> Void) async throws {
+        var times: [Double] = []
+        for _ in 0..<runs { times.append(seconds(try await ContinuousClock().measure(body)) * 1000) }
+        times.sort()
+        report(label, times[times.count / 2])
+    }
+
+    static func report(_ label: String, _ value: Double) {
+        let rounded = (value * 100).rounded() / 100
+        print("\(label): \(rounded)")
+    }
+
+    static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+
+    static func size(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// VmHWM: the most memory this process ever had resident.
+    static func peakResidentMebibytes() -> Double {
+        guard let file = fopen("/proc/self/status", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if text.hasPrefix("VmHWM:"), let kibibytes = text.split(separator: " ").dropFirst().first {
+                return (Double(kibibytes) ?? 0) / 1024
+            }
+        }
+        return 0
+    }
+}
+
+/// Names of 50 to 100 bytes, the same for the same seed.
+struct NameGenerator {
+    private var state: UInt64
+    private let shortID: ShortID
+    private static let words = [
+        "holiday", "Invoice", "report", "summer", "draft", "final version", "scan", "Müller", "project", "minutes",
+        "photo", "backup", "letter", "contract", "notes", "budget",
+    ]
+
+    init(seed: UInt64, shortID: ShortID) {
+        state = seed
+        self.shortID = shortID
+    }
+
+    /// SplitMix64.
+    private static func mix(_ value: UInt64) -> UInt64 {
+        var mixed = value &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+
+    private mutating func random() -> UInt64 {
+        state &+= 1
+        return Self.mix(state)
+    }
+
+    private func word(_ number: UInt64) -> String { Self.words[Int(Self.mix(number) % 16)] }
+
+    func directory(of index: Int) -> String {
+        let number = UInt64(index / 100)
+        return "\(word(number / 100)) \(number / 1000)/\(word(number / 10)) \(number / 10)/\(word(number)) \(number)"
+    }
+
+    func name(of index: Int) -> String {
+        let number = UInt64(index)
+        let long = Self.mix(number) % 3 == 0 ? " \(word(number &* 7)) \(word(number &* 11))" : ""
+        return directory(of: index) + "/\(word(number)) \(word(number &* 5))\(long) \(index).document"
+    }
+
+    mutating func next(sequence: Int) -> FileInfo {
+        let words = (random(), random(), random(), random())
+        let hash = withUnsafeBytes(of: words) { SHA256Digest($0) } ?? SHA256.digest([])
+        let size = Int64(words.0 % 131_072) + 1
+        let blocks = [BlockInfo(offset: 0, size: Int32(size), hash: hash)]
+        return FileInfo(
+            name: name(of: sequence), size: size, permissions: 0o644,
+            modifiedSeconds: 1_600_000_000 + Int64(words.1 % 200_000_000),
+            modifiedNanoseconds: Int32(words.2 % 1_000_000_000),
+            version: VersionVector([.init(id: shortID, value: 1_600_000_000 + words.3 % 200_000_000)]),
+            sequence: Int64(sequence), modifiedBy: shortID, blockSize: 131_072, blocks: blocks)
+    }
+}

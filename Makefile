@@ -1,0 +1,69 @@
+# synctrain: what to type. `make help` lists it.
+SHELL := /bin/bash
+SWIFT_BUILD := swift build --jobs 2
+RELEASE_BIN = $(shell swift build -c release --show-bin-path)
+PYTHON := /usr/bin/python3
+PREFIX ?= $(HOME)/.local
+PACKAGES := config/debian-packages.txt
+
+.PHONY: help setup toolchain build debug demo test unit-test interop-test lint fuzz benchmark man install uninstall clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+
+setup: ## install the Debian packages that are missing (asks sudo if you are not root), look for Swift
+	@config/install-packages $(PACKAGES)
+	@$(MAKE) --no-print-directory toolchain
+
+toolchain:
+	@command -v swift >/dev/null || { \
+	  echo "There is no Swift toolchain on this machine." >&2; \
+	  echo "Get Swift 6.2 or newer for Debian 12 from https://www.swift.org/install/linux/ and put its usr/bin on PATH." >&2; \
+	  exit 1; }
+
+build: setup ## release build; prints where the programs are
+	$(SWIFT_BUILD) -c release --product synctrain
+	@echo "$(RELEASE_BIN)/synctrain"
+
+debug: setup ## debug build
+	$(SWIFT_BUILD)
+
+demo: build ## the main job on real files against a real Syncthing node, in a temporary folder
+	@SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
+
+test: unit-test interop-test ## all tests, against a real Syncthing too
+
+unit-test: setup
+	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
+	swift test --skip-build --parallel
+
+interop-test: build
+	SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop
+
+lint: toolchain ## formatting, as CI checks it
+	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+
+fuzz: setup ## each fuzz target for FUZZ_SECONDS (60)
+	Tests/Fuzzing/run all $(or $(FUZZ_SECONDS),60)
+
+benchmark: build ## synctrain and Syncthing on the same data in the same run; a table with ratios
+	SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Benchmarks/run
+
+man: build ## the man page, generated from the command line's parser
+	"$(RELEASE_BIN)/synctrain" man > .build/synctrain.1
+	@echo .build/synctrain.1
+
+install: build ## the program, its man page and completions below PREFIX (~/.local)
+	install -Dm755 "$(RELEASE_BIN)/synctrain" "$(PREFIX)/bin/synctrain"
+	"$(RELEASE_BIN)/synctrain" man > .build/synctrain.1
+	install -Dm644 .build/synctrain.1 "$(PREFIX)/share/man/man1/synctrain.1"
+	"$(RELEASE_BIN)/synctrain" completions bash > .build/synctrain.bash
+	install -Dm644 .build/synctrain.bash "$(PREFIX)/share/bash-completion/completions/synctrain"
+	@echo "Installed. Next: $(PREFIX)/bin/synctrain init"
+
+uninstall: ## what install put there
+	rm -f "$(PREFIX)/bin/synctrain" "$(PREFIX)/share/man/man1/synctrain.1" \
+	  "$(PREFIX)/share/bash-completion/completions/synctrain"
+
+clean: ## all build products
+	rm -rf .build .build-*

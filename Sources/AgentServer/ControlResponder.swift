@@ -1,0 +1,100 @@
+import ControlAPI
+import Logging
+import ServiceLifecycle
+
+/// Turns a request into a call of the agent and what the agent says into a response.
+struct ControlResponder: Sendable {
+    let control: any AgentControl
+    let logger: Logger
+
+    func respond(to request: ControlRequest, through sink: ResponseSink) async {
+        do {
+            let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
+            switch operation {
+            case .events, .list, .search, .fetch:
+                try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
+            case .file(let path):
+                try await FileResponse(control: control, sink: sink).send(path, range: request.range)
+            case .fileHead(let path):
+                try await FileResponse(control: control, sink: sink).sendHead(path)
+            default:
+                try await sink.answer(json: try await document(for: operation))
+            }
+        } catch {
+            // Everything that streams deals with errors behind its first byte itself: nothing has been sent yet.
+            await sink.answer(report(error))
+        }
+    }
+
+    private func document(for operation: ControlOperation) async throws -> [UInt8] {
+        switch operation {
+        case .status: return try ControlJSON.encode(try await control.status())
+        case .devices: return try ControlJSON.encode(DeviceList(devices: try await control.status().devices))
+        case .folders: return try ControlJSON.encode(FolderList(folders: try await control.status().folders))
+        case .pending:
+            return try ControlJSON.encode(
+                PendingList(devices: try await control.pendingDevices(), folders: try await control.pendingFolders()))
+        case .stat(let path): return try ControlJSON.encode(try await control.stat(path))
+        case .whereis(let path): return try ControlJSON.encode(try await control.whereis(path))
+        case .addDevice(let settings): try await control.addDevice(settings)
+        case .renameDevice(let rename): try await control.renameDevice(rename.device, to: rename.name)
+        case .removeDevice(let device): try await control.removeDevice(device)
+        case .addFolder(let settings): try await control.addFolder(settings)
+        case .setFolderPaused(let pause): try await control.setFolderPaused(pause.folder, pause.isPaused)
+        case .removeFolder(let folder): try await control.removeFolder(folder)
+        case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
+        case .stop: try await control.stop()
+        case .events, .list, .search, .fetch, .file, .fileHead:
+            throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
+        }
+        return [UInt8](#"{"schema":1}"#.utf8)
+    }
+
+    /// An error before the first line is thrown; later it is the last line.
+    private func stream(_ operation: ControlOperation, asEventStream: Bool, through sink: ResponseSink) async throws {
+        let lines = LineStream(
+            sink: sink, framing: operation == .events && asEventStream ? .serverSentEvents : .lines)
+        do {
+            try await cancelWhenGracefulShutdown {
+                switch operation {
+                case .events:
+                    try await lines.begin()
+                    try await control.events { event in
+                        try await lines.send(try ControlJSON.encode(event), name: event.type)
+                    }
+                case .list(let path, let isRecursive):
+                    try await control.list(path, isRecursive: isRecursive) { try await lines.add($0) }
+                case .search(let text, let folder, let limit):
+                    try await control.search(text, folder: folder, limit: limit) { try await lines.add($0) }
+                case .fetch(let request):
+                    try await control.fetch(request) { event in
+                        try await lines.send(try ControlJSON.encode(event), name: "fetch")
+                    }
+                default: break
+                }
+            }
+            try await lines.end()
+        } catch {
+            guard lines.hasBegun else { throw error }
+            await lines.end(report(error))
+        }
+    }
+
+    private func report(_ error: any Error) -> ControlError {
+        let error = ControlError(asControl: error)
+        if error.code == .failed { logger.warning("A control request failed: \(error)") }
+        return error
+    }
+}
+
+extension ControlError {
+    /// What a client is told of any error.
+    init(asControl error: any Error) {
+        switch error {
+        case let error as ControlError: self = error
+        case is CancellationError:
+            self.init(.stopping, "The agent is stopping. Start it again and repeat the command.", isRetryable: true)
+        default: self.init(.failed, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import ControlAPI
+import Glibc
+
+/// The place of the control socket: a directory of mode 0700, the socket of mode 0600, and beside it a lock that says
+/// whether a live agent has it, so that the socket of a dead one can be replaced without a race.
+struct ControlSocket: Sendable {
+    let path: String
+
+    /// Where the socket is bound before it has its mode and its name.
+    var provisionalPath: String { path + ".new" }
+    private var lockPath: String { path + ".lock" }
+
+    /// The lock, held until released or the process ends.
+    struct Claim: Sendable {
+        fileprivate let descriptor: Int32
+
+        func release() { close(descriptor) }
+    }
+
+    /// Makes the directory and takes the lock.
+    func claim() throws(ControlError) -> Claim {
+        try makeDirectory()
+        let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failure("The lock \(lockPath) cannot be opened") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            defer { close(descriptor) }
+            guard errno == EWOULDBLOCK else { throw failure("The lock \(lockPath) cannot be taken") }
+            throw ControlError(
+                .busy, "An agent runs already and answers on \(path). Stop it with `synctrain agent stop`.", path: path)
+        }
+        // Left by an agent that was killed between binding and renaming.
+        unlink(provisionalPath)
+        return Claim(descriptor: descriptor)
+    }
+
+    /// Gives the bound socket its mode and then its name, so that nobody finds it without the former. What a dead agent
+    /// left there is replaced; what is no socket is not.
+    func publish() throws(ControlError) {
+        var found = stat()
+        if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFSOCK {
+            unlink(provisionalPath)
+            throw ControlError(
+                .alreadyExists, "\(path) is in the way and no socket. Move it away and start the agent again.",
+                path: path)
+        }
+        guard chmod(provisionalPath, 0o600) == 0, rename(provisionalPath, path) == 0 else {
+            let error = failure("The control socket \(path) cannot be made")
+            unlink(provisionalPath)
+            throw error
+        }
+    }
+
+    /// Takes the socket's name away: an agent that is ending is not to be found.
+    func retract() { unlink(path) }
+
+    private func makeDirectory() throws(ControlError) {
+        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/") else {
+            throw ControlError(.failed, "The control socket needs an absolute path, not \(path).", path: path)
+        }
+        let directory = String(path[..<slash])
+        guard !directory.isEmpty else { return }
+        if mkdir(directory, 0o700) == 0 { return }
+        guard errno == EEXIST else { throw failure("The directory \(directory) cannot be made") }
+        var found = stat()
+        guard lstat(directory, &found) == 0 else { throw failure("The directory \(directory) cannot be read") }
+        guard found.st_mode & S_IFMT == S_IFDIR, found.st_uid == geteuid() else {
+            throw ControlError(
+                .noPermission, "\(directory) is not a directory of yours. Choose another one with --home.",
+                path: directory)
+        }
+        guard found.st_mode & 0o077 == 0 || chmod(directory, 0o700) == 0 else {
+            throw failure("The directory \(directory) cannot be closed to others")
+        }
+    }
+
+    private func failure(_ what: String) -> ControlError {
+        let number = errno
+        return ControlError(
+            number == EACCES || number == EPERM || number == EROFS ? .noPermission : .failed,
+            "\(what): \(String(cString: strerror(number))). Check its directory.", path: path)
+    }
+}

@@ -1,0 +1,53 @@
+import ControlAPI
+import NIOCore
+import NIOHTTP1
+
+/// Writes one response. Each write returns when the kernel has the bytes, so the writer goes at the reader's pace and
+/// at most one chunk waits here.
+struct ResponseSink: Sendable {
+    let channel: any Channel
+
+    /// Begins a response. Without `contentLength` the body is chunked.
+    func begin(status: Int, contentType: String, contentLength: Int64? = nil, headers: [(String, String)] = [])
+        async throws
+    {
+        var fields = HTTPHeaders([
+            ("content-type", contentType), ("connection", "close"), ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+        ])
+        if let contentLength { fields.add(name: "content-length", value: String(contentLength)) }
+        fields.add(contentsOf: headers)
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: fields)
+        try await channel.writeAndFlush(HTTPServerResponsePart.head(head)).get()
+    }
+
+    func write(_ bytes: [UInt8]) async throws {
+        try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes)))).get()
+    }
+
+    func end() async throws {
+        try await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+    }
+
+    /// A whole response of one JSON document.
+    func answer(status: Int = 200, json: [UInt8]) async throws {
+        try await begin(status: status, contentType: "application/json", contentLength: Int64(json.count))
+        try await write(json)
+        try await end()
+    }
+
+    /// A whole response that is the error. Says nothing if the client is gone: nobody is left to hear it.
+    func answer(_ error: ControlError) async {
+        let headers = error.code == .methodNotAllowed ? [("allow", "GET, HEAD, POST, PATCH, DELETE")] : []
+        do {
+            let json = try ControlJSON.encode(error)
+            try await begin(
+                status: error.httpStatus, contentType: "application/json", contentLength: Int64(json.count),
+                headers: headers)
+            try await write(json)
+            try await end()
+        } catch {
+            channel.close(promise: nil)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+
+/// A request to the agent as it goes over HTTP: the same value is written by the client and read by the server.
+///
+/// `docs/control-api.md` lists method, path, query and body of each.
+public enum ControlOperation: Equatable, Sendable {
+    case status
+    case events
+    case devices
+    case addDevice(DeviceSettings)
+    case renameDevice(DeviceRename)
+    case removeDevice(String)
+    case folders
+    case addFolder(FolderSettings)
+    case setFolderPaused(FolderPause)
+    case removeFolder(String)
+    case pending
+    case resetIndex(IndexReset)
+    case stat(PathReference)
+    case list(PathReference, isRecursive: Bool)
+    case search(text: String, folder: String?, limit: Int)
+    case whereis(PathReference)
+    case fetch(FetchRequest)
+    /// A file's bytes; the range is in the `Range` header.
+    case file(PathReference)
+    /// `HEAD` of the same.
+    case fileHead(PathReference)
+    case stop
+
+    public enum Method: String, Sendable {
+        case get = "GET", head = "HEAD", post = "POST", patch = "PATCH", delete = "DELETE"
+    }
+
+    public var method: Method {
+        switch self {
+        case .status, .events, .devices, .folders, .pending, .stat, .list, .search, .whereis, .file: .get
+        case .fileHead: .head
+        case .addDevice, .addFolder, .resetIndex, .fetch, .stop: .post
+        case .renameDevice, .setFolderPaused: .patch
+        case .removeDevice, .removeFolder: .delete
+        }
+    }
+
+    /// Path and query, percent-encoded.
+    public var target: String {
+        let (route, query) = routeAndQuery
+        guard !query.isEmpty else { return route.rawValue }
+        return route.rawValue + "?" + RequestQuery(query).encoded
+    }
+
+    /// JSON, for the operations that have a body.
+    public func body() throws(ControlError) -> [UInt8]? {
+        switch self {
+        case .addDevice(let settings): try ControlJSON.encode(settings)
+        case .renameDevice(let rename): try ControlJSON.encode(rename)
+        case .addFolder(let settings): try ControlJSON.encode(settings)
+        case .setFolderPaused(let pause): try ControlJSON.encode(pause)
+        case .resetIndex(let reset): try ControlJSON.encode(reset)
+        case .fetch(let request): try ControlJSON.encode(request)
+        case .status, .events, .devices, .removeDevice, .folders, .removeFolder, .pending, .stat, .list, .search,
+            .whereis, .file, .fileHead, .stop:
+            nil
+        }
+    }
+
+    /// Reads a request. Throws `notFound`, `methodNotAllowed` or `invalidRequest`.
+    public init(method: String, target: String, body: [UInt8]) throws(ControlError) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let path = parts.first, let route = Route(rawValue: String(path)) else {
+            throw ControlError(.notFound, "The agent has nothing at \(parts.first ?? ""); see docs/control-api.md.")
+        }
+        let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
+        switch (route, Method(rawValue: method)) {
+        case (.status, .get): self = .status
+        case (.events, .get): self = .events
+        case (.devices, .get): self = .devices
+        case (.devices, .post): self = .addDevice(try ControlJSON.decode(DeviceSettings.self, from: body))
+        case (.devices, .patch): self = .renameDevice(try ControlJSON.decode(DeviceRename.self, from: body))
+        case (.devices, .delete): self = .removeDevice(try query.required("device"))
+        case (.folders, .get): self = .folders
+        case (.folders, .post): self = .addFolder(try ControlJSON.decode(FolderSettings.self, from: body))
+        case (.folders, .patch): self = .setFolderPaused(try ControlJSON.decode(FolderPause.self, from: body))
+        case (.folders, .delete): self = .removeFolder(try query.required("folder"))
+        case (.pending, .get): self = .pending
+        case (.resetIndex, .post): self = .resetIndex(try ControlJSON.decode(IndexReset.self, from: body))
+        case (.stat, .get): self = .stat(try query.path())
+        case (.entries, .get): self = .list(try query.path(), isRecursive: try query.flag("recursive"))
+        case (.search, .get):
+            self = .search(
+                text: try query.required("text"), folder: query["folder"], limit: try query.count("limit") ?? .max)
+        case (.whereis, .get): self = .whereis(try query.path())
+        case (.fetch, .post): self = .fetch(try ControlJSON.decode(FetchRequest.self, from: body))
+        case (.file, .get): self = .file(try query.path())
+        case (.file, .head): self = .fileHead(try query.path())
+        case (.stop, .post): self = .stop
+        default:
+            throw ControlError(
+                .methodNotAllowed, "\(route.rawValue) does not take \(method); see docs/control-api.md.")
+        }
+    }
+
+    private enum Route: String {
+        case status = "/v1/status"
+        case events = "/v1/events"
+        case devices = "/v1/devices"
+        case folders = "/v1/folders"
+        case pending = "/v1/pending"
+        case resetIndex = "/v1/index/reset"
+        case stat = "/v1/stat"
+        case entries = "/v1/entries"
+        case search = "/v1/search"
+        case whereis = "/v1/whereis"
+        case fetch = "/v1/fetch"
+        case file = "/v1/file"
+        case stop = "/v1/stop"
+    }
+
+    private var routeAndQuery: (Route, [(String, String)]) {
+        switch self {
+        case .status: (.status, [])
+        case .events: (.events, [])
+        case .devices, .addDevice, .renameDevice: (.devices, [])
+        case .removeDevice(let device): (.devices, [("device", device)])
+        case .folders, .addFolder, .setFolderPaused: (.folders, [])
+        case .removeFolder(let folder): (.folders, [("folder", folder)])
+        case .pending: (.pending, [])
+        case .resetIndex: (.resetIndex, [])
+        case .stat(let path): (.stat, path.query)
+        case .list(let path, let isRecursive):
+            (.entries, path.query + (isRecursive ? [("recursive", "true")] : []))
+        case .search(let text, let folder, let limit):
+            (
+                .search,
+                [("text", text)] + (folder.map { [("folder", $0)] } ?? [])
+                    + (limit == .max ? [] : [("limit", String(limit))])
+            )
+        case .whereis(let path): (.whereis, path.query)
+        case .fetch: (.fetch, [])
+        case .file(let path), .fileHead(let path): (.file, path.query)
+        case .stop: (.stop, [])
+        }
+    }
+}
+
+extension PathReference {
+    fileprivate var query: [(String, String)] { [("path", text), ("cwd", workingDirectory)] }
+}
+
+extension RequestQuery {
+    fileprivate func path() throws(ControlError) -> PathReference {
+        PathReference(text: try required("path"), workingDirectory: self["cwd"] ?? "/")
+    }
+}

@@ -1,0 +1,72 @@
+/// An `Entry` as a line of NDJSON.
+///
+/// A listing can have a million of them, so they are written and read by hand: about ten times as fast as through
+/// Codable, which reads whatever the hand-written reader does not (escapes by number, `details`).
+public enum EntryLine {
+    /// Appends the entry and a line feed. `modified` is there as null where it is unknown.
+    public static func append(_ entry: Entry, to line: inout [UInt8]) throws(ControlError) {
+        line += #"{"type":""#.utf8
+        line += entry.kind.rawValue.utf8
+        line += #"","folder":"#.utf8
+        appendString(entry.folder, to: &line)
+        line += #","path":"#.utf8
+        appendString(entry.path, to: &line)
+        line += #","size":"#.utf8
+        line += String(entry.size).utf8
+        line += #","modified":"#.utf8
+        if let modified = entry.modified { appendString(modified, to: &line) } else { line += "null".utf8 }
+        line += #","state":""#.utf8
+        line += entry.state.rawValue.utf8
+        line += #"","selected":""#.utf8
+        line += entry.selected.rawValue.utf8
+        line += #"","holders":["#.utf8
+        for (index, holder) in entry.holders.enumerated() {
+            if index > 0 { line.append(UInt8(ascii: ",")) }
+            appendString(holder, to: &line)
+        }
+        line.append(UInt8(ascii: "]"))
+        if let files = entry.files {
+            line += #","files":"#.utf8
+            line += String(files).utf8
+        }
+        if let directories = entry.directories {
+            line += #","directories":"#.utf8
+            line += String(directories).utf8
+        }
+        if let details = entry.details {
+            line += #","details":"#.utf8
+            line += try ControlJSON.encode(details)
+        }
+        line += "}\n".utf8
+    }
+
+    /// Reads a line, with or without its line feed. Throws the error that the line is, if it is one, and
+    /// `invalidRequest` if it is neither.
+    public static func parse(_ line: [UInt8]) throws(ControlError) -> Entry {
+        var scanner = EntryScanner(bytes: line)
+        if let entry = scanner.entry() { return entry }
+        if let error = ControlJSON.error(inLine: line) { throw error }
+        return try ControlJSON.decode(Entry.self, from: line)
+    }
+
+    private static func appendString(_ text: String, to line: inout [UInt8]) {
+        let digits = StaticString("0123456789abcdef")
+        line.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                line.append(UInt8(ascii: "\\"))
+                line.append(byte)
+            case 0..<0x20:
+                line += #"\u00"#.utf8
+                digits.withUTF8Buffer { digits in
+                    line.append(digits[Int(byte >> 4)])
+                    line.append(digits[Int(byte & 15)])
+                }
+            default:
+                line.append(byte)
+            }
+        }
+        line.append(UInt8(ascii: "\""))
+    }
+}

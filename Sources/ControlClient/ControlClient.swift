@@ -1,0 +1,210 @@
+public import ControlAPI
+public import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Asks a running agent over its control socket.
+///
+/// Every call opens a connection of its own; cancelling the calling task closes it, which ends the agent's work. All
+/// calls throw `ControlError`: what the agent answered, `noAgent` if none listens, `interrupted` if the answer broke off.
+public struct ControlClient: AgentControl {
+    private let socketPath: String
+    private let group: any EventLoopGroup
+
+    public init(socketPath: String, group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup) {
+        self.socketPath = socketPath
+        self.group = group
+    }
+
+    public func status() async throws -> AgentStatus { try await document(.status) }
+
+    public func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
+        try await lines(.events) { line in
+            if let error = ControlJSON.error(inLine: line) { throw error }
+            try await emit(try ControlJSON.decode(AgentEvent.self, from: line))
+        }
+    }
+
+    public func addDevice(_ settings: DeviceSettings) async throws { try await perform(.addDevice(settings)) }
+
+    public func renameDevice(_ reference: String, to name: String) async throws {
+        try await perform(.renameDevice(DeviceRename(device: reference, name: name)))
+    }
+
+    public func removeDevice(_ reference: String) async throws { try await perform(.removeDevice(reference)) }
+
+    public func pendingDevices() async throws -> [PendingDevice] {
+        let pending: PendingList = try await document(.pending)
+        return pending.devices
+    }
+
+    public func addFolder(_ settings: FolderSettings) async throws { try await perform(.addFolder(settings)) }
+
+    public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {
+        try await perform(.setFolderPaused(FolderPause(folder: id, isPaused: isPaused)))
+    }
+
+    public func removeFolder(_ id: String) async throws { try await perform(.removeFolder(id)) }
+
+    public func pendingFolders() async throws -> [PendingFolder] {
+        let pending: PendingList = try await document(.pending)
+        return pending.folders
+    }
+
+    public func resetIndex(folder: String?) async throws { try await perform(.resetIndex(IndexReset(folder: folder))) }
+
+    public func stat(_ path: PathReference) async throws -> Entry { try await document(.stat(path)) }
+
+    public func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void)
+        async throws
+    {
+        try await lines(.list(path, isRecursive: isRecursive)) { try await emit(try EntryLine.parse($0)) }
+    }
+
+    public func search(_ text: String, folder: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void)
+        async throws
+    {
+        try await lines(.search(text: text, folder: folder, limit: limit)) {
+            try await emit(try EntryLine.parse($0))
+        }
+    }
+
+    public func whereis(_ path: PathReference) async throws -> Whereabouts { try await document(.whereis(path)) }
+
+    public func fetch(_ request: FetchRequest, emit: @Sendable (FetchEvent) async throws -> Void) async throws {
+        try await lines(.fetch(request)) { line in
+            if let error = ControlJSON.error(inLine: line) { throw error }
+            try await emit(try ControlJSON.decode(FetchEvent.self, from: line))
+        }
+    }
+
+    /// As `AgentControl.read`. The entry given to `start` is asked for first, by `stat`; a file that changes in between
+    /// is found by its size and ends the read.
+    public func read(
+        _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
+        emit: @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        let entry = try await stat(path)
+        let part = (range ?? .bytes(from: 0, through: nil)).resolved(size: entry.size)
+        try await exchange(.file(path), range: range) { head, body in
+            let announced = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
+            guard head.headers.first(name: "content-length").flatMap({ Int64($0) }) == announced else {
+                throw ControlError(
+                    .interrupted, "\(path.text) has just changed. Ask again.", isRetryable: true, path: path.text)
+            }
+            try await start(entry, part)
+            while let chunk = try await body.next() {
+                try await emit([UInt8](chunk.readableBytesView))
+            }
+        }
+    }
+
+    public func stop() async throws { try await perform(.stop) }
+}
+
+// MARK: - Exchange
+
+extension ControlClient {
+    private func perform(_ operation: ControlOperation) async throws {
+        try await exchange(operation) { _, body in
+            while try await body.next() != nil {}
+        }
+    }
+
+    private func document<Value: Decodable & Sendable>(_ operation: ControlOperation) async throws -> Value {
+        try await exchange(operation) { _, body in
+            let bytes = try await body.collect(upTo: ControlLimits.document)
+            return try Self.decode(Value.self, from: bytes)
+        }
+    }
+
+    private func lines(_ operation: ControlOperation, each: @Sendable ([UInt8]) async throws -> Void) async throws {
+        try await exchange(operation) { _, body in
+            var splitter = LineSplitter(limit: ControlLimits.line)
+            while let chunk = try await body.next() {
+                try splitter.append(chunk.readableBytesView)
+                while let line = splitter.next() { try await each(line) }
+            }
+            guard splitter.isEmpty else { throw ControlError.brokenOff }
+        }
+    }
+
+    private static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+        do {
+            return try ControlJSON.decode(type, from: bytes)
+        } catch {
+            throw ControlError(
+                .failed, "The agent's answer is not understood (\(error)). Agent and command may differ in version.")
+        }
+    }
+
+    /// Sends a request and hands the head of a good answer and its body to `receive`. A bad answer is thrown.
+    private func exchange<Result: Sendable>(
+        _ operation: ControlOperation, range: ByteRange? = nil,
+        receive: (HTTPResponseHead, inout AnswerBody) async throws -> Result
+    ) async throws -> Result {
+        let request = try operation.body()
+        let connection = try await connect()
+        return try await connection.executeThenClose { inbound, outbound in
+            try await send(operation, range: range, body: request, to: outbound)
+            var body = AnswerBody(parts: inbound.makeAsyncIterator())
+            let head = try await body.head()
+            guard (200..<300).contains(head.status.code) else {
+                let bytes = try await body.collect(upTo: ControlLimits.document)
+                throw (try? ControlJSON.decode(ControlError.self, from: bytes))
+                    ?? ControlError(.failed, "The agent answered \(head.status) without saying why.")
+            }
+            return try await receive(head, &body)
+        }
+    }
+
+    private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+    private func connect() async throws -> Connection {
+        do {
+            return try await ClientBootstrap(group: group).connect(unixDomainSocketPath: socketPath) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    return try Connection(wrappingChannelSynchronously: channel)
+                }
+            }
+        } catch let error as IOError where error.errnoCode == ENOENT || error.errnoCode == ECONNREFUSED {
+            throw ControlError(
+                .noAgent,
+                "No agent answers on \(socketPath). Start it with `synctrain agent start`, or in the foreground with "
+                    + "`synctrain agent run`.", isRetryable: true, path: socketPath)
+        } catch let error as IOError where error.errnoCode == EACCES || error.errnoCode == EPERM {
+            throw ControlError(
+                .noPermission, "The agent on \(socketPath) belongs to another user. Ask as that user.",
+                path: socketPath)
+        } catch {
+            try Task.checkCancellation()
+            throw ControlError(.noAgent, "The agent on \(socketPath) cannot be asked: \(error).", path: socketPath)
+        }
+    }
+
+    private func send(
+        _ operation: ControlOperation, range: ByteRange?, body: [UInt8]?,
+        to outbound: NIOAsyncChannelOutboundWriter<HTTPClientRequestPart>
+    ) async throws {
+        var headers = HTTPHeaders([("host", "synctrain"), ("connection", "close")])
+        if let range { headers.add(name: "range", value: "bytes=\(range.text)") }
+        if let body {
+            headers.add(name: "content-type", value: "application/json")
+            headers.add(name: "content-length", value: String(body.count))
+        } else if operation.method == .post {
+            headers.add(name: "content-length", value: "0")
+        }
+        let head = HTTPRequestHead(
+            version: .http1_1, method: HTTPMethod(rawValue: operation.method.rawValue), uri: operation.target,
+            headers: headers)
+        do {
+            try await outbound.write(.head(head))
+            if let body { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
+            try await outbound.write(.end(nil))
+        } catch {
+            try Task.checkCancellation()
+            throw ControlError.brokenOff
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import CLinux
+import Glibc
+
+/// A file descriptor with one owner: closed when the owner goes.
+final class Descriptor: Sendable {
+    let number: CInt
+
+    init(owning number: CInt) { self.number = number }
+
+    deinit { _ = close(number) }
+
+    /// Opens `path` beneath the directory `directory` without passing through a link or leaving the directory.
+    static func openHeld(
+        _ path: String, in directory: Descriptor, flags: CInt, permissions: mode_t = 0
+    ) -> Result<Descriptor, SystemError> {
+        var result = Result<CInt, SystemError>.failure(SystemError(number: EAGAIN))
+        // openat2(2): EAGAIN says that a rename elsewhere raced with the walk and the kernel cannot tell; try again.
+        for _ in 0..<16 {
+            result = path.withCString { path in
+                system {
+                    clinux_openat2(
+                        directory.number, path, flags | O_CLOEXEC, permissions, CLINUX_RESOLVE_HELD)
+                }
+            }
+            guard case .failure(let error) = result, error.number == EAGAIN else { break }
+        }
+        return result.map(Descriptor.init(owning:))
+    }
+
+    /// Opens a path of this machine, following links as any program does.
+    static func openAnywhere(_ path: String, flags: CInt) -> Result<Descriptor, SystemError> {
+        path.withCString { path in
+            system { clinux_openat2(AT_FDCWD, path, flags | O_CLOEXEC, 0, 0) }
+        }.map(Descriptor.init(owning:))
+    }
+
+    /// What the disk says about the open file, times of change and owner included.
+    func rawStatus() -> Result<stat, SystemError> {
+        var status = stat()
+        return system { fstat(number, &status) }.map { _ in status }
+    }
+
+    func status() -> Result<FileStatus, SystemError> { rawStatus().map(FileStatus.init) }
+
+    /// Makes contents and status of the open file or directory durable.
+    func synchronize() -> Result<Void, SystemError> { system { fsync(number) }.map { _ in } }
+
+    /// Sets the permissions of what a descriptor opened with O_PATH stands for, which `fchmod` refuses to do.
+    func setPermissionsByPath(_ permissions: mode_t) -> Result<Void, SystemError> {
+        // The kernel's link leads to the open file itself, whatever its name is by now.
+        "/proc/self/fd/\(number)".withCString { path in system { chmod(path, permissions) } }.map { _ in }
+    }
+}

@@ -1,0 +1,206 @@
+import CLinux
+import Glibc
+
+/// One name in a directory.
+public struct DirectoryEntry: Hashable, Sendable {
+    /// The name; nil if it is not UTF-8 and so cannot be synced.
+    public let name: String?
+    /// What the directory says about it; the file itself was not looked at.
+    public let type: FileType
+    private let otherBytes: [UInt8]
+
+    init(nameBytes: [UInt8], type: FileType) {
+        name = String(validating: nameBytes, as: UTF8.self)
+        otherBytes = name == nil ? nameBytes : []
+        self.type = type
+    }
+
+    /// The name as it is on the disk.
+    public var nameBytes: [UInt8] { name.map { Array($0.utf8) } ?? otherBytes }
+
+    /// Whether the name is UTF-8; if not, show it with `displayName` and leave it alone.
+    public var isNameText: Bool { name != nil }
+
+    /// The name for people: what is not UTF-8 is shown as U+FFFD.
+    public var displayName: String { name ?? String(decoding: otherBytes, as: UTF8.self) }
+}
+
+/// An open directory beneath a root.
+public final class Directory: Sendable {
+    let descriptor: Descriptor
+    /// Where it is beneath the root; nil for the root itself.
+    public let path: RelativePath?
+    private let rootPath: String
+
+    init(_ descriptor: Descriptor, path: RelativePath?, rootPath: String) {
+        self.descriptor = descriptor
+        self.path = path
+        self.rootPath = rootPath
+    }
+
+    /// The path for messages.
+    var displayPath: String { path?.text ?? rootPath }
+
+    /// The path of `name` in here, for messages.
+    func displayPath(of name: String) -> String { path.map { "\($0.text)/\(name)" } ?? name }
+
+    public func status() throws(FileAccessError) -> FileStatus {
+        try descriptor.status().orThrow(.inspect, path: displayPath)
+    }
+
+    /// Makes names added to and removed from this directory durable.
+    public func synchronize() throws(FileAccessError) {
+        try descriptor.synchronize().orThrow(.synchronize, path: displayPath)
+    }
+
+    /// Calls `body` with each name, in no order, without `.` and `..`, until it gives false.
+    ///
+    /// Holds one entry at a time, whatever the size of the directory. Names added or removed meanwhile may be missing.
+    public func forEachEntry(_ body: (DirectoryEntry) -> Bool) throws(FileAccessError) {
+        // A descriptor of its own: the position in the directory is the descriptor's.
+        let own = try Descriptor.openHeld(".", in: descriptor, flags: O_RDONLY | O_DIRECTORY)
+            .orThrow(.list, path: displayPath)
+        let duplicate = try system { fcntl(own.number, F_DUPFD_CLOEXEC, 0) }.orThrow(.list, path: displayPath)
+        guard let stream = fdopendir(duplicate) else {
+            let error = SystemError(number: Glibc.errno)
+            _ = close(duplicate)
+            throw FileAccessError(error, .list, path: displayPath)
+        }
+        defer { closedir(stream) }
+        while true {
+            Glibc.errno = 0
+            guard let record = readdir(stream) else {
+                let error = SystemError(number: Glibc.errno)
+                guard error.number != 0 else { return }
+                throw FileAccessError(error, .list, path: displayPath)
+            }
+            guard let entry = entry(record), !body(entry) else { continue }
+            return
+        }
+    }
+
+    /// All names, in no order, without `.` and `..`.
+    public func list() throws(FileAccessError) -> [DirectoryEntry] {
+        var entries: [DirectoryEntry] = []
+        try forEachEntry { entry in
+            entries.append(entry)
+            return true
+        }
+        return entries
+    }
+
+    /// The status of what `entry` names, links not followed; nil if it is gone.
+    public func status(of entry: DirectoryEntry) throws(FileAccessError) -> FileStatus? {
+        guard !entry.isNameText else { return try status(ofName: entry.displayName) }
+        let result = (entry.nameBytes + [0]).withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { rawStatus($0.baseAddress) }
+        }
+        return try present(result, name: entry.displayName)
+    }
+
+    private func entry(_ record: UnsafeMutablePointer<dirent>) -> DirectoryEntry? {
+        // The record is as long as its name needs; to copy a whole `dirent` would read past it.
+        guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return nil }
+        let name = UnsafeRawPointer(record) + offset
+        let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name.assumingMemoryBound(to: CChar.self)))
+        if bytes.elementsEqual(".".utf8) || bytes.elementsEqual("..".utf8) { return nil }
+        let type: FileType
+        switch Int(record.pointee.d_type) {
+        case Int(DT_REG): type = .regular
+        case Int(DT_DIR): type = .directory
+        case Int(DT_LNK): type = .symlink
+        case Int(DT_UNKNOWN):
+            // Some file systems do not keep types in directories. Gone meanwhile is as good as never listed.
+            guard case .success(let status) = rawStatus(name.assumingMemoryBound(to: CChar.self)) else { return nil }
+            type = status.type
+        default: type = .other
+        }
+        return DirectoryEntry(nameBytes: Array(bytes), type: type)
+    }
+
+    // MARK: by name, which is one component of a path or comes from the directory itself
+
+    private func rawStatus(_ name: UnsafePointer<CChar>?) -> Result<FileStatus, SystemError> {
+        guard let name else { return .failure(SystemError(number: EINVAL)) }
+        var status = stat()
+        return system { fstatat(descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) }
+            .map { _ in FileStatus(status) }
+    }
+
+    private func present(
+        _ result: Result<FileStatus, SystemError>, name: String
+    ) throws(FileAccessError) -> FileStatus? {
+        if case .failure(let error) = result, error.number == ENOENT { return nil }
+        return try result.orThrow(.inspect, path: displayPath(of: name))
+    }
+
+    func status(ofName name: String) throws(FileAccessError) -> FileStatus? {
+        try present(name.withCString { rawStatus($0) }, name: name)
+    }
+
+    func unlink(_ name: String) -> Result<Void, SystemError> {
+        name.withCString { name in system { unlinkat(descriptor.number, name, 0) } }.map { _ in }
+    }
+
+    private func renameTo(
+        _ target: String, in destination: Directory, from name: String, flags: UInt32
+    ) -> Result<Void, SystemError> {
+        name.withCString { name in
+            target.withCString { target in
+                system {
+                    clinux_renameat2(descriptor.number, name, destination.descriptor.number, target, flags)
+                }
+            }
+        }.map { _ in }
+    }
+
+    /// Swaps what two names of this directory stand for, at one instant.
+    func exchange(_ name: String, with other: String) -> Result<Void, SystemError> {
+        renameTo(other, in: self, from: name, flags: CLINUX_RENAME_EXCHANGE)
+    }
+
+    /// Moves `name` to `target` in `destination`, if what is there is as `replacement` says.
+    ///
+    /// With `.exactly` a change in the instant between looking and moving goes unseen.
+    func move(
+        _ name: String, to target: String, in destination: Directory, replacing replacement: Replacement
+    ) throws(FileAccessError) {
+        let path = destination.displayPath(of: target)
+        switch replacement {
+        case .nothing:
+            let result = renameTo(target, in: destination, from: name, flags: CLINUX_RENAME_NOREPLACE)
+            if case .failure(let error) = result, error.number == EINVAL || error.number == ENOSYS {
+                try moveByLinking(name, to: target, in: destination)
+            } else {
+                try result.orThrow(.rename, path: path)
+            }
+        case .anything:
+            try renameTo(target, in: destination, from: name, flags: 0).orThrow(.rename, path: path)
+        case .exactly(let expected):
+            try destination.check(target, isStill: expected)
+            try renameTo(target, in: destination, from: name, flags: 0).orThrow(.rename, path: path)
+        }
+    }
+
+    /// Moves a file without replacing anything where the file system does not know RENAME_NOREPLACE.
+    func moveByLinking(_ name: String, to target: String, in destination: Directory) throws(FileAccessError) {
+        let path = destination.displayPath(of: target)
+        let linked = name.withCString { name in
+            target.withCString { target in
+                system { linkat(descriptor.number, name, destination.descriptor.number, target, 0) }
+            }
+        }
+        _ = try linked.orThrow(.link, path: path)
+        try unlink(name).orThrow(.remove, path: displayPath(of: name))
+    }
+
+    /// Throws `changedOnDisk` unless `name` is what `expected` says, and `isADirectory` if that is a directory.
+    func check(_ name: String, isStill expected: FileStatus) throws(FileAccessError) {
+        guard let now = try status(ofName: name), now.isUnchanged(since: expected) else {
+            throw FileAccessError(.changedOnDisk, .rename, path: displayPath(of: name))
+        }
+        guard now.type != .directory else {
+            throw FileAccessError(.isADirectory, .rename, path: displayPath(of: name))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/// Why the disk did not do what it was asked.
+///
+/// What a system call's errno means is decided in `FileAccessError+Syscall.swift`.
+public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable, CaseIterable {
+        case notFound = "not-found"
+        case permission
+        case noSpace = "no-space"
+        case quota
+        case readOnly = "read-only"
+        case tooManyOpenFiles = "too-many-open-files"
+        case outOfMemory = "out-of-memory"
+        case exists
+        case changedOnDisk = "changed-on-disk"
+        case notADirectory = "not-a-directory"
+        case isADirectory = "is-a-directory"
+        case notARegularFile = "not-a-regular-file"
+        case directoryNotEmpty = "directory-not-empty"
+        /// A part of the path is a symbolic link or leads out of the root.
+        case outsideRoot = "outside-root"
+        case nameTooLong = "name-too-long"
+        case tooLarge = "too-large"
+        case crossesFileSystems = "crosses-file-systems"
+        /// Someone else holds what is needed at this moment.
+        case busy
+        case notSupported = "not-supported"
+        case invalidPath = "invalid-path"
+        /// The disk with the file is gone: unmounted, unplugged, or a network share that forgot it.
+        case diskGone = "disk-gone"
+        case io
+        /// The staged file was committed or discarded before.
+        case finished
+        case failed
+    }
+
+    /// What was being done, in words that fit behind "cannot".
+    public enum Operation: String, Sendable, CaseIterable {
+        case open = "open"
+        case create = "create"
+        case createDirectory = "create the directory"
+        case createSymlink = "create the symbolic link"
+        case inspect = "look at"
+        case list = "list"
+        case read = "read"
+        case readSymlink = "read the symbolic link"
+        case write = "write to"
+        case truncate = "set the size of"
+        case synchronize = "make durable"
+        case setPermissions = "set the permissions of"
+        case setModificationTime = "set the time of"
+        case rename = "move into place"
+        case link = "link into place"
+        case remove = "remove"
+        case removeDirectory = "remove the directory"
+        case lock = "lock"
+        case measureSpace = "measure the free space at"
+    }
+
+    public let code: Code
+    public let operation: Operation
+    /// The path in question: relative to the root, or as the caller gave it.
+    public let path: String
+    /// What the system call said; nil if it was not a system call that objected.
+    public let errno: Int32?
+
+    init(_ code: Code, _ operation: Operation, path: String, errno: Int32? = nil) {
+        self.code = code
+        self.operation = operation
+        self.path = path
+        self.errno = errno
+    }
+
+    /// Whether the same call may succeed later without anyone doing anything.
+    public var isTransient: Bool {
+        switch code {
+        case .tooManyOpenFiles, .outOfMemory, .busy: true
+        default: false
+        }
+    }
+
+    /// A sentence for people that ends with what to do; control characters of the path are escaped.
+    public var message: String { "cannot \(operation.rawValue) \(quoted(path)): \(reason)" }
+
+    public var description: String { message }
+
+    private var reason: String {
+        switch code {
+        case .notFound: "it does not exist; check the path, or rescan the folder if it was there before"
+        case .permission:
+            "the system does not permit it; check who owns it and the directory above (ls -ld), and correct that with "
+                + "chown or chmod"
+        case .noSpace: "the disk is full; free some space, or deselect files that other devices hold"
+        case .quota: "this user's disk quota is used up; free some space, or ask for a larger quota"
+        case .readOnly:
+            "the file system is mounted read-only; remount it for writing (check dmesg for disk errors first)"
+        case .tooManyOpenFiles:
+            "too many files are open; it is tried again, and if it stays so raise the limit (ulimit -n, LimitNOFILE=)"
+        case .outOfMemory: "memory is out; it is tried again, close other programs if it stays so"
+        case .exists: "something of that name is there and was left alone; rescan the folder"
+        case .changedOnDisk: "it was changed on this disk in the meantime and was left alone; rescan the folder"
+        case .notADirectory: "a part of the path is a file where a directory is needed; move that file away"
+        case .isADirectory: "it is a directory; move it away or remove it first"
+        case .notARegularFile: "it is a pipe, socket, device or link, which are not synced; move it away or ignore it"
+        case .directoryNotEmpty: "the directory still has files in it; move or remove them first"
+        case .outsideRoot:
+            "a part of the path is a symbolic link or leads out of the folder; put a directory in the link's place, or "
+                + "add the link's target as a folder of its own"
+        case .nameTooLong: "a name or the whole path is too long for this file system; rename it to something shorter"
+        case .tooLarge:
+            "the file system or a limit (ulimit -f) does not allow a file this large; raise it or ignore the file"
+        case .crossesFileSystems: "the two places are on different file systems; move both to the same one"
+        case .busy: "another program or task holds it; it is tried again, stop the other if it stays so"
+        case .notSupported: "this kernel or file system does not know how; Linux 5.6 and a local file system do"
+        case .invalidPath: "this is no path (empty, or with a NUL byte in it); correct it"
+        case .diskGone: "the disk that holds it is gone; connect or mount it again"
+        case .io: "the disk reports an error; look at dmesg and check the disk, then try again"
+        case .finished: "it was moved into place or given up before; stage it again"
+        case .failed: "\(errno.map(systemText) ?? "no reason was given"); see the log for what led to it"
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Glibc
+
+/// A file's time of modification: seconds since 1970 and the nanoseconds after.
+public struct FileTime: Hashable, Comparable, Sendable {
+    public let seconds: Int64
+    /// 0 to 999,999,999.
+    public let nanoseconds: Int32
+
+    /// Nanoseconds that no clock shows, as a peer may send them, are taken for the nearest that one does.
+    public init(seconds: Int64, nanoseconds: Int32 = 0) {
+        self.seconds = seconds
+        self.nanoseconds = min(max(nanoseconds, 0), 999_999_999)
+    }
+
+    public static func < (left: Self, right: Self) -> Bool {
+        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+    }
+}
+
+public enum FileType: String, Sendable, CaseIterable {
+    case regular
+    case directory
+    case symlink
+    /// A pipe, socket or device: never synced.
+    case other
+
+    init(mode: mode_t) {
+        switch mode & S_IFMT {
+        case S_IFREG: self = .regular
+        case S_IFDIR: self = .directory
+        case S_IFLNK: self = .symlink
+        default: self = .other
+        }
+    }
+}
+
+/// What the disk says about a file, directory or symbolic link itself.
+public struct FileStatus: Hashable, Sendable {
+    public let type: FileType
+    /// In bytes; of a symbolic link, the length of its target.
+    public let size: Int64
+    public let modified: FileTime
+    /// The file's number on its disk; 0 if not known, which the disk itself never says.
+    public let inode: UInt64
+    public let device: UInt64
+    /// The low twelve bits of the mode.
+    public let permissions: UInt32
+    public let linkCount: UInt64
+
+    /// A status as it was written down earlier; what was not written down may be left out.
+    public init(
+        type: FileType, size: Int64, modified: FileTime, inode: UInt64 = 0, device: UInt64 = 0, permissions: UInt32 = 0,
+        linkCount: UInt64 = 1
+    ) {
+        self.type = type
+        self.size = size
+        self.modified = modified
+        self.inode = inode
+        self.device = device
+        self.permissions = permissions
+        self.linkCount = linkCount
+    }
+
+    init(_ status: stat) {
+        self.init(
+            type: FileType(mode: status.st_mode), size: Int64(status.st_size),
+            modified: FileTime(
+                seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int32(truncatingIfNeeded: status.st_mtim.tv_nsec)),
+            inode: UInt64(status.st_ino), device: UInt64(status.st_dev), permissions: UInt32(status.st_mode & 0o7777),
+            linkCount: UInt64(status.st_nlink))
+    }
+
+    /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and
+    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0.
+    public func isUnchanged(since earlier: FileStatus) -> Bool {
+        guard type == earlier.type, inode == earlier.inode || inode == 0 || earlier.inode == 0 else { return false }
+        return type == .directory || (size == earlier.size && modified == earlier.modified)
+    }
+
+    /// Whether both are the same file of the same disk, whatever its contents.
+    func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
+}
+
+/// What must be at a name for something else to take its place.
+public enum Replacement: Hashable, Sendable {
+    /// Nothing may be there; else throws `exists`.
+    case nothing
+    /// Whatever is there is replaced, if it is not a directory.
+    case anything
+    /// Only what was seen earlier is replaced; if that was changed, replaced or removed, throws `changedOnDisk`.
+    case exactly(FileStatus)
+}
+
+/// When a change is to survive a loss of power.
+public enum Durability: Sendable {
+    /// Before the call returns.
+    case immediate
+    /// When the caller has called `RootDirectory.synchronizeFileSystem()`, once for many changes.
+    case deferred
+}
+
+/// How much a disk holds, in bytes.
+public struct FreeSpace: Hashable, Sendable {
+    /// What this user may still write.
+    public let available: UInt64
+    public let total: UInt64
+}

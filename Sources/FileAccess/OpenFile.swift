@@ -1,0 +1,136 @@
+import CLinux
+import Glibc
+
+/// An open regular file, read and written at offsets, so that several tasks may use it at once.
+///
+/// Every call blocks its thread until the disk has answered. The file is closed with the last reference.
+public final class OpenFile: Sendable {
+    let descriptor: Descriptor
+    /// The path it was opened by, for messages.
+    public let path: String
+
+    init(_ descriptor: Descriptor, path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    public func status() throws(FileAccessError) -> FileStatus {
+        try descriptor.status().orThrow(.inspect, path: path)
+    }
+
+    /// Reads from `offset` (in bytes) until `buffer` is full or the file ends; gives the count of bytes read.
+    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileAccessError) -> Int {
+        try checkRange(offset, count: buffer.count, .read)
+        var done = 0
+        while done < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = try system { pread(descriptor.number, rest.baseAddress, rest.count, off_t(offset) + done) }
+                .orThrow(.read, path: path)
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    /// Up to `count` bytes from `offset` on; fewer only where the file ends.
+    public func read(count: Int, at offset: Int64) throws(FileAccessError) -> [UInt8] {
+        try checkRange(offset, count: count, .read)
+        var result = Result<Int, FileAccessError>.success(0)
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            do throws(FileAccessError) {
+                initializedCount = try read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            } catch {
+                result = .failure(error)
+            }
+        }
+        _ = try result.get()
+        return bytes
+    }
+
+    /// Writes all of `bytes` from `offset` on, extending the file if need be; on an error a part may be written.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileAccessError) {
+        try checkRange(offset, count: bytes.count, .write)
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = try system { pwrite(descriptor.number, rest.baseAddress, rest.count, off_t(offset) + done) }
+                .orThrow(.write, path: path)
+            // No file system should do this; going on would go on for ever.
+            guard count > 0 else { throw FileAccessError(.io, .write, path: path) }
+            done += count
+        }
+    }
+
+    /// Writes all of `bytes` from `offset` on.
+    public func write(_ bytes: [UInt8], at offset: Int64) throws(FileAccessError) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileAccessError) in try write(buffer, at: offset) }
+        }
+        try result.get()
+    }
+
+    /// Makes `count` bytes from `offset` on read as zeros without taking space for them, where the file system can.
+    public func writeHole(at offset: Int64, count: Int) throws(FileAccessError) {
+        guard count > 0 else { return }
+        try checkRange(offset, count: count, .write)
+        let end = offset + Int64(count)
+        if try status().size < end {
+            // A byte at the end extends the file; setting its size could cut off what another task writes beyond.
+            try write([0], at: end - 1)
+        }
+        let punched = system { clinux_punch_hole(descriptor.number, offset, Int64(count)) }
+        guard case .failure(let error) = punched else { return }
+        guard error.number == EOPNOTSUPP || error.number == ENOSYS else {
+            throw FileAccessError(error, .write, path: path)
+        }
+        let zeros = [UInt8](repeating: 0, count: min(count, 1 << 20))
+        var done = 0
+        while done < count {
+            let part = min(count - done, zeros.count)
+            try write(Array(zeros.prefix(part)), at: offset + Int64(done))
+            done += part
+        }
+    }
+
+    /// Cuts the file off at `size` bytes, or extends it to there with a hole.
+    public func truncate(to size: Int64) throws(FileAccessError) {
+        _ = try system { ftruncate(descriptor.number, off_t(size)) }.orThrow(.truncate, path: path)
+    }
+
+    /// Makes the file's contents, size, times and permissions durable; its name needs its directory's.
+    public func synchronize() throws(FileAccessError) {
+        try descriptor.synchronize().orThrow(.synchronize, path: path)
+    }
+
+    /// Sets the low nine bits of the mode; the bits that change who a program runs as are never set.
+    public func setPermissions(_ permissions: UInt32) throws(FileAccessError) {
+        _ = try system { fchmod(descriptor.number, mode_t(permissions & 0o777)) }
+            .orThrow(.setPermissions, path: path)
+    }
+
+    /// Sets the time of modification; a file system that counts more coarsely rounds it down.
+    public func setModificationTime(_ time: FileTime) throws(FileAccessError) {
+        let unchanged = timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT)
+        let modified = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
+        _ = try system {
+            withUnsafePointer(to: (unchanged, modified)) { times in
+                times.withMemoryRebound(to: timespec.self, capacity: 2) { futimens(descriptor.number, $0) }
+            }
+        }.orThrow(.setModificationTime, path: path)
+    }
+
+    /// An offset below zero, or an end that no file has, is an error and not a trap: both may come from a peer.
+    private func checkRange(
+        _ offset: Int64, count: Int, _ operation: FileAccessError.Operation
+    ) throws(FileAccessError) {
+        let (_, overflows) = offset.addingReportingOverflow(Int64(count))
+        if offset < 0 || count < 0 || overflows { throw FileAccessError(.tooLarge, operation, path: path) }
+    }
+}
+
+/// Whether every byte is zero.
+func isAllZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress, let first = bytes.first else { return true }
+    // All equal to the first one: the C library compares the bytes with themselves, one further on, by the vector.
+    return first == 0 && memcmp(base, base + 1, bytes.count - 1) == 0
+}

@@ -1,0 +1,40 @@
+import Cryptography
+
+/// Syncthing's conventions about names on disk (facts/bep-v1.md, section 6).
+extension RelativePath {
+    /// Whether this is the folder's marker, its ignore file, its old versions, or below one of them: never synced.
+    public var isInternal: Bool {
+        let first = text.utf8.prefix { $0 != UInt8(ascii: "/") }
+        return Self.internalNames.contains { first.elementsEqual($0.utf8) }
+    }
+
+    /// Whether this is a file that is still being fetched, by us or by a Syncthing that shared this disk: never synced.
+    public var isTemporary: Bool { Self.isTemporary(name: text[...].utf8.suffixName) }
+
+    /// Where `self` is put together before it is moved into place: in the same directory.
+    public var temporaryPath: RelativePath? { try? replacingName(with: Self.temporaryName(for: name)) }
+
+    /// The name under which the file called `name` is put together; at most 160 bytes long, or 80 if `name` is longer
+    /// than 145 bytes.
+    public static func temporaryName(for name: String) -> String {
+        let prefix = ".syncthing."
+        let suffix = ".tmp"
+        guard name.utf8.count > 160 - prefix.utf8.count - suffix.utf8.count else { return prefix + name + suffix }
+        return prefix + SHA256.digest(name.utf8).description + suffix
+    }
+
+    private static let internalNames = [".stfolder", ".stignore", ".stversions"]
+    private static let temporaryPrefixes = [".syncthing.", "~syncthing~"]
+
+    private static func isTemporary(name: Substring.UTF8View) -> Bool {
+        temporaryPrefixes.contains { name.starts(with: $0.utf8) }
+    }
+}
+
+extension Substring.UTF8View {
+    /// What follows the last `/`.
+    fileprivate var suffixName: Substring.UTF8View {
+        guard let slash = lastIndex(of: UInt8(ascii: "/")) else { return self }
+        return self[index(after: slash)...]
+    }
+}

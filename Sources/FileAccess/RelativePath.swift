@@ -1,0 +1,160 @@
+/// The path of something inside a folder: relative, canonical, separated by `/`, so that it can name nothing outside.
+///
+/// Every value holds: 1 to 4095 bytes of UTF-8 (Linux counts 4096 with the ending NUL); 1 to 256 components of 1 to 255
+/// bytes; no component is `.` or `..`; no NUL byte. Values are compared, ordered and hashed byte by byte, as the disk
+/// does, not by Unicode's equivalence as `String` does. Whether the text is NFC is the business of whoever announces
+/// it.
+public struct RelativePath: Sendable, CustomStringConvertible {
+    public static let byteCountLimit = 4095
+    public static let componentByteCountLimit = 255
+    public static let componentCountLimit = 256
+
+    /// The path's text.
+    public let text: String
+
+    /// Takes `text` as it is; throws what is wrong with it.
+    public init(parsing text: String) throws(RelativePathError) {
+        if let reason = Self.flaw(of: text) { throw RelativePathError(reason: reason, text: text) }
+        self.text = text
+    }
+
+    /// Takes `text` as it is; nil if it is no such path.
+    public init?(_ text: String) {
+        guard Self.flaw(of: text) == nil else { return nil }
+        self.text = text
+    }
+
+    /// For text that is known to hold to the rules, being part of a path that does.
+    private init(unchecked text: Substring) { self.text = String(text) }
+
+    private static func flaw(of text: String) -> RelativePathError.Reason? {
+        let bytes = text.utf8
+        guard !bytes.isEmpty else { return .empty }
+        guard bytes.count <= byteCountLimit else { return .tooLong }
+        guard bytes.first != separator else { return .absolute }
+        guard bytes.last != separator else { return .trailingSeparator }
+        guard !bytes.contains(0) else { return .nulByte }
+        var count = 0
+        for component in bytes.split(separator: separator, omittingEmptySubsequences: false) {
+            count += 1
+            if component.isEmpty { return .emptyComponent }
+            if component.count > componentByteCountLimit { return .componentTooLong }
+            if component.elementsEqual(".".utf8) || component.elementsEqual("..".utf8) { return .dotComponent }
+        }
+        return count > componentCountLimit ? .tooDeep : nil
+    }
+
+    private static let separator = UInt8(ascii: "/")
+
+    /// The names from the root down; never empty.
+    // Split as bytes: among Characters a `/` followed by a combining mark is no `/`.
+    public var components: [Substring] { text.utf8.split(separator: Self.separator).map(Substring.init) }
+
+    private var nameStart: String.Index {
+        guard let slash = text.utf8.lastIndex(of: Self.separator) else { return text.startIndex }
+        return text.utf8.index(after: slash)
+    }
+
+    /// The last component.
+    public var name: String { String(text[nameStart...]) }
+
+    /// The directory that holds this; nil at the top of the folder.
+    public var parent: RelativePath? {
+        guard let slash = text.utf8.lastIndex(of: Self.separator) else { return nil }
+        return RelativePath(unchecked: text[..<slash])
+    }
+
+    /// This path and then `component`, which may be several joined by `/`.
+    public func appending(_ component: String) throws(RelativePathError) -> RelativePath {
+        // Checked alone too: "/x" behind "a" would be an empty component, not an absolute path.
+        _ = try RelativePath(parsing: component)
+        return try RelativePath(parsing: "\(text)/\(component)")
+    }
+
+    /// The same place with another last component.
+    public func replacingName(with name: String) throws(RelativePathError) -> RelativePath {
+        guard let parent else { return try RelativePath(parsing: name) }
+        return try parent.appending(name)
+    }
+
+    /// Whether this is somewhere below `ancestor` (`a/b` is below `a`; `ab` and `a` are not).
+    public func isBelow(_ ancestor: RelativePath) -> Bool {
+        let mine = text.utf8
+        let theirs = ancestor.text.utf8
+        guard mine.count > theirs.count + 1 else { return false }
+        return mine.starts(with: theirs) && mine[mine.index(mine.startIndex, offsetBy: theirs.count)] == Self.separator
+    }
+
+    public var description: String { text }
+}
+
+extension RelativePath: Hashable, Comparable {
+    public static func == (left: Self, right: Self) -> Bool {
+        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    public static func < (left: Self, right: Self) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // Ends the text, which holds no 0xFF, so that two paths in a row are not one longer path.
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+/// Why a text is not a path inside a folder.
+public struct RelativePathError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Reason: String, Sendable, CaseIterable {
+        case empty
+        case absolute
+        case trailingSeparator = "trailing-separator"
+        case emptyComponent = "empty-component"
+        case dotComponent = "dot-component"
+        case nulByte = "nul-byte"
+        case componentTooLong = "component-too-long"
+        case tooLong = "too-long"
+        case tooDeep = "too-deep"
+    }
+
+    public let reason: Reason
+    /// The text in question.
+    public let text: String
+
+    public var message: String {
+        let (flaw, remedy) =
+            switch reason {
+            case .empty: ("it is empty", "name a file or directory of the folder")
+            case .absolute: ("it begins with /", "leave out the folder's own path")
+            case .trailingSeparator: ("it ends with /", "leave the last / out")
+            case .emptyComponent: ("it has // in it", "write one / between names")
+            case .dotComponent: ("a part of it is . or ..", "write the path out from the folder's top")
+            case .nulByte: ("it has a NUL byte in it", "rename the file")
+            case .componentTooLong: ("a name in it is longer than 255 bytes", "use a shorter name")
+            case .tooLong: ("it is longer than 4095 bytes", "use shorter names or fewer directories")
+            case .tooDeep: ("it is more than 256 names deep", "use fewer directories")
+            }
+        return "\(quoted(text)) is no path inside a folder: \(flaw); \(remedy)"
+    }
+
+    public var description: String { message }
+}
+
+/// `text` in quotes and at most about 200 characters of it, with control characters written as `\u{…}`.
+func quoted(_ text: String) -> String {
+    var result = "“"
+    for (index, scalar) in text.unicodeScalars.enumerated() {
+        guard index < 200 else {
+            result += "…"
+            break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator:
+            result += "\\u{\(String(scalar.value, radix: 16))}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "”"
+}

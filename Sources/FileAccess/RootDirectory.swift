@@ -1,0 +1,128 @@
+import CLinux
+import Glibc
+
+/// The directory that a folder lives in, held open: all access to what is beneath starts from here.
+///
+/// No call passes through a symbolic link or leaves the root, even when links and directories are swapped while it
+/// runs: every path is opened with `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)`, which
+/// needs Linux 5.6. A path that would is refused with the code `outsideRoot`. Calls block their thread until the disk
+/// has answered; tasks may call at the same time.
+public final class RootDirectory: Sendable {
+    let descriptor: Descriptor
+    /// The path that the root was opened by.
+    public let path: String
+    /// The disk that the root is on; directories mounted beneath it are on others.
+    let device: UInt64
+
+    /// Opens the directory at `path`, which is trusted and may lead through links.
+    public init(path: String) throws(FileAccessError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw FileAccessError(.invalidPath, .open, path: path) }
+        descriptor = try Descriptor.openAnywhere(path, flags: O_RDONLY | O_DIRECTORY).orThrow(.open, path: path)
+        device = try descriptor.status().orThrow(.inspect, path: path).device
+        self.path = path
+    }
+
+    /// Opens the directory at `path` and makes it and those above it if they are missing.
+    ///
+    /// - Parameter permissions: What the directories that are made get, less the process's umask; one that is there
+    ///   keeps its own.
+    public convenience init(creating path: String, permissions: UInt32 = 0o777) throws(FileAccessError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw FileAccessError(.invalidPath, .createDirectory, path: path)
+        }
+        let bytes = path.utf8
+        var end = bytes.startIndex
+        while end < bytes.endIndex {
+            let nameStart = bytes[end...].firstIndex { $0 != UInt8(ascii: "/") } ?? bytes.endIndex
+            guard nameStart < bytes.endIndex else { break }
+            end = bytes[nameStart...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
+            let prefix = String(path[..<end])
+            let made = prefix.withCString { prefix in system { mkdir(prefix, mode_t(permissions & 0o777)) } }
+            // One that is there may be refused for other reasons than that, as on a disk that is read-only.
+            if case .failure(let error) = made, case .failure = Descriptor.openAnywhere(prefix, flags: CLINUX_O_PATH) {
+                throw FileAccessError(error, .createDirectory, path: prefix)
+            }
+        }
+        try self.init(path: path)
+    }
+
+    /// Whether the path that the root was opened by still leads to it: false once it was moved, removed or unmounted.
+    public var isInPlace: Bool {
+        guard case .success(let current) = Descriptor.openAnywhere(path, flags: CLINUX_O_PATH | O_DIRECTORY),
+            case .success(let there) = current.status(), case .success(let here) = descriptor.status()
+        else { return false }
+        return there.isSameFile(as: here) && here.linkCount > 0
+    }
+
+    // MARK: looking
+
+    /// The status of the root itself.
+    public func status() throws(FileAccessError) -> FileStatus {
+        try descriptor.status().orThrow(.inspect, path: path)
+    }
+
+    /// The status of what is at `path`, a link not followed; nil if nothing is there or a directory above is missing.
+    public func status(of path: RelativePath) throws(FileAccessError) -> FileStatus? {
+        switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
+        case .success(let file): return try file.status().orThrow(.inspect, path: path.text)
+        case .failure(let error) where error.number == ENOENT || error.number == ENOTDIR: return nil
+        case .failure(let error): throw FileAccessError(error, .inspect, path: path.text)
+        }
+    }
+
+    /// Opens a directory; nil stands for the root.
+    public func directory(_ path: RelativePath?) throws(FileAccessError) -> Directory {
+        guard let path else { return Directory(descriptor, path: nil, rootPath: self.path) }
+        let opened = try Descriptor.openHeld(path.text, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
+            .orThrow(.open, path: path.text)
+        return Directory(opened, path: path, rootPath: self.path)
+    }
+
+    /// The names in a directory, in no order; nil stands for the root.
+    public func list(_ directory: RelativePath?) throws(FileAccessError) -> [DirectoryEntry] {
+        try self.directory(directory).list()
+    }
+
+    /// Opens a regular file for reading; anything else is refused with `notARegularFile` or `isADirectory`.
+    public func open(reading path: RelativePath) throws(FileAccessError) -> OpenFile {
+        // Without O_NONBLOCK a pipe would hold this thread until someone writes into it.
+        let opened = try Descriptor.openHeld(
+            path.text, in: descriptor, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        ).orThrow(.open, path: path.text)
+        switch try opened.status().orThrow(.inspect, path: path.text).type {
+        case .regular: return OpenFile(opened, path: path.text)
+        case .directory: throw FileAccessError(.isADirectory, .open, path: path.text)
+        case .symlink, .other: throw FileAccessError(.notARegularFile, .open, path: path.text)
+        }
+    }
+
+    /// The bytes that a symbolic link holds; it is not followed.
+    public func readSymlink(_ path: RelativePath) throws(FileAccessError) -> [UInt8] {
+        let link = try Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW)
+            .orThrow(.readSymlink, path: path.text)
+        guard try link.status().orThrow(.inspect, path: path.text).type == .symlink else {
+            throw FileAccessError(.failed, .readSymlink, path: path.text, errno: EINVAL)
+        }
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        // An empty path stands for the descriptor itself.
+        let count = try system { readlinkat(link.number, "", &target, target.count) }
+            .orThrow(.readSymlink, path: path.text)
+        return target.prefix(count).map { UInt8(bitPattern: $0) }
+    }
+
+    /// How much the disk beneath the root holds.
+    public func freeSpace() throws(FileAccessError) -> FreeSpace {
+        var status = statvfs()
+        _ = try system { fstatvfs(descriptor.number, &status) }.orThrow(.measureSpace, path: path)
+        func bytes(_ blocks: fsblkcnt_t) -> UInt64 {
+            let (bytes, overflows) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+            return overflows ? .max : bytes
+        }
+        return FreeSpace(available: bytes(status.f_bavail), total: bytes(status.f_blocks))
+    }
+
+    /// Makes everything durable that was written before on the root's file system, by anyone.
+    public func synchronizeFileSystem() throws(FileAccessError) {
+        _ = try system { clinux_syncfs(descriptor.number) }.orThrow(.synchronize, path: path)
+    }
+}

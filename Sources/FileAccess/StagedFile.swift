@@ -1,0 +1,258 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A file that is being put together under a temporary name beside its target, readable by its owner only.
+///
+/// Made by `RootDirectory.stage(_:resuming:)`. Until `commit` or `discard` succeeds, the temporary file stays on disk,
+/// so that a later stage of the same target resumes it. One at a time: while this value lives, staging the same target
+/// again, also in another process, throws `busy`. Reads and writes may come from several tasks; all must have returned
+/// before `commit` is called.
+public final class StagedFile: Sendable {
+    /// The target's place beneath its root.
+    public let target: RelativePath
+    /// How many bytes were there already when this was opened; 0 if it was new.
+    public let resumedByteCount: Int64
+    let directory: Directory
+    let file: OpenFile
+    let temporaryName: String
+    private let targetName: String
+    /// The staged file as it was opened; only its identity is of use later.
+    let opened: FileStatus
+
+    private enum State {
+        case staged
+        case committing
+        case finished
+    }
+    private let state = Mutex(State.staged)
+
+    init(target: RelativePath, in directory: Directory, resuming: Bool) throws(FileAccessError) {
+        self.target = target
+        self.directory = directory
+        targetName = target.name
+        temporaryName = RelativePath.temporaryName(for: targetName)
+        let descriptor = try Self.openTemporary(temporaryName, in: directory)
+        file = OpenFile(descriptor, path: directory.displayPath(of: temporaryName))
+        opened = try file.status()
+        if opened.permissions != 0o600 { Self.hide(descriptor) }
+        if resuming {
+            resumedByteCount = opened.size
+        } else {
+            try file.truncate(to: 0)
+            resumedByteCount = 0
+        }
+    }
+
+    // MARK: contents
+
+    /// Reads from `offset` until `buffer` is full or the file ends; gives the count of bytes read.
+    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileAccessError) -> Int {
+        try file.read(into: buffer, at: offset)
+    }
+
+    /// Up to `count` bytes from `offset` on; fewer only where the file ends.
+    public func read(count: Int, at offset: Int64) throws(FileAccessError) -> [UInt8] {
+        try file.read(count: count, at: offset)
+    }
+
+    /// Writes all of `bytes` from `offset` on. A page or more of zeros becomes a hole and takes no space.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileAccessError) {
+        try checkStaged(.write)
+        if bytes.count >= 4096, isAllZero(bytes) {
+            try file.writeHole(at: offset, count: bytes.count)
+        } else {
+            try file.write(bytes, at: offset)
+        }
+    }
+
+    /// Writes all of `bytes` from `offset` on.
+    public func write(_ bytes: [UInt8], at offset: Int64) throws(FileAccessError) {
+        let result = bytes.withUnsafeBytes { buffer in
+            Result { () throws(FileAccessError) in try write(buffer, at: offset) }
+        }
+        try result.get()
+    }
+
+    /// Makes `count` bytes from `offset` on zeros that take no space.
+    public func writeHole(at offset: Int64, count: Int) throws(FileAccessError) {
+        try checkStaged(.write)
+        try file.writeHole(at: offset, count: count)
+    }
+
+    /// Cuts the staged file off at `size` bytes, or extends it to there with a hole.
+    public func truncate(to size: Int64) throws(FileAccessError) {
+        try checkStaged(.truncate)
+        try file.truncate(to: size)
+    }
+
+    /// Makes what was written so far survive a loss of power, so that it can be resumed.
+    public func synchronize() throws(FileAccessError) { try file.synchronize() }
+
+    public func status() throws(FileAccessError) -> FileStatus { try file.status() }
+
+    // MARK: the end
+
+    /// Moves the file into its place; gives its status there, for the index.
+    ///
+    /// In order: permissions, time, contents made durable, the move, the directory made durable. If any step before
+    /// the move fails, the target is as it was and the staged file is kept. If making the directory durable fails, the
+    /// file is in place and `synchronize` is the failed operation.
+    ///
+    /// - Parameters:
+    ///   - replacement: What must be at the target; a directory is never replaced.
+    ///   - permissions: The low nine bits of the mode; nil for those of the file that is replaced, else 0644. A file
+    ///     system without permissions keeps its own.
+    ///   - modified: The time of modification; nil for that of the last write.
+    ///   - durability: `.deferred` leaves out both steps of making durable; use `RootDirectory.commit(_:)` for groups,
+    ///     which does them in the right order.
+    public func commit(
+        replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?,
+        durability: Durability = .immediate
+    ) throws(FileAccessError) -> FileStatus {
+        try beginCommit()
+        do throws(FileAccessError) {
+            try seal(permissions: permissions, modified: modified)
+            if durability == .immediate { try file.synchronize() }
+            try moveIntoPlace(replacement)
+        } catch {
+            cancelCommit()
+            throw error
+        }
+        finishCommit()
+        if durability == .immediate { try directory.synchronize() }
+        return try file.status()
+    }
+
+    /// Gives the staged bytes up and removes the temporary file; does nothing once committed or discarded.
+    public func discard() throws(FileAccessError) {
+        let wasStaged = state.withLock { state in
+            guard case .staged = state else { return false }
+            state = .finished
+            return true
+        }
+        guard wasStaged, let now = try directory.status(ofName: temporaryName), now.isSameFile(as: opened) else {
+            return
+        }
+        try directory.unlink(temporaryName).orThrow(.remove, path: file.path)
+    }
+
+    // MARK: the steps of a commit, for one file and for groups
+
+    func beginCommit() throws(FileAccessError) {
+        try state.withLock { state throws(FileAccessError) in
+            guard case .staged = state else { throw FileAccessError(.finished, .rename, path: target.text) }
+            state = .committing
+        }
+    }
+
+    func seal(permissions: UInt32?, modified: FileTime?) throws(FileAccessError) {
+        let wanted =
+            if let permissions { permissions } else {
+                try directory.status(ofName: targetName).flatMap { $0.type == .regular ? $0.permissions : nil } ?? 0o644
+            }
+        do throws(FileAccessError) {
+            try file.setPermissions(wanted)
+        } catch {
+            // FAT and its like refuse every mode that their mount options do not give.
+            guard error.errno == EPERM || error.errno == EOPNOTSUPP else { throw error }
+        }
+        if let modified { try file.setModificationTime(modified) }
+    }
+
+    func moveIntoPlace(_ replacement: Replacement) throws(FileAccessError) {
+        // The name may have been taken by a stranger since; then it is not ours to move.
+        guard let now = try directory.status(ofName: temporaryName), now.isSameFile(as: opened) else {
+            throw FileAccessError(.notFound, .rename, path: file.path)
+        }
+        guard case .exactly(let expected) = replacement else {
+            return try directory.move(temporaryName, to: targetName, in: directory, replacing: replacement)
+        }
+        try directory.check(targetName, isStill: expected)
+        try exchangeIntoPlace(expected)
+    }
+
+    /// Takes the target's place by swapping, so that what was there can be looked at once nobody can change its name
+    /// any more, and swapped back if it was not what was expected.
+    func exchangeIntoPlace(_ expected: FileStatus) throws(FileAccessError) {
+        switch directory.exchange(temporaryName, with: targetName) {
+        case .success: break
+        case .failure(let error) where error.number == EINVAL || error.number == ENOSYS:
+            // The file system cannot swap; what is left is the check and then the move.
+            return try directory.move(temporaryName, to: targetName, in: directory, replacing: .exactly(expected))
+        case .failure(let error) where error.number == ENOENT:
+            throw FileAccessError(.changedOnDisk, .rename, path: target.text, errno: error.number)
+        case .failure(let error): throw FileAccessError(error, .rename, path: target.text)
+        }
+        if let displaced = try directory.status(ofName: temporaryName), !displaced.isUnchanged(since: expected) {
+            try directory.exchange(temporaryName, with: targetName).orThrow(.rename, path: target.text)
+            throw FileAccessError(.changedOnDisk, .rename, path: target.text)
+        }
+        let removed = directory.unlink(temporaryName)
+        if case .failure(let error) = removed, error.number != ENOENT {
+            throw FileAccessError(error, .remove, path: file.path)
+        }
+    }
+
+    func cancelCommit() {
+        // Else a file that was sealed read-only could not be resumed.
+        Self.hide(file.descriptor)
+        state.withLock { $0 = .staged }
+    }
+
+    func finishCommit() { state.withLock { $0 = .finished } }
+
+    private func checkStaged(_ operation: FileAccessError.Operation) throws(FileAccessError) {
+        let isStaged = state.withLock { state in
+            if case .staged = state { true } else { false }
+        }
+        guard isStaged else { throw FileAccessError(.finished, operation, path: target.text) }
+    }
+
+    // MARK: opening
+
+    /// Readable by the owner only; where the file system has no permissions there is nothing to hide behind.
+    private static func hide(_ descriptor: Descriptor) { _ = system { fchmod(descriptor.number, 0o600) } }
+
+    /// Opens or makes the temporary file, locked, and no link, pipe or second name of another file.
+    private static func openTemporary(_ name: String, in directory: Directory) throws(FileAccessError) -> Descriptor {
+        let path = directory.displayPath(of: name)
+        for _ in 0..<8 {
+            let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+            switch Descriptor.openHeld(name, in: directory.descriptor, flags: flags, permissions: 0o600) {
+            case .success(let descriptor):
+                let status = try descriptor.status().orThrow(.inspect, path: path)
+                // A second name would let us write into a file that someone else knows under another.
+                guard status.type == .regular, status.linkCount == 1 else { break }
+                if case .failure(let error) = system({ clinux_lock_exclusive(descriptor.number) }),
+                    error.number == EWOULDBLOCK
+                {
+                    throw FileAccessError(error, .lock, path: path)
+                }
+                // Whoever had the lock before may have moved the file into place: then it is staged no more.
+                if let now = try directory.status(ofName: name), now.isSameFile(as: status) { return descriptor }
+                continue
+            case .failure(let error) where error.number == EACCES:
+                // Sealed read-only by a commit that a crash cut short: its bytes are still good.
+                if makeAccessible(name, in: directory) { continue }
+            case .failure(let error) where error.number == ELOOP || error.number == ENXIO: break
+            case .failure(let error): throw FileAccessError(error, .create, path: path)
+            }
+            let removed = directory.unlink(name)
+            if case .failure(let error) = removed, error.number != ENOENT {
+                throw FileAccessError(error, .remove, path: path)
+            }
+        }
+        throw FileAccessError(.busy, .create, path: path)
+    }
+
+    private static func makeAccessible(_ name: String, in directory: Directory) -> Bool {
+        guard
+            case .success(let file) = Descriptor.openHeld(
+                name, in: directory.descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW),
+            case .success(let status) = file.status(), status.type == .regular, status.permissions & 0o600 != 0o600,
+            case .success = file.setPermissionsByPath(0o600)
+        else { return false }
+        return true
+    }
+}

@@ -1,0 +1,87 @@
+import BlockExchange
+import GRDB
+
+/// How the index takes in what others and this device say.
+extension IndexStore {
+    /// Takes entries that `device` announced in `folder`, all in one transaction; of a name that comes twice the last
+    /// stays.
+    ///
+    /// - parameter files: validated by the caller: canonical names, blocks that span the file.
+    /// - parameter replacesAll: for BEP's Index, which stands for all the device announces: what it said before is
+    ///   dropped first, in transactions of its own. Calls about one device in one folder must not overlap.
+    /// - parameter isIgnored: whether this device does not select a name; such names are announced as ignored.
+    @discardableResult
+    public func applyIndex(
+        of folder: FolderID, device: DeviceID, files: [FileInfo], replacesAll: Bool,
+        isIgnored: @escaping @Sendable (String) -> Bool
+    ) async throws -> ApplyResult {
+        let replacedID = replacesAll ? try await dropAnnouncements(of: device, in: folder) : nil
+        return try await write { database in
+            let row = try Folder.find(folder, in: database)
+            var announcer = try Announcer.ensure(device, in: row, database)
+            let writer = try FolderWriter(database, folder: row)
+            for file in files {
+                try writer.announce(file, by: announcer.number, isIgnored: isIgnored(file.name))
+                announcer.maxSequence = max(announcer.maxSequence, file.sequence)
+            }
+            if let replacedID { announcer.indexID = replacedID }
+            try announcer.save(database)
+            var result = try writer.finish(database)
+            result.remoteSequence = announcer.maxSequence
+            return result
+        }
+    }
+
+    /// Takes changes of what this device has in `folder`, all in one transaction, in the order given. Every entry set
+    /// is announced under a new sequence.
+    ///
+    /// - parameter isIgnored: whether this device does not select a name; asked for what is forgotten.
+    @discardableResult
+    public func applyLocal(
+        in folder: FolderID, _ changes: [LocalChange], isIgnored: @escaping @Sendable (String) -> Bool
+    ) async throws -> ApplyResult {
+        try await write { database in
+            let writer = try FolderWriter(database, folder: try Folder.find(folder, in: database))
+            for change in changes {
+                switch change {
+                case .set(let entry): try writer.set(entry)
+                case .forget(let name): try writer.forget(name, isIgnored: isIgnored(name))
+                }
+            }
+            return try writer.finish(database)
+        }
+    }
+
+    /// Entries looked at in one transaction of `reselect`.
+    private static let reselectLimit = 5000
+
+    /// Brings what this device announces of ignored names in line with a changed selection. Goes through the folder in
+    /// several transactions; after a cancellation the rest still stands as before, and calling it again does it.
+    @discardableResult
+    public func reselect(
+        _ folder: FolderID, isIgnored: @escaping @Sendable (String) -> Bool
+    ) async throws -> ApplyResult {
+        var total = ApplyResult()
+        var after: String?
+        repeat {
+            let cursor = after
+            let (last, result) = try await write { database in
+                let row = try Folder.find(folder, in: database)
+                var walk = try TreeWalk(database, folder: row, below: "", after: cursor)
+                let writer = try FolderWriter(database, folder: row)
+                var last: String?
+                var count = 0
+                while count < Self.reselectLimit, let entry = try walk.next() {
+                    try writer.reselect(entry.id, isIgnored: isIgnored(entry.path))
+                    last = entry.path
+                    count += 1
+                }
+                return (last, try writer.finish(database))
+            }
+            after = last
+            total.applied += result.applied
+            total.localSequence = result.localSequence
+        } while after != nil
+        return total
+    }
+}

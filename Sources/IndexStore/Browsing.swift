@@ -1,0 +1,157 @@
+import BlockExchange
+import Cryptography
+import GRDB
+
+/// What the command line, the page and fetching read of a folder.
+extension IndexStore {
+    /// The entry at `path` (empty for the root); nil if nobody ever named it. It may be deleted, or invalid everywhere.
+    public func global(_ folder: FolderID, _ path: String) async throws -> GlobalEntry? {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(path) else { return nil }
+            return try reader.entry(found.id, winner: found.winner, path: path)
+        }
+    }
+
+    /// What is in `directory` (empty for the root), ordered by the bytes of the names: what somebody has, and
+    /// directories that nobody announced but that hold such. Empty for what is no directory.
+    public func children(_ folder: FolderID, of directory: String = "") async throws -> [GlobalEntry] {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(directory) else { return [] }
+            let select = try RawStatement(
+                database, "SELECT id, name, winner FROM entry WHERE parent = ?1 ORDER BY name")
+            try select.bind(1, found.id)
+            defer { select.reset() }
+            let prefix = directory.isEmpty ? "" : directory + "/"
+            var children: [GlobalEntry] = []
+            while try select.step() {
+                let child = try reader.entry(
+                    select.integer(0), winner: select.optionalInteger(2), path: prefix + select.text(1))
+                if IndexReader.isListed(child) { children.append(child) }
+            }
+            return children
+        }
+    }
+
+    /// The next `limit` entries below `directory`, each directory before what is in it, by the bytes of the names.
+    ///
+    /// - parameter after: the path of the last entry of the page before, nil for the first page; it may be gone since.
+    public func descendants(
+        _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int
+    ) async throws -> [GlobalEntry] {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let reader = try IndexReader(database, folder: row)
+            var walk = try TreeWalk(database, folder: row, below: directory, after: after)
+            var entries: [GlobalEntry] = []
+            while entries.count < limit, let step = try walk.next() {
+                let entry = try reader.entry(step.id, winner: step.winner, path: step.path)
+                if IndexReader.isListed(entry) { entries.append(entry) }
+                if entry.below == .zero, !entry.isPresent { walk.skipBelow() }
+            }
+            return entries
+        }
+    }
+
+    /// The blocks of the global version of `path`; empty if there is none or it has none.
+    public func blocks(_ folder: FolderID, _ path: String) async throws -> [BlockInfo] {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(path),
+                let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
+            else { return [] }
+            return try reader.blocks(of: winner)
+        }
+    }
+
+    /// The global version of `path` with its blocks; nil if nobody has one, or it is deleted or invalid.
+    public func file(_ folder: FolderID, _ path: String) async throws -> FileInfo? {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(path),
+                let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
+            else { return nil }
+            let file = try reader.file(winner, name: path)
+            return file.isDeleted || file.isInvalid ? nil : file
+        }
+    }
+
+    /// What `device` announced of `path`, whole; nil if it did not.
+    public func file(_ folder: FolderID, _ path: String, announcedBy device: DeviceID) async throws -> FileInfo? {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            guard let announcer = try Announcer.find(device, in: row, database) else { return nil }
+            let reader = try IndexReader(database, folder: row)
+            guard let found = try reader.find(path),
+                let own = try reader.announcements(of: found.id).first(where: { $0.announcer == announcer.number })
+            else { return nil }
+            return try reader.file(own, name: path)
+        }
+    }
+
+    /// What this device has of `path`, with its blocks; nil if it has nothing of its own to say of it.
+    public func local(_ folder: FolderID, _ path: String) async throws -> LocalEntry? {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(path),
+                let own = try reader.announcements(of: found.id).first(where: {
+                    $0.announcer == Announcement.thisDevice
+                })
+            else { return nil }
+            var local = try reader.local(own, of: found.id, path: path)
+            local.file = try reader.file(own, name: path)
+            local.file.sequence = found.own ?? 0
+            return local
+        }
+    }
+
+    /// How much is in `folder` and how much of it on this disk, without counting.
+    public func totals(of folder: FolderID) async throws -> FolderTotals {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let reader = try IndexReader(database, folder: row)
+            return FolderTotals(global: try reader.aggregate(of: row.root), local: row.local)
+        }
+    }
+
+    /// Files on this disk, of any folder, that hold a block with `hash`; at most `limit`.
+    public func localBlocks(_ hash: SHA256Digest, limit: Int = 8) async throws -> [LocalBlock] {
+        try await read { database in
+            let select = try RawStatement(database, "SELECT entry, block FROM localBlock WHERE hash = ?1")
+            try select.bind(1, Int64(bitPattern: hash.words.0))
+            defer { select.reset() }
+            let readers = try Folder.all(in: database).map { try IndexReader(database, folder: $0) }
+            var found: [LocalBlock] = []
+            var known: [Int64: [Int64: [UInt8]]] = [:]
+            while found.count < limit, try select.step() {
+                let entry = select.integer(0)
+                guard let index = Int(exactly: select.integer(1)) else { throw MalformedRow("block number") }
+                for reader in readers {
+                    let root = reader.folder.root
+                    guard let path = try reader.path(of: entry, known: &known[root, default: [:]]) else { continue }
+                    if let block = try Self.localBlock(hash, at: index, of: entry, path: path, reader) {
+                        found.append(block)
+                    }
+                    break
+                }
+            }
+            return found
+        }
+    }
+
+    private static func localBlock(
+        _ hash: SHA256Digest, at index: Int, of entry: Int64, path: String, _ reader: IndexReader
+    ) throws -> LocalBlock? {
+        guard
+            let own = try reader.announcements(of: entry).first(where: { $0.announcer == Announcement.thisDevice }),
+            let status = try reader.local(own, of: entry, path: path).status
+        else { return nil }
+        let blocks = try reader.blocks(of: own)
+        guard blocks.indices.contains(index), blocks[index].hash == hash else { return nil }
+        return LocalBlock(
+            folder: reader.folder.id, path: path, offset: blocks[index].offset, size: blocks[index].size,
+            fileSize: own.file.size, modifiedSeconds: own.file.modifiedSeconds,
+            modifiedNanoseconds: own.file.modifiedNanoseconds, status: status)
+    }
+}

@@ -1,0 +1,162 @@
+import BlockExchange
+import GRDB
+
+/// A device that asked for a connection and is not known.
+public struct PendingDevice: Equatable, Sendable {
+    public var id: DeviceID
+    public var name: String
+    public var address: String
+    /// Seconds since 1970.
+    public var lastSeen: Int64
+
+    public init(id: DeviceID, name: String, address: String, lastSeen: Int64) {
+        self.id = id
+        self.name = name
+        self.address = address
+        self.lastSeen = lastSeen
+    }
+}
+
+/// A folder that a device offered and that is not shared with it.
+public struct PendingFolder: Equatable, Sendable {
+    public var id: FolderID
+    public var device: DeviceID
+    public var label: String
+    /// Seconds since 1970.
+    public var lastSeen: Int64
+
+    public init(id: FolderID, device: DeviceID, label: String, lastSeen: Int64) {
+        self.id = id
+        self.device = device
+        self.label = label
+        self.lastSeen = lastSeen
+    }
+}
+
+/// Devices and offers, next to the index because they change as often and matter as little after a loss.
+extension IndexStore {
+    /// Of pending devices, and of pending folders, so many are kept: the newest.
+    public static let pendingLimit = 100
+
+    /// Notes that `device` was seen at `time`, in seconds since 1970.
+    public func noteSeen(_ device: DeviceID, at time: Int64) async throws {
+        try await write { database in
+            let replace = try RawStatement(database, "INSERT OR REPLACE INTO device (id, lastSeen) VALUES (?1, ?2)")
+            try replace.bind(1, device.digest.bytes)
+            try replace.bind(2, time)
+            try replace.run()
+        }
+    }
+
+    /// When each device was seen last, in seconds since 1970.
+    public func lastSeen() async throws -> [DeviceID: Int64] {
+        try await read { database in
+            let select = try RawStatement(database, "SELECT id, lastSeen FROM device")
+            defer { select.reset() }
+            var times: [DeviceID: Int64] = [:]
+            while try select.step() { times[try Self.device(select, 0)] = select.integer(1) }
+            return times
+        }
+    }
+
+    public func notePending(_ pending: PendingDevice) async throws {
+        try await write { database in
+            let replace = try RawStatement(
+                database,
+                "INSERT OR REPLACE INTO pendingDevice (id, name, address, lastSeen) VALUES (?1, ?2, ?3, ?4)")
+            try replace.bind(1, pending.id.digest.bytes)
+            try replace.bind(2, pending.name)
+            try replace.bind(3, pending.address)
+            try replace.bind(4, pending.lastSeen)
+            try replace.run()
+            let trim = try RawStatement(
+                database,
+                """
+                DELETE FROM pendingDevice WHERE id IN (
+                    SELECT id FROM pendingDevice ORDER BY lastSeen DESC, id LIMIT -1 OFFSET \(Self.pendingLimit))
+                """)
+            try trim.run()
+        }
+    }
+
+    public func notePending(_ pending: PendingFolder) async throws {
+        try await write { database in
+            let replace = try RawStatement(
+                database,
+                "INSERT OR REPLACE INTO pendingFolder (folder, device, label, lastSeen) VALUES (?1, ?2, ?3, ?4)")
+            try replace.bind(1, pending.id.rawValue)
+            try replace.bind(2, pending.device.digest.bytes)
+            try replace.bind(3, pending.label)
+            try replace.bind(4, pending.lastSeen)
+            try replace.run()
+            let trim = try RawStatement(
+                database,
+                """
+                DELETE FROM pendingFolder WHERE (folder, device) IN (
+                    SELECT folder, device FROM pendingFolder
+                    ORDER BY lastSeen DESC, folder, device LIMIT -1 OFFSET \(Self.pendingLimit))
+                """)
+            try trim.run()
+        }
+    }
+
+    /// The newest first.
+    public func pendingDevices() async throws -> [PendingDevice] {
+        try await read { database in
+            let select = try RawStatement(
+                database, "SELECT id, name, address, lastSeen FROM pendingDevice ORDER BY lastSeen DESC, id")
+            defer { select.reset() }
+            var pending: [PendingDevice] = []
+            while try select.step() {
+                pending.append(
+                    PendingDevice(
+                        id: try Self.device(select, 0), name: select.text(1), address: select.text(2),
+                        lastSeen: select.integer(3)))
+            }
+            return pending
+        }
+    }
+
+    /// The newest first.
+    public func pendingFolders() async throws -> [PendingFolder] {
+        try await read { database in
+            let select = try RawStatement(
+                database,
+                "SELECT folder, device, label, lastSeen FROM pendingFolder ORDER BY lastSeen DESC, folder, device")
+            defer { select.reset() }
+            var pending: [PendingFolder] = []
+            while try select.step() {
+                pending.append(
+                    PendingFolder(
+                        id: FolderID(select.text(0)), device: try Self.device(select, 1), label: select.text(2),
+                        lastSeen: select.integer(3)))
+            }
+            return pending
+        }
+    }
+
+    /// Forgets that `device` is pending, after it was added or refused.
+    public func forgetPending(_ device: DeviceID) async throws {
+        try await write { database in
+            let delete = try RawStatement(database, "DELETE FROM pendingDevice WHERE id = ?1")
+            try delete.bind(1, device.digest.bytes)
+            try delete.run()
+        }
+    }
+
+    /// Forgets the offers of `folder`, all or those of one device.
+    public func forgetPending(_ folder: FolderID, from device: DeviceID? = nil) async throws {
+        try await write { database in
+            let delete = try RawStatement(
+                database, "DELETE FROM pendingFolder WHERE folder = ?1\(device == nil ? "" : " AND device = ?2")")
+            try delete.bind(1, folder.rawValue)
+            if let device { try delete.bind(2, device.digest.bytes) }
+            try delete.run()
+        }
+    }
+
+    private static func device(_ row: RawStatement, _ column: Int32) throws -> DeviceID {
+        var reader = ByteReader(row.bytes(column))
+        return DeviceID(digest: try reader.digest())
+    }
+}

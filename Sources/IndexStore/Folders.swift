@@ -1,0 +1,180 @@
+import BlockExchange
+import GRDB
+
+/// Folders, whose index of them is known up to where, and how they come and go.
+extension IndexStore {
+    /// Where this device's own index of a folder stands.
+    public struct IndexState: Equatable, Sendable {
+        public var indexID: IndexID
+        public var maxSequence: Int64
+
+        public init(indexID: IndexID, maxSequence: Int64) {
+            self.indexID = indexID
+            self.maxSequence = maxSequence
+        }
+    }
+
+    /// Adds a folder with `newIndexID`, a random number, as the id of this device's index; a folder that is there keeps
+    /// its own id and takes the label.
+    public func addFolder(_ folder: FolderID, newIndexID: IndexID, label: String = "") async throws {
+        try await write { database in
+            if let existing = try Folder.findIfPresent(folder, in: database) {
+                let update = try RawStatement(database, "UPDATE folder SET label = ?2 WHERE number = ?1")
+                try update.bind(1, existing.number)
+                try update.bind(2, label)
+                try update.run()
+                return
+            }
+            let root = try RawStatement(database, "INSERT INTO entry (parent, name) VALUES (NULL, '')")
+            try root.run()
+            let insert = try RawStatement(
+                database,
+                """
+                INSERT INTO folder (
+                    id, label, root, indexID, sequence, localFiles, localDirectories, localBytes
+                ) VALUES (?1, ?2, ?3, ?4, 0, 0, 0, 0)
+                """)
+            try insert.bind(1, folder.rawValue)
+            try insert.bind(2, label)
+            try insert.bind(3, root.lastInsertedRowID)
+            try insert.bind(4, Int64(bitPattern: newIndexID.rawValue))
+            try insert.run()
+        }
+    }
+
+    /// Forgets a folder and all that was announced of it; one that is not there is no error.
+    public func removeFolder(_ folder: FolderID) async throws {
+        try await write { database in
+            guard let row = try Folder.findIfPresent(folder, in: database) else { return }
+            try database.execute(
+                sql: """
+                    CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);
+                    WITH RECURSIVE below (id) AS (
+                        SELECT \(row.root) UNION ALL SELECT entry.id FROM entry JOIN below ON entry.parent = below.id
+                    ) INSERT INTO doomed SELECT id FROM below;
+                    UPDATE blockList SET uses = uses - doomedUses.uses FROM (
+                        SELECT content, count(*) AS uses FROM announced
+                        WHERE entry IN doomed AND typeof(content) = 'integer' GROUP BY content
+                    ) AS doomedUses WHERE blockList.id = doomedUses.content;
+                    DELETE FROM blockListData WHERE id IN (SELECT id FROM blockList WHERE uses <= 0);
+                    DELETE FROM blockList WHERE uses <= 0;
+                    DELETE FROM announced WHERE entry IN doomed;
+                    DELETE FROM local WHERE entry IN doomed;
+                    DELETE FROM localBlock WHERE entry IN doomed;
+                    DELETE FROM aggregate WHERE entry IN doomed;
+                    DELETE FROM entry WHERE id IN doomed;
+                    DELETE FROM own WHERE folder = \(row.number);
+                    DELETE FROM announcer WHERE folder = \(row.number);
+                    DELETE FROM folder WHERE number = \(row.number);
+                    DROP TABLE doomed;
+                    """)
+        }
+    }
+
+    /// The ids of all folders, in order, with their labels.
+    public func folders() async throws -> [(folder: FolderID, label: String)] {
+        try await read { database in
+            let statement = try RawStatement(database, "SELECT id, label FROM folder ORDER BY id")
+            var folders: [(folder: FolderID, label: String)] = []
+            while try statement.step() { folders.append((FolderID(statement.text(0)), statement.text(1))) }
+            return folders
+        }
+    }
+
+    /// This device's index id and highest sequence in `folder`.
+    public func localIndex(of folder: FolderID) async throws -> IndexState {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            return IndexState(indexID: row.indexID, maxSequence: row.sequence)
+        }
+    }
+
+    /// What is known of the index that `device` has of `folder`; nil if it has to send it from the start.
+    public func remoteIndex(of folder: FolderID, device: DeviceID) async throws -> IndexState? {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            guard let announcer = try Announcer.find(device, in: row, database), announcer.indexID != .none else {
+                return nil
+            }
+            return IndexState(indexID: announcer.indexID, maxSequence: announcer.maxSequence)
+        }
+    }
+
+    /// Says which index `device` has of `folder` now; another id than before drops all that the device announced.
+    ///
+    /// Dropping goes in several transactions and may be cancelled between them; the id is then unknown, so that
+    /// `remoteIndex` asks for the whole index and the rest is dropped with it. Calls about one device in one folder
+    /// must not overlap.
+    public func setRemoteIndex(of folder: FolderID, device: DeviceID, to indexID: IndexID) async throws {
+        let isSame = try await read { database in
+            let row = try Folder.find(folder, in: database)
+            return try Announcer.find(device, in: row, database)?.indexID == indexID && indexID != .none
+        }
+        if isSame { return }
+        try await dropAnnouncements(of: device, in: folder)
+        try await write { database in
+            let row = try Folder.find(folder, in: database)
+            var announcer = try Announcer.ensure(device, in: row, database)
+            announcer.indexID = indexID
+            announcer.maxSequence = 0
+            try announcer.save(database)
+        }
+    }
+
+    /// Forgets all that `device` announced, in `folder` or everywhere, as when it is removed or shares no longer.
+    public func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
+        let all = try await folders().map(\.folder)
+        for folder in all.filter({ folder == nil || $0 == folder }) {
+            try await dropAnnouncements(of: device, in: folder)
+            try await write { database in
+                let row = try Folder.find(folder, in: database)
+                guard let announcer = try Announcer.find(device, in: row, database) else { return }
+                let delete = try RawStatement(database, "DELETE FROM announcer WHERE number = ?1")
+                try delete.bind(1, announcer.number)
+                try delete.run()
+            }
+        }
+    }
+
+    /// Announcements dropped in one transaction: so many keep the log small and let other writes through.
+    private static let dropLimit: Int64 = 5000
+
+    /// Drops what `device` announced in `folder` and forgets which index it was; gives that index's id back.
+    @discardableResult
+    func dropAnnouncements(of device: DeviceID, in folder: FolderID) async throws -> IndexID {
+        var after: Int64 = 0
+        let indexID = try await write { database in
+            let row = try Folder.find(folder, in: database)
+            guard var announcer = try Announcer.find(device, in: row, database) else { return IndexID.none }
+            let indexID = announcer.indexID
+            announcer.indexID = .none
+            announcer.maxSequence = 0
+            try announcer.save(database)
+            return indexID
+        }
+        while let last = try await dropSome(of: device, in: folder, after: after) { after = last }
+        return indexID
+    }
+
+    /// Drops the next announcements after entry `after`; the last entry dropped, or nil at the end.
+    private func dropSome(of device: DeviceID, in folder: FolderID, after: Int64) async throws -> Int64? {
+        try await write { database in
+            let row = try Folder.find(folder, in: database)
+            guard let announcer = try Announcer.find(device, in: row, database), announcer.entries > 0 else {
+                return nil
+            }
+            let select = try RawStatement(
+                database,
+                "SELECT entry FROM announced WHERE entry > ?1 AND announcer = ?2 ORDER BY entry LIMIT ?3")
+            try select.bind(1, after)
+            try select.bind(2, announcer.number)
+            try select.bind(3, Self.dropLimit)
+            var entries: [Int64] = []
+            while try select.step() { entries.append(select.integer(0)) }
+            let writer = try FolderWriter(database, folder: row)
+            for entry in entries { try writer.withdraw(entry, by: announcer.number) }
+            _ = try writer.finish(database)
+            return entries.last
+        }
+    }
+}

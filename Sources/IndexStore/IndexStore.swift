@@ -1,0 +1,156 @@
+import BlockExchange
+import GRDB
+import GRDBSQLite
+import Glibc
+
+/// The index of all folders on disk: what every device announces of every name, the winner of each name, and what this
+/// device announces.
+///
+/// There is one writer, calls to it queue up; readers run beside it and see the state between two transactions. Every
+/// function throws `IndexStoreError`, or `CancellationError` if its task was cancelled, and then has changed nothing
+/// unless it says otherwise. What was returned from a write survives the end of the process; the last moments before a
+/// loss of power may be missing (see docs/decisions/index-store.md).
+public final class IndexStore: Sendable {
+    /// The database file; `-wal` and `-shm` lie beside it while it is open.
+    public let path: String
+    let pool: DatabasePool
+
+    private init(path: String, pool: DatabasePool) {
+        self.path = path
+        self.pool = pool
+    }
+
+    /// Pages of the log before it is written back into the database: 16 MiB.
+    private static let checkpointPages = 4096
+    private static let readerCount = 3
+    /// How far sequences jump after the file was not closed in order: further than one log can hold announcements.
+    static let sequenceJump: Int64 = 1 << 20
+
+    /// Opens the index at `path`, made (mode 0600) if there is none, and brings an older schema up to date.
+    ///
+    /// - parameter cacheBytes: memory for pages, three quarters of it the writer's.
+    /// - parameter busySeconds: how long to wait for another process to let go of the file.
+    public static func open(
+        path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2
+    ) throws(IndexStoreError) -> IndexStore {
+        try prepareFile(path)
+        // A log that is still there was not closed in order: this is a start after a crash.
+        let wasClosed = access(path + "-wal", F_OK) != 0
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(busySeconds)
+        configuration.maximumReaderCount = readerCount
+        configuration.label = "IndexStore"
+        let kibibytes = max(1024, cacheBytes / 1024)
+        configuration.prepareDatabase { database in
+            let share = database.configuration.readonly ? kibibytes / 4 / readerCount : kibibytes * 3 / 4
+            try database.execute(
+                sql: """
+                    PRAGMA cache_size = -\(share);
+                    PRAGMA cell_size_check = ON;
+                    PRAGMA temp_store = MEMORY;
+                    """)
+        }
+        do {
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            try pool.writeWithoutTransaction { database in
+                try database.execute(
+                    sql: """
+                        PRAGMA synchronous = NORMAL;
+                        PRAGMA wal_autocheckpoint = \(checkpointPages);
+                        PRAGMA journal_size_limit = \(checkpointPages * 4096 * 2);
+                        """)
+                try checkOwner(database, path: path)
+                if try Schema.migrator.hasBeenSuperseded(database) {
+                    throw IndexStoreError(.newerSchema, path: path)
+                }
+            }
+            try Schema.migrator.migrate(pool)
+            try pool.write { database in
+                try probe(database)
+                if !wasClosed {
+                    try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)")
+                }
+            }
+            return IndexStore(path: path, pool: pool)
+        } catch {
+            throw IndexStoreError.translate(error, path: path) as? IndexStoreError
+                ?? IndexStoreError(.failed, path: path, cause: "\(error)")
+        }
+    }
+
+    /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.
+    public static func erase(path: String) throws(IndexStoreError) {
+        for file in [path, path + "-wal", path + "-shm"] where unlink(file) != 0 && errno != ENOENT {
+            throw .system(errno, path: file)
+        }
+    }
+
+    /// Writes the log back and closes the file; every later call fails.
+    public func close() throws(IndexStoreError) {
+        do {
+            try pool.close()
+        } catch {
+            throw IndexStoreError.translate(error, path: path) as? IndexStoreError
+                ?? IndexStoreError(.failed, path: path, cause: "\(error)")
+        }
+    }
+
+    /// Makes the file if there is none, readable for its user alone, and checks that it may be read and written.
+    ///
+    /// An existing file is not opened here: closing a descriptor of it would drop the locks that SQLite holds on it
+    /// elsewhere in this process (POSIX, fcntl).
+    private static func prepareFile(_ path: String) throws(IndexStoreError) {
+        var status = stat()
+        if stat(path, &status) != 0 {
+            guard errno == ENOENT else { throw .system(errno, path: path) }
+            let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw .system(errno, path: path) }
+            Glibc.close(descriptor)
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw IndexStoreError(.cannotOpen, path: path, cause: "it is no regular file")
+        }
+        guard access(path, R_OK | W_OK) == 0 else { throw .system(errno, path: path) }
+    }
+
+    /// Refuses a database that another program wrote, before anything is added to it.
+    private static func checkOwner(_ database: Database, path: String) throws {
+        let tables = try RawStatement(database, "SELECT count(*) FROM sqlite_master")
+        let tableCount = try tables.first { $0.integer(0) } ?? 0
+        let identifier = try RawStatement(database, "PRAGMA application_id")
+        let applicationID = try identifier.first { $0.integer(0) } ?? 0
+        if tableCount > 0, applicationID != Int64(Schema.applicationID) {
+            throw IndexStoreError(.corrupt, path: path, cause: "it is no index of synctrain")
+        }
+    }
+
+    /// Goes to the last row of each large table: a few pages, whatever the size, that show a file cut short or a
+    /// damaged root. Damage elsewhere shows as `corrupt` from the call that meets it.
+    private static func probe(_ database: Database) throws {
+        for (table, key) in [
+            ("folder", "number"), ("announcer", "number"), ("entry", "id"), ("aggregate", "entry"),
+            ("announced", "entry"), ("own", "folder"), ("blockList", "id"), ("blockListData", "id"),
+            ("local", "entry"), ("localBlock", "hash"),
+        ] {
+            _ = try RawStatement(database, "SELECT * FROM \(table) ORDER BY \(key) DESC LIMIT 1").first { _ in }
+        }
+        _ = try RawStatement(database, "SELECT parent FROM entry ORDER BY parent DESC, name DESC LIMIT 1").first { _ in }
+    }
+
+    func write<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
+        do {
+            return try await pool.write(body)
+        } catch {
+            throw IndexStoreError.translate(error, path: path)
+        }
+    }
+
+    func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
+        do {
+            return try await pool.read(body)
+        } catch {
+            throw IndexStoreError.translate(error, path: path)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import BlockExchange
+import GRDB
+import Glibc
+
+/// Why the index could not be used; `message` ends with what to do.
+public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// The file was written by a later version of this program.
+        case newerSchema
+        /// The file is no index or is damaged.
+        case corrupt
+        case diskFull
+        case readOnly
+        case permission
+        /// Another process holds the file. The only one that may go away by itself.
+        case busy
+        /// There is no such place, or it is no regular file.
+        case cannotOpen
+        /// The disk failed to read or write.
+        case inputOutput
+        /// The folder was never added, or was removed.
+        case noSuchFolder
+        case failed
+    }
+
+    public let code: Code
+    /// A sentence that names the file and ends with the remedy.
+    public let message: String
+    /// The database file.
+    public let path: String
+    /// What the system or SQLite said; empty if there was no such cause.
+    public let cause: String
+
+    public init(_ code: Code, path: String, cause: String = "", folder: FolderID? = nil) {
+        self.code = code
+        self.path = path
+        self.cause = cause
+        self.message = Self.message(code, path: path, cause: cause, folder: folder)
+    }
+
+    /// Whether the same call may succeed later without anything being changed.
+    public var isTransient: Bool { code == .busy }
+
+    public var description: String { message }
+
+    private static func message(_ code: Code, path: String, cause: String, folder: FolderID?) -> String {
+        let reason = cause.isEmpty ? "" : " (\(cause))"
+        return switch code {
+        case .newerSchema:
+            "the index \(path) was written by a later synctrain; install that version again, or run "
+                + "`synctrain reset index` to build the index anew (no file of yours is touched)"
+        case .corrupt:
+            "the index \(path) is damaged\(reason); run `synctrain reset index` to build it anew (no file of yours is "
+                + "touched)"
+        case .diskFull:
+            "no space left for the index \(path); free some space on that disk and try again"
+        case .readOnly:
+            "the index \(path) lies on a read-only disk or is read-only itself\(reason); make it writable, or choose "
+                + "another place with `--home`"
+        case .permission:
+            "the index \(path) may not be opened\(reason); give your user access to it and its directory, or choose "
+                + "another place with `--home`"
+        case .busy:
+            "the index \(path) is held by another process; stop it (`synctrain agent stop`) and try again"
+        case .cannotOpen:
+            "the index \(path) cannot be opened\(reason); create its directory, or choose another place with `--home`"
+        case .inputOutput:
+            "the disk failed while the index \(path) was used\(reason); check the disk (`dmesg`), then try again"
+        case .noSuchFolder:
+            "the index has no folder \"\(folder?.rawValue ?? "")\"; see `synctrain folder list`"
+        case .failed:
+            "the index \(path) failed\(reason); try again, and if it stays, run `synctrain reset index`"
+        }
+    }
+
+    /// What a failed system call on the database file means.
+    static func system(_ number: Int32, path: String) -> IndexStoreError {
+        let code: Code =
+            switch number {
+            case EACCES, EPERM: .permission
+            case EROFS: .readOnly
+            case ENOSPC, EDQUOT: .diskFull
+            case EIO: .inputOutput
+            default: .cannotOpen
+            }
+        return IndexStoreError(code, path: path, cause: String(cString: strerror(number)))
+    }
+
+    /// What an error of SQLite means.
+    static func database(_ error: DatabaseError, path: String) -> IndexStoreError {
+        let code: Code =
+            switch error.resultCode {
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT: .corrupt
+            case .SQLITE_FULL: .diskFull
+            case .SQLITE_READONLY: .readOnly
+            case .SQLITE_PERM, .SQLITE_AUTH: .permission
+            case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
+            case .SQLITE_CANTOPEN: .cannotOpen
+            // A page that the file is too short for is damage, not a failing disk.
+            case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHORT_READ: .corrupt
+            case .SQLITE_IOERR: .inputOutput
+            default: .failed
+            }
+        return IndexStoreError(code, path: path, cause: error.message ?? "SQLite code \(error.resultCode.rawValue)")
+    }
+
+    /// `error` in this target's terms; cancellation stays what it is.
+    static func translate(_ error: any Error, path: String) -> any Error {
+        switch error {
+        case let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT: CancellationError()
+        case let error as DatabaseError: database(error, path: path)
+        case let error as MalformedRow: IndexStoreError(.corrupt, path: path, cause: error.reason)
+        case let error as UnknownFolder: IndexStoreError(.noSuchFolder, path: path, folder: error.folder)
+        default: error
+        }
+    }
+}
+
+/// A row holds what no version of this program writes.
+struct MalformedRow: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+/// A call named a folder that is not in the database.
+struct UnknownFolder: Error {
+    let folder: FolderID
+}

@@ -1,0 +1,142 @@
+import BlockExchange
+import GRDB
+
+/// Reads whole entries of one folder within one transaction.
+final class IndexReader {
+    let folder: Folder
+    private let devices: [Int64: DeviceID]
+    private let findEntry: RawStatement
+    private let readEntry: RawStatement
+    private let selectAnnouncements: RawStatement
+    private let readAggregate: RawStatement
+    private let readLocal: RawStatement
+    private let blockLists: BlockListReader
+
+    init(_ database: Database, folder: Folder) throws {
+        self.folder = folder
+        devices = try Announcer.all(of: folder.number, database)
+        findEntry = try RawStatement(
+            database, "SELECT id, winner, own FROM entry WHERE parent = ?1 AND name = ?2")
+        readEntry = try RawStatement(database, "SELECT parent, name FROM entry WHERE id = ?1")
+        selectAnnouncements = try RawStatement(
+            database, "SELECT \(AnnouncementCoding.columns) FROM announced WHERE entry = ?1 ORDER BY announcer")
+        readAggregate = try RawStatement(
+            database, "SELECT files, directories, bytes FROM aggregate WHERE entry = ?1")
+        readLocal = try RawStatement(
+            database, "SELECT flags, inode, changed, changedNanoseconds FROM local WHERE entry = ?1")
+        blockLists = try BlockListReader(database)
+    }
+
+    struct Found {
+        var id: Int64
+        var winner: Int64?
+        var own: Int64?
+    }
+
+    /// The entry at `path`, a relative path or empty for the root; nil if nobody ever named it.
+    func find(_ path: String) throws -> Found? {
+        var found = Found(id: folder.root)
+        if path.isEmpty { return found }
+        for component in Array(path.utf8).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            try findEntry.bind(1, found.id)
+            let child = try component.withUnsafeBytes { name in
+                try findEntry.bind(2, borrowedText: name)
+                return try findEntry.first { row in
+                    Found(id: row.integer(0), winner: row.optionalInteger(1), own: row.optionalInteger(2))
+                }
+            }
+            guard let child else { return nil }
+            found = child
+        }
+        return found
+    }
+
+    func announcements(of entry: Int64) throws -> [Announcement] {
+        try selectAnnouncements.bind(1, entry)
+        defer { selectAnnouncements.reset() }
+        var announcements: [Announcement] = []
+        while try selectAnnouncements.step() {
+            announcements.append(try AnnouncementCoding.announcement(selectAnnouncements))
+        }
+        return announcements
+    }
+
+    /// What is below `entry`.
+    func aggregate(of entry: Int64) throws -> Aggregate {
+        try readAggregate.bind(1, entry)
+        let aggregate = try readAggregate.first {
+            Aggregate(files: $0.integer(0), directories: $0.integer(1), bytes: $0.integer(2))
+        }
+        return aggregate ?? .zero
+    }
+
+    /// The entry whole, as callers see it.
+    func entry(_ id: Int64, winner: Int64?, path: String) throws -> GlobalEntry {
+        let rows = try announcements(of: id)
+        var entry = GlobalEntry(folder: folder.id, path: path, file: nil, below: try aggregate(of: id))
+        if let winning = rows.first(where: { $0.announcer == winner })?.file {
+            entry.file = winning
+            entry.file?.name = path
+            entry.holders = rows.compactMap { row in
+                row.file.isInvalid || row.file.version != winning.version ? nil : devices[row.announcer]
+            }
+            if entry.holders.count > 1 { entry.holders.sort() }
+        }
+        if let own = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
+            entry.local = try local(own, of: id, path: path)
+        }
+        return entry
+    }
+
+    /// Whether an entry is to be listed: somebody has it, or somebody has something below it.
+    static func isListed(_ entry: GlobalEntry) -> Bool {
+        entry.isPresent || entry.below.files != 0 || entry.below.directories != 0
+    }
+
+    /// This device's own row of `entry`, without blocks.
+    func local(_ announcement: Announcement, of entry: Int64, path: String) throws -> LocalEntry {
+        try readLocal.bind(1, entry)
+        var local = LocalEntry(file: announcement.file)
+        local.file.name = path
+        _ = try readLocal.first { row in
+            local.flags = LocalFlags(rawValue: UInt8(truncatingIfNeeded: row.integer(0)))
+            if let inode = row.optionalInteger(1) {
+                local.status = FileStatus(
+                    inode: UInt64(bitPattern: inode), changedSeconds: row.integer(2),
+                    changedNanoseconds: Int32(truncatingIfNeeded: row.integer(3)))
+            }
+        }
+        return local
+    }
+
+    func blocks(of announcement: Announcement) throws -> [BlockInfo] { try blockLists.blocks(of: announcement) }
+
+    func file(_ announcement: Announcement, name: String) throws -> FileInfo {
+        try blockLists.file(announcement, name: name)
+    }
+
+    /// The path of `entry`; nil for one that is not of this folder. `known` keeps paths of directories for the next
+    /// call.
+    func path(of entry: Int64, known: inout [Int64: [UInt8]]) throws -> String? {
+        var components: [(id: Int64, name: [UInt8])] = []
+        var path: [UInt8] = []
+        var current = entry
+        while current != folder.root {
+            if let prefix = known[current] {
+                path = prefix
+                break
+            }
+            try readEntry.bind(1, current)
+            let row = try readEntry.first { (parent: $0.optionalInteger(0), name: Array($0.bytes(1))) }
+            guard let row, let parent = row.parent else { return nil }
+            components.append((current, row.name))
+            current = parent
+        }
+        for (index, component) in components.enumerated().reversed() {
+            if !path.isEmpty { path.append(UInt8(ascii: "/")) }
+            path += component.name
+            if index > 0 { known[component.id] = path }
+        }
+        return String(decoding: path, as: UTF8.self)
+    }
+}

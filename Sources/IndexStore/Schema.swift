@@ -1,0 +1,70 @@
+import GRDB
+
+/// The tables and how they came to be; docs/decisions/index-store.md says why they are so.
+enum Schema {
+    /// "sytr": marks the file as ours in the header of the database.
+    static let applicationID: Int32 = 0x7379_7472
+
+    /// Every migration is for ever: a later one amends, none is edited.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("v1") { database in
+            try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+            try database.execute(sql: version1)
+        }
+        return migrator
+    }
+
+    /// - `entry.parent` is NULL for a folder's root alone; `winner` is NULL where nobody announces the name, so that
+    ///   the entry only stands for a directory on the way to others; `own` is the sequence of what this device
+    ///   announces of it.
+    /// - `announced.announcer` is a row of `announcer`, or 0 for this device.
+    /// - `announced.content` is NULL without blocks, a blob for one block, a `blockList.id` for more.
+    /// - `local.inode` is NULL where the name is not on this disk.
+    private static let version1 = """
+        CREATE TABLE folder (
+            number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, label TEXT NOT NULL, root INTEGER NOT NULL,
+            indexID INTEGER NOT NULL, sequence INTEGER NOT NULL,
+            localFiles INTEGER NOT NULL, localDirectories INTEGER NOT NULL, localBytes INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE announcer (
+            number INTEGER PRIMARY KEY, folder INTEGER NOT NULL, device BLOB NOT NULL, indexID INTEGER NOT NULL,
+            maxSequence INTEGER NOT NULL, entries INTEGER NOT NULL, UNIQUE (folder, device)
+        ) STRICT;
+        CREATE TABLE entry (
+            id INTEGER PRIMARY KEY, parent INTEGER, name TEXT NOT NULL, winner INTEGER, own INTEGER
+        ) STRICT;
+        CREATE UNIQUE INDEX entryByName ON entry (parent, name);
+        CREATE TABLE aggregate (
+            entry INTEGER PRIMARY KEY, files INTEGER NOT NULL, directories INTEGER NOT NULL, bytes INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE announced (
+            entry INTEGER NOT NULL, announcer INTEGER NOT NULL, sequence INTEGER NOT NULL, flags INTEGER NOT NULL,
+            size INTEGER NOT NULL, permissions INTEGER NOT NULL, modified INTEGER NOT NULL,
+            nanoseconds INTEGER NOT NULL, modifiedBy INTEGER NOT NULL, version BLOB, content ANY, extra BLOB,
+            PRIMARY KEY (entry, announcer)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE own (
+            folder INTEGER NOT NULL, sequence INTEGER NOT NULL, entry INTEGER NOT NULL,
+            PRIMARY KEY (folder, sequence)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE blockList (id INTEGER PRIMARY KEY, key INTEGER NOT NULL, uses INTEGER NOT NULL) STRICT;
+        CREATE INDEX blockListByKey ON blockList (key);
+        CREATE TABLE blockListData (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+        CREATE TABLE local (
+            entry INTEGER PRIMARY KEY, flags INTEGER NOT NULL, inode INTEGER, changed INTEGER NOT NULL,
+            changedNanoseconds INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE localBlock (
+            hash INTEGER NOT NULL, entry INTEGER NOT NULL, block INTEGER NOT NULL, PRIMARY KEY (hash, entry, block)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE device (id BLOB PRIMARY KEY, lastSeen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE pendingDevice (
+            id BLOB PRIMARY KEY, name TEXT NOT NULL, address TEXT NOT NULL, lastSeen INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE pendingFolder (
+            folder TEXT NOT NULL, device BLOB NOT NULL, label TEXT NOT NULL, lastSeen INTEGER NOT NULL,
+            PRIMARY KEY (folder, device)
+        ) STRICT, WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,140 @@
+import BlockExchange
+import GRDB
+
+/// Finding names.
+extension IndexStore {
+    /// Entries whose name contains `text`, or whose path does if there is a `/` in it; case does not count. Reads all
+    /// names, deleted ones included, until `limit` are found; only what `children` would list is.
+    public func search(
+        _ text: String, in folder: FolderID? = nil, limit: Int = 1000
+    ) async throws -> SearchResult {
+        try await read { database in
+            let folders = try Folder.all(in: database)
+            if let folder, !folders.contains(where: { $0.id == folder }) { throw UnknownFolder(folder: folder) }
+            let search = try NameSearch(database, folders: folders, text: text)
+            return try search.run(database, only: folder, limit: limit)
+        }
+    }
+}
+
+/// One search: goes through all names in the order of the index by directory, so that what is to be known of a
+/// directory is found once for all that is in it.
+private final class NameSearch {
+    /// What must be known of a directory to decide about what is in it.
+    private struct Directory {
+        /// The index of its folder in `readers`; nil for one that hangs in no folder.
+        var folder: Int?
+        /// Whether its path, with a slash at the end, contains the text: then so does all below it.
+        var contains = false
+        /// The end of its path with a slash, folded, one byte shorter than the text; empty for a root.
+        var tail: [UInt8] = []
+    }
+
+    private let matcher: SubstringMatcher
+    private let isByPath: Bool
+    private let readers: [IndexReader]
+    private let readEntry: RawStatement
+    private let readWinner: RawStatement
+    private var directories: [Int64: Directory] = [:]
+    private var paths: [Int64: [UInt8]] = [:]
+
+    /// So many directories are remembered; beyond, they are looked up again.
+    private static let memoryLimit = 50_000
+
+    init(_ database: Database, folders: [Folder], text: String) throws {
+        matcher = SubstringMatcher(text)
+        isByPath = text.utf8.contains(UInt8(ascii: "/"))
+        readers = try folders.map { try IndexReader(database, folder: $0) }
+        readEntry = try RawStatement(database, "SELECT parent, name FROM entry WHERE id = ?1")
+        readWinner = try RawStatement(database, "SELECT winner FROM entry WHERE id = ?1")
+    }
+
+    func run(_ database: Database, only folder: FolderID?, limit: Int) throws -> SearchResult {
+        let wanted = folder.flatMap { folder in readers.firstIndex { $0.folder.id == folder } }
+        // Only where it decides is a directory looked up before a name matches.
+        let mustKnowDirectory = isByPath || (wanted != nil && readers.count > 1)
+        let select = try RawStatement(
+            database,
+            "SELECT parent, name, id FROM entry INDEXED BY entryByName WHERE parent IS NOT NULL ORDER BY parent, name")
+        defer { select.reset() }
+        var result = SearchResult(entries: [], isTruncated: false)
+        var parent: Int64?
+        var directory = Directory()
+        while try select.step() {
+            let name = select.bytes(1)
+            if mustKnowDirectory {
+                let current = select.integer(0)
+                if current != parent {
+                    directory = try self.directory(current)
+                    parent = current
+                }
+                if let wanted, directory.folder != wanted { continue }
+                guard matches(name, in: directory) else { continue }
+            } else {
+                guard matcher.matches(name) else { continue }
+                directory = try self.directory(select.integer(0))
+            }
+            guard let reader = directory.folder.map({ readers[$0] }),
+                let entry = try entry(select.integer(2), reader)
+            else { continue }
+            if result.entries.count == limit {
+                result.isTruncated = true
+                break
+            }
+            result.entries.append(entry)
+        }
+        result.entries.sort {
+            $0.folder == $1.folder
+                ? $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) : $0.folder < $1.folder
+        }
+        return result
+    }
+
+    private func matches(_ name: UnsafeRawBufferPointer, in directory: Directory) -> Bool {
+        if !isByPath { return matcher.matches(name) }
+        if directory.contains { return true }
+        return (directory.tail + matcher.folded(name)).withUnsafeBytes { matcher.contains($0) }
+    }
+
+    private func entry(_ id: Int64, _ reader: IndexReader) throws -> GlobalEntry? {
+        try readWinner.bind(1, id)
+        let winner = try readWinner.first { $0.optionalInteger(0) } ?? nil
+        if paths.count > Self.memoryLimit { paths.removeAll() }
+        guard let path = try reader.path(of: id, known: &paths) else { return nil }
+        let entry = try reader.entry(id, winner: winner, path: path)
+        return IndexReader.isListed(entry) ? entry : nil
+    }
+
+    /// What is to be known of the directory `id`, from the nearest one above that is remembered.
+    private func directory(_ id: Int64) throws -> Directory {
+        if let known = directories[id] { return known }
+        if directories.count > Self.memoryLimit { directories.removeAll() }
+        var way: [(id: Int64, name: [UInt8])] = []
+        var current = id
+        var directory = Directory()
+        while true {
+            if let known = directories[current] {
+                directory = known
+                break
+            }
+            try readEntry.bind(1, current)
+            let row = try readEntry.first { (parent: $0.optionalInteger(0), name: Array($0.bytes(1))) }
+            guard let row else { throw MalformedRow("no entry \(current)") }
+            guard let parent = row.parent else {
+                directory.folder = readers.firstIndex { $0.folder.root == current }
+                break
+            }
+            way.append((current, row.name))
+            current = parent
+        }
+        for (id, name) in way.reversed() {
+            if isByPath, !directory.contains {
+                let path = directory.tail + name.withUnsafeBytes { matcher.folded($0) } + [UInt8(ascii: "/")]
+                directory.contains = path.withUnsafeBytes { matcher.contains($0) }
+                directory.tail = Array(path.suffix(matcher.byteCount - 1))
+            }
+            directories[id] = directory
+        }
+        return directory
+    }
+}

@@ -1,0 +1,52 @@
+import GRDB
+
+/// Gathers what a transaction changes below each directory and writes it once, up the chain to the root.
+struct AggregateLedger {
+    private var changes: [Int64: Aggregate] = [:]
+    private let read: RawStatement
+    private let write: RawStatement
+
+    init(_ database: Database) throws {
+        read = try RawStatement(database, "SELECT files, directories, bytes FROM aggregate WHERE entry = ?1")
+        write = try RawStatement(
+            database, "INSERT OR REPLACE INTO aggregate (entry, files, directories, bytes) VALUES (?1, ?2, ?3, ?4)")
+    }
+
+    mutating func add(_ added: Aggregate, subtract removed: Aggregate, in directory: Int64) {
+        var change = changes[directory] ?? .zero
+        change += added
+        change -= removed
+        changes[directory] = change
+    }
+
+    mutating func flush(_ entries: EntryTable) throws {
+        var totals: [Int64: Aggregate] = [:]
+        var parents: [Int64: Int64?] = [:]
+        for (directory, change) in changes where change != .zero {
+            var current: Int64? = directory
+            while let id = current {
+                totals[id, default: .zero] += change
+                if let parent = parents[id] {
+                    current = parent
+                } else {
+                    guard let entry = try entries.read(id) else { throw MalformedRow("no entry \(id)") }
+                    parents[id] = .some(entry.parent)
+                    current = entry.parent
+                }
+            }
+        }
+        changes.removeAll(keepingCapacity: true)
+        for (directory, change) in totals where change != .zero {
+            try read.bind(1, directory)
+            var aggregate =
+                try read.first { Aggregate(files: $0.integer(0), directories: $0.integer(1), bytes: $0.integer(2)) }
+                ?? .zero
+            aggregate += change
+            try write.bind(1, directory)
+            try write.bind(2, aggregate.files)
+            try write.bind(3, aggregate.directories)
+            try write.bind(4, aggregate.bytes)
+            try write.run()
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import BlockExchange
+import GRDB
+
+/// The rows of `announced`: what each device says of each entry.
+struct AnnouncementTable {
+    private let select: RawStatement
+    private let replace: RawStatement
+    private let delete: RawStatement
+    private let blockLists: BlockListTable
+    /// Bytes of the row that is being written; kept for its capacity.
+    private var scratch: [UInt8] = []
+
+    init(_ database: Database) throws {
+        select = try RawStatement(
+            database, "SELECT \(AnnouncementCoding.columns) FROM announced WHERE entry = ?1 ORDER BY announcer")
+        replace = try RawStatement(
+            database,
+            """
+            INSERT OR REPLACE INTO announced (entry, \(AnnouncementCoding.columns))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            """)
+        delete = try RawStatement(database, "DELETE FROM announced WHERE entry = ?1 AND announcer = ?2")
+        blockLists = try BlockListTable(database)
+    }
+
+    /// What all devices announce of `entry`.
+    func announcements(of entry: Int64) throws -> [Announcement] {
+        try select.bind(1, entry)
+        defer { select.reset() }
+        var announcements: [Announcement] = []
+        while try select.step() { announcements.append(try AnnouncementCoding.announcement(select)) }
+        return announcements
+    }
+
+    /// Writes what `announcer` says of `entry` in place of `old`, which it said before.
+    mutating func write(
+        _ file: FileInfo, by announcer: Int64, of entry: Int64, replacing old: StoredContent
+    ) throws -> StoredContent {
+        let content = try blockLists.acquire(for: file)
+        scratch.removeAll(keepingCapacity: true)
+        AnnouncementCoding.append(file.version, to: &scratch)
+        let versionEnd = scratch.count
+        AnnouncementCoding.append(content, to: &scratch)
+        let contentEnd = scratch.count
+        AnnouncementCoding.appendExtra(of: file, to: &scratch)
+        try replace.bind(1, entry)
+        try replace.bind(2, announcer)
+        try replace.bind(3, file.sequence)
+        try replace.bind(4, AnnouncementCoding.flags(of: file))
+        try replace.bind(5, file.size)
+        try replace.bind(6, Int64(file.permissions))
+        try replace.bind(7, file.modifiedSeconds)
+        try replace.bind(8, Int64(file.modifiedNanoseconds))
+        try replace.bind(9, Int64(bitPattern: file.modifiedBy.rawValue))
+        try scratch.withUnsafeBytes { bytes in
+            try replace.bind(10, borrowedBlob: UnsafeRawBufferPointer(rebasing: bytes[..<versionEnd]))
+            if case .list(let id) = content {
+                try replace.bind(11, id)
+            } else {
+                try replace.bind(11, borrowedBlob: UnsafeRawBufferPointer(rebasing: bytes[versionEnd..<contentEnd]))
+            }
+            try replace.bind(12, borrowedBlob: UnsafeRawBufferPointer(rebasing: bytes[contentEnd...]))
+            try replace.run()
+        }
+        try blockLists.release(old)
+        return content
+    }
+
+    func remove(_ announcement: Announcement, of entry: Int64) throws {
+        try delete.bind(1, entry)
+        try delete.bind(2, announcement.announcer)
+        try delete.run()
+        try blockLists.release(announcement.content)
+    }
+}

@@ -1,0 +1,268 @@
+import BlockExchange
+import GRDB
+
+/// Changes one folder's index within one transaction and keeps what follows from it: the winner of each name, the
+/// aggregates above it, what this device announces of it.
+///
+/// What this device announces of a name is its own row if it has one (`Announcement.thisDevice`); else, if the name is
+/// ignored and the winner valid, the winner's version as invalid. So the state follows from the announcements and the
+/// selection alone, whatever order they came in; only sequences remember the order.
+final class FolderWriter {
+    private var folder: Folder
+    private let devices: [Int64: DeviceID]
+    private let entries: EntryTable
+    private var announcements: AnnouncementTable
+    private var own: OwnSequenceTable
+    private let locals: LocalTable
+    private let blockLists: BlockListReader
+    private var ledger: AggregateLedger
+    private var directories: DirectoryResolver
+    /// Rows of `announced` that each announcer has more or less now.
+    private var countChanges: [Int64: Int64] = [:]
+    /// Entries that nobody announces any more: they go when nothing lies below them.
+    private var unannounced: Set<Int64> = []
+    private var result = ApplyResult()
+
+    init(_ database: Database, folder: Folder) throws {
+        self.folder = folder
+        devices = try Announcer.all(of: folder.number, database)
+        entries = try EntryTable(database)
+        announcements = try AnnouncementTable(database)
+        own = try OwnSequenceTable(database, folder: folder)
+        locals = try LocalTable(database)
+        blockLists = try BlockListReader(database)
+        ledger = try AggregateLedger(database)
+        directories = DirectoryResolver(root: folder.root)
+    }
+
+    // MARK: what others announce
+
+    /// Takes what `announcer` says of one name.
+    func announce(_ file: FileInfo, by announcer: Int64, isIgnored: Bool) throws {
+        var name = file.name
+        try name.withUTF8 { utf8 in
+            _ = try announce(file, at: UnsafeRawBufferPointer(utf8), by: announcer, isIgnored: isIgnored)
+        }
+        result.applied += 1
+    }
+
+    /// Takes back what `announcer` said of `entry`.
+    func withdraw(_ entry: Int64, by announcer: Int64) throws {
+        guard let row = try entries.read(entry) else { throw MalformedRow("no entry \(entry)") }
+        let before = try announcements.announcements(of: entry)
+        guard let old = before.first(where: { $0.announcer == announcer }) else { return }
+        try announcements.remove(old, of: entry)
+        countChanges[announcer, default: 0] -= 1
+        // Nobody is asked about the selection here: without a row of its own, what this device announces, it ignores.
+        // A name that becomes valid by losing an announcement does not exist, so nothing new is to be announced.
+        let isIgnored = row.own != nil && !before.contains { $0.announcer == Announcement.thisDevice }
+        let after = before.filter { $0.announcer != announcer }
+        try settle(row, before: before, after: after, isIgnored: isIgnored, path: nil)
+    }
+
+    // MARK: what this device has
+
+    func set(_ local: LocalEntry) throws {
+        var file = local.file
+        file.isInvalid = file.isInvalid || !local.flags.isEmpty
+        var name = file.name
+        try name.withUTF8 { utf8 in
+            let path = UnsafeRawBufferPointer(utf8)
+            let row = try find(path)
+            if let row { try forgetDisk(row.id) }
+            let entry = try announce(file, at: path, by: Announcement.thisDevice, isIgnored: false)
+            try locals.write(local, of: entry)
+            if local.status != nil, !file.isDeleted {
+                folder.local += Aggregate(ofDisk: file)
+                try locals.addBlocks(file.blocks, of: entry)
+            }
+        }
+        result.applied += 1
+    }
+
+    func forget(_ name: String, isIgnored: Bool) throws {
+        var copy = name
+        try copy.withUTF8 { utf8 in
+            guard var row = try find(UnsafeRawBufferPointer(utf8)) else { return }
+            let before = try announcements.announcements(of: row.id)
+            guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else { return }
+            try forgetDisk(row.id)
+            try locals.remove(row.id)
+            try announcements.remove(old, of: row.id)
+            // What was announced was this device's own row; whatever follows is another announcement.
+            if let sequence = row.own { try own.withdraw(sequence) }
+            row.own = nil
+            try entries.update(row)
+            let after = before.filter { $0.announcer != Announcement.thisDevice }
+            try settle(row, before: before, after: after, isIgnored: isIgnored, path: UnsafeRawBufferPointer(utf8))
+        }
+        result.applied += 1
+    }
+
+    /// Announces, or ceases to announce, `entry` as ignored, after the selection changed.
+    func reselect(_ entry: Int64, isIgnored: Bool) throws {
+        guard let row = try entries.read(entry), row.winner != nil else { return }
+        let rows = try announcements.announcements(of: entry)
+        try settle(row, before: rows, after: rows, isIgnored: isIgnored, path: nil)
+    }
+
+    // MARK: the end of the transaction
+
+    /// Writes what was gathered.
+    func finish(_ database: Database) throws -> ApplyResult {
+        try ledger.flush(entries)
+        try prune()
+        for (number, change) in countChanges where change != 0 && number != Announcement.thisDevice {
+            let update = try RawStatement(
+                database, "UPDATE announcer SET entries = entries + ?2 WHERE number = ?1")
+            try update.bind(1, number)
+            try update.bind(2, change)
+            try update.run()
+        }
+        countChanges.removeAll()
+        let update = try RawStatement(
+            database,
+            """
+            UPDATE folder SET sequence = ?2, localFiles = ?3, localDirectories = ?4, localBytes = ?5
+            WHERE number = ?1
+            """)
+        try update.bind(1, folder.number)
+        try update.bind(2, own.sequence)
+        try update.bind(3, folder.local.files)
+        try update.bind(4, folder.local.directories)
+        try update.bind(5, folder.local.bytes)
+        try update.run()
+        result.localSequence = own.sequence
+        return result
+    }
+
+    // MARK: -
+
+    /// Writes what `announcer` says of the name at `path`; gives its entry back.
+    private func announce(
+        _ file: FileInfo, at path: UnsafeRawBufferPointer, by announcer: Int64, isIgnored: Bool
+    ) throws -> Int64 {
+        let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        let directory = UnsafeRawBufferPointer(rebasing: path[..<(slash ?? 0)])
+        let name = UnsafeRawBufferPointer(rebasing: path[(slash.map { $0 + 1 } ?? 0)...])
+        let parent = try directories.entry(of: directory, in: entries)
+
+        let isOwn = announcer == Announcement.thisDevice
+        let isAnnounced = isOwn || (isIgnored && !file.isInvalid)
+        if let id = try entries.insert(name, in: parent, winner: announcer, own: isAnnounced ? own.next : nil) {
+            if isAnnounced { _ = try own.announce(id) }
+            _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
+            countChanges[announcer, default: 0] += 1
+            ledger.add(Aggregate(of: file), subtract: .zero, in: parent)
+            noteChange(path)
+            return id
+        }
+
+        guard var row = try entries.find(name, in: parent) else { throw MalformedRow("a name is there and is not") }
+        let before = try announcements.announcements(of: row.id)
+        let old = before.first { $0.announcer == announcer }
+        let content = try announcements.write(file, by: announcer, of: row.id, replacing: old?.content ?? .none)
+        if old == nil { countChanges[announcer, default: 0] += 1 }
+        var after = before.filter { $0.announcer != announcer }
+        after.append(Announcement(announcer: announcer, file: file, content: content))
+        if isOwn {
+            if let sequence = row.own { try own.withdraw(sequence) }
+            row.own = try own.announce(row.id)
+            try entries.update(row)
+        }
+        unannounced.remove(row.id)
+        try settle(row, before: before, after: after, isIgnored: isIgnored, path: path)
+        return row.id
+    }
+
+    /// Brings the winner, the aggregates and what this device announces in line with the announcements `after`.
+    private func settle(
+        _ row: EntryRow, before: [Announcement], after: [Announcement], isIgnored: Bool, path: UnsafeRawBufferPointer?
+    ) throws {
+        var row = row
+        let old = before.first { $0.announcer == row.winner }?.file
+        let ranked = after.count > 1 ? after.sorted(by: precedes) : after
+        let winner = GlobalVersion.winner(among: ranked.map(\.file)).map { ranked[$0] }
+        let new = winner?.file
+        if let parent = row.parent {
+            ledger.add(Aggregate(of: new), subtract: Aggregate(of: old), in: parent)
+        }
+        let hasChanged = !Self.isSameVersion(old, new)
+        if hasChanged { noteChange(path) }
+
+        var own = row.own
+        if !after.contains(where: { $0.announcer == Announcement.thisDevice }) {
+            let isAnnounced = isIgnored && new?.isInvalid == false
+            if let sequence = own, !isAnnounced || hasChanged {
+                try self.own.withdraw(sequence)
+                own = nil
+            }
+            if isAnnounced, own == nil { own = try self.own.announce(row.id) }
+        }
+        if winner?.announcer != row.winner || own != row.own {
+            row.winner = winner?.announcer
+            row.own = own
+            try entries.update(row)
+        }
+        if winner == nil { unannounced.insert(row.id) }
+    }
+
+    /// The order in which equal announcements are preferred: by device id, this device last, so that it does not hang
+    /// on which device was met first.
+    private func precedes(_ left: Announcement, _ right: Announcement) -> Bool {
+        guard let leftDevice = devices[left.announcer] else { return false }
+        guard let rightDevice = devices[right.announcer] else { return true }
+        return leftDevice < rightDevice
+    }
+
+    private static func isSameVersion(_ old: FileInfo?, _ new: FileInfo?) -> Bool {
+        guard let old, let new else { return old == nil && new == nil }
+        return old.version == new.version && old.isDeleted == new.isDeleted && old.isInvalid == new.isInvalid
+            && old.kind == new.kind
+    }
+
+    private func noteChange(_ path: UnsafeRawBufferPointer?) {
+        result.changedCount += 1
+        guard let path, result.changed.count < ApplyResult.changedLimit else { return }
+        result.changed.append(String(decoding: path, as: UTF8.self))
+    }
+
+    private func find(_ path: UnsafeRawBufferPointer) throws -> EntryRow? {
+        var parent = folder.root
+        var start = 0
+        while true {
+            let slash = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+            let name = UnsafeRawBufferPointer(rebasing: path[start..<slash])
+            guard let row = try entries.find(name, in: parent) else { return nil }
+            if slash == path.count { return row }
+            parent = row.id
+            start = slash + 1
+        }
+    }
+
+    /// Takes what is on this disk of `entry` out of the totals and the blocks that can be found.
+    private func forgetDisk(_ entry: Int64) throws {
+        guard try locals.isOnDisk(entry) else { return }
+        let rows = try announcements.announcements(of: entry)
+        guard let old = rows.first(where: { $0.announcer == Announcement.thisDevice }), !old.file.isDeleted else {
+            return
+        }
+        folder.local -= Aggregate(ofDisk: old.file)
+        try locals.removeBlocks(try blockLists.blocks(of: old), of: entry)
+    }
+
+    /// Deletes the entries that nobody announces and that have nothing below, and the directories that were only there
+    /// for them.
+    private func prune() throws {
+        var candidates = Array(unannounced)
+        unannounced.removeAll()
+        guard !candidates.isEmpty else { return }
+        while let id = candidates.popLast() {
+            guard let row = try entries.read(id), let parent = row.parent, row.winner == nil,
+                try !entries.hasChildren(id)
+            else { continue }
+            try entries.delete(id)
+            candidates.append(parent)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import BlockExchange
+import GRDB
+
+/// What this device knows of its own files next to their announcements, and where each block lies on this disk.
+struct LocalTable {
+    private let replace: RawStatement
+    private let delete: RawStatement
+    private let isOnDisk: RawStatement
+    private let insertBlock: RawStatement
+    private let deleteBlock: RawStatement
+
+    init(_ database: Database) throws {
+        replace = try RawStatement(
+            database,
+            """
+            INSERT OR REPLACE INTO local (entry, flags, inode, changed, changedNanoseconds)
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            """)
+        delete = try RawStatement(database, "DELETE FROM local WHERE entry = ?1")
+        isOnDisk = try RawStatement(database, "SELECT inode IS NOT NULL FROM local WHERE entry = ?1")
+        insertBlock = try RawStatement(
+            database, "INSERT OR IGNORE INTO localBlock (hash, entry, block) VALUES (?1, ?2, ?3)")
+        deleteBlock = try RawStatement(
+            database, "DELETE FROM localBlock WHERE hash = ?1 AND entry = ?2 AND block = ?3")
+    }
+
+    func isOnDisk(_ entry: Int64) throws -> Bool {
+        try isOnDisk.bind(1, entry)
+        return try isOnDisk.first { $0.integer(0) != 0 } ?? false
+    }
+
+    func write(_ local: LocalEntry, of entry: Int64) throws {
+        try replace.bind(1, entry)
+        try replace.bind(2, Int64(local.flags.rawValue))
+        try replace.bind(3, local.status.map { Int64(bitPattern: $0.inode) })
+        try replace.bind(4, local.status?.changedSeconds ?? 0)
+        try replace.bind(5, Int64(local.status?.changedNanoseconds ?? 0))
+        try replace.run()
+    }
+
+    func remove(_ entry: Int64) throws {
+        try delete.bind(1, entry)
+        try delete.run()
+    }
+
+    /// Blocks are found by the first eight bytes of their hash; whoever looks one up compares the whole.
+    func addBlocks(_ blocks: [BlockInfo], of entry: Int64) throws {
+        for (index, block) in blocks.enumerated() {
+            try insertBlock.bind(1, Self.key(of: block))
+            try insertBlock.bind(2, entry)
+            try insertBlock.bind(3, Int64(index))
+            try insertBlock.run()
+        }
+    }
+
+    func removeBlocks(_ blocks: [BlockInfo], of entry: Int64) throws {
+        for (index, block) in blocks.enumerated() {
+            try deleteBlock.bind(1, Self.key(of: block))
+            try deleteBlock.bind(2, entry)
+            try deleteBlock.bind(3, Int64(index))
+            try deleteBlock.run()
+        }
+    }
+
+    private static func key(of block: BlockInfo) -> Int64 { Int64(bitPattern: block.hash.words.0) }
+}

@@ -1,0 +1,38 @@
+import BlockExchange
+import NIOSSL
+
+/// The certificate and key by which this device is known.
+public struct LinkIdentity: Sendable {
+    /// The id that follows from the certificate.
+    public let device: DeviceID
+    let certificate: NIOSSLCertificate
+    let key: NIOSSLPrivateKey
+
+    /// Reads the device's certificate and its key: P-256, P-384, RSA or Ed25519, the key in any PEM form without a
+    /// password. Throws `unusableIdentity`.
+    public init(certificatePEM: String, keyPEM: String) throws(LinkSecurityError) {
+        let certificates: [NIOSSLCertificate]
+        do {
+            certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8))
+        } catch {
+            throw Self.unusable("the device's certificate is no PEM certificate", error)
+        }
+        guard certificates.count == 1, let certificate = certificates.first else {
+            throw LinkSecurityError(
+                .unusableIdentity, "the certificate file holds \(certificates.count) certificates; it must hold one")
+        }
+        do {
+            key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
+            device = DeviceID(certificateDER: try certificate.toDERBytes())
+        } catch {
+            throw Self.unusable("the device's key is no PEM private key without password", error)
+        }
+        self.certificate = certificate
+    }
+
+    private static func unusable(_ message: String, _ error: any Error) -> LinkSecurityError {
+        LinkSecurityError(
+            .unusableIdentity, message + "; restore it from a backup, or make a new identity",
+            cause: String(describing: error))
+    }
+}

@@ -1,0 +1,50 @@
+import BlockExchange
+
+/// Why a link could not be secured, or why it ended other than by its plain end.
+public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// This device's own certificate or key cannot be used.
+        case unusableIdentity
+        /// The other end does not speak TLS.
+        case notTLS
+        /// The other end does not speak TLS 1.3.
+        case oldTLS
+        case noCertificate
+        case severalCertificates
+        case unusableCertificate
+        /// The other end is this device itself.
+        case ownDevice
+        /// The other end insists on another application protocol.
+        case otherProtocol
+        /// The other end refused this device with an alert.
+        case refusedByPeer
+        /// The link ended before the handshake did.
+        case closedInHandshake
+        case handshakeTimeout
+        case failed
+    }
+
+    public var code: Code
+    /// A sentence for people, with what to do where there is something to do.
+    public var message: String
+    /// The error underneath, in the words of the TLS library.
+    public var cause: String?
+
+    public init(_ code: Code, _ message: String, cause: String? = nil) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+    }
+
+    public var description: String { message }
+
+    /// Whether dialling again later may help without anything being changed on this side.
+    public var isTransient: Bool {
+        switch code {
+        case .closedInHandshake, .handshakeTimeout, .refusedByPeer, .failed: true
+        case .unusableIdentity, .notTLS, .oldTLS, .noCertificate, .severalCertificates, .unusableCertificate,
+            .ownDevice, .otherProtocol:
+            false
+        }
+    }
+}

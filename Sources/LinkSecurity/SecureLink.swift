@@ -1,0 +1,75 @@
+import BlockExchange
+import NIOCore
+import Transport
+
+/// A link to an authenticated peer: bytes in order both ways, encrypted.
+///
+/// Who holds a `SecureLink` owns its channel: when the last copy goes, the link is closed.
+public struct SecureLink: Sendable {
+    /// The peer's id: the SHA-256 of its certificate as it was sent.
+    public let peer: DeviceID
+    /// The names in the peer's certificate.
+    public let names: CertificateNames
+    public let information: LinkInformation
+    /// What both agreed to speak; nil when the peer named nothing, which Syncthing takes for BEP with a warning.
+    public let applicationProtocol: String?
+    private let lease: Lease
+
+    init(
+        peer: DeviceID, names: CertificateNames, information: LinkInformation, applicationProtocol: String?,
+        channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+    ) {
+        self.peer = peer
+        self.names = names
+        self.information = information
+        self.applicationProtocol = applicationProtocol
+        lease = Lease(channel: channel)
+    }
+
+    /// Whether the peer's certificate is named `syncthing`, as Syncthing asks of its peers; the caller decides.
+    public var isNamedSyncthing: Bool { names.isNamedSyncthing }
+
+    /// The channel under the two directions, for an owner that keeps its messages in order itself: what is written to it
+    /// leaves in the order of the calls. Reading is `executeThenClose`'s.
+    public var channel: any Channel { lease.channel.channel }
+
+    /// Completes when the link is closed, by either side.
+    public var closeFuture: EventLoopFuture<Void> { lease.channel.channel.closeFuture }
+
+    /// Gives `body` the link's two directions, and closes the link when `body` returns or throws. To be called once.
+    ///
+    /// - Inbound: pieces of at most 256 KiB or so; when eight wait to be taken, reading stops until two are left. It ends
+    ///   with the peer's end of the link, with a close_notify or without, and throws `LinkSecurityError` or `IOError`
+    ///   when the link breaks.
+    /// - Outbound: `write` waits while more than 512 KiB wait to be sent.
+    /// - There is no half-closed link: the peer's end ends both directions, and writing throws from then on. What was
+    ///   written before closing is sent, and the closing waits one second at most for the peer's end.
+    /// - Cancellation ends the inbound sequence and makes writes throw.
+    public func executeThenClose<Result>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (
+            _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+        ) async throws -> sending Result
+    ) async throws -> sending Result {
+        try await lease.channel.executeThenClose(isolation: isolation, body)
+    }
+
+    /// Closes a link that is not wanted, or one from under its user; returns when it is closed.
+    public func close() async {
+        lease.channel.channel.close(promise: nil)
+        try? await closeFuture.get()
+    }
+
+    /// Owns the async channel. NIO traps when one goes before its channel is closed; here it is closed first.
+    private final class Lease: Sendable {
+        let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+
+        init(channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>) { self.channel = channel }
+
+        deinit {
+            let channel = channel
+            channel.channel.close(promise: nil)
+            channel.channel.closeFuture.whenComplete { _ in withExtendedLifetime(channel) {} }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+/// Which paths of a folder this device keeps: an ignore file, compiled.
+///
+/// Paths are relative to the folder's root, separated by `/`, in Unicode form C, without empty, `.` and `..`
+/// components; `""` and `"."` stand for the root. A path in another form gets some answer, never a trap.
+///
+/// The first line that matches decides, and what none matches is included, exactly as in Syncthing. Two of the faults
+/// of the library behind 1.x are not copied: characters beyond ASCII before `?` or a class, and alternatives that it
+/// overlooks when braces that hold `*` are followed by another wildcard.
+public struct Selection: Sendable, Equatable {
+    /// The patterns in the order in which they are tried, those of included files in the place of the `#include`.
+    public let patterns: [IgnorePattern]
+
+    private let exactCase: PatternTable
+    /// The patterns with `(?i)`, if there are any.
+    private let foldedCase: PatternTable?
+    /// What each pattern says when it is the one that decides.
+    private let decisions: [Decision]
+
+    /// A selection of everything: no patterns at all.
+    public static let everything = Selection(patterns: [])
+
+    /// Compiles `file` and what it includes.
+    ///
+    /// `include` gets the path of a file relative to the folder's root, which may begin with `..`, and returns its
+    /// text; whatever it throws ends up in the message of an `IgnoreError`. Without it every `#include` is an error.
+    public init(
+        _ file: IgnoreFile,
+        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "files cannot be included here")
+        }
+    ) throws(IgnoreError) {
+        self.init(patterns: try IgnoreList(file, include: include).patterns)
+    }
+
+    /// Parses and compiles the text of an ignore file.
+    public init(
+        parsing text: String, name: String = IgnoreFile.defaultName,
+        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "files cannot be included here")
+        }
+    ) throws(IgnoreError) {
+        try self.init(IgnoreFile(parsing: text, name: name), include: include)
+    }
+
+    private init(patterns: [IgnorePattern]) {
+        self.patterns = patterns
+        decisions = patterns.enumerated().map { index, pattern in
+            Decision(isIgnored: pattern.isIgnoring, isDeletable: pattern.isDeletable, reason: .pattern(index))
+        }
+        var exact: [(line: PathTrie.LineIndex, pattern: IgnorePattern)] = []
+        var folded: [(line: PathTrie.LineIndex, pattern: IgnorePattern)] = []
+        for (index, pattern) in patterns.enumerated() {
+            let line = PathTrie.LineIndex(truncatingIfNeeded: index)
+            if pattern.foldsCase { folded.append((line, pattern)) } else { exact.append((line, pattern)) }
+            // Nothing that comes later can be the first to match.
+            if pattern.matchesEverything { break }
+        }
+        // Lines that others outdo by case are kept: that only lets a walk open a directory in vain.
+        exactCase = PatternTable(exact).markingIncludes { Selection.isAlive($0, patterns[Int($0)], in: $1) }
+        foldedCase =
+            folded.isEmpty
+            ? nil : PatternTable(folded).markingIncludes { Selection.isAlive($0, patterns[Int($0)], in: $1) }
+    }
+
+    /// Whether a rooted literal line includes anything, or is outdone by literal lines before it.
+    private static func isAlive(_ line: PathTrie.LineIndex, _ pattern: IgnorePattern, in table: PatternTable) -> Bool {
+        guard !pattern.isIgnoring, let path = pattern.literalPath else { return false }
+        return path.withBytes { path in
+            var steps = 0
+            return table.firstLine(.itself, path, includingGlobs: false, steps: &steps) == line
+                || table.firstLine(.everythingBelow, path, includingGlobs: false, steps: &steps) >= line
+        }
+    }
+
+    public static func == (left: Self, right: Self) -> Bool { left.patterns == right.patterns }
+
+    // MARK: Deciding
+
+    /// What the ignore file says about `path`: whether it is ignored, whether deletable, and by which line.
+    public func decision(for path: String) -> Decision {
+        path.withBytes { decision(for: $0) }
+    }
+
+    /// The same for the UTF-8 of a path.
+    public func decision(for path: UnsafeBufferPointer<UInt8>) -> Decision {
+        var steps = 0
+        return decision(for: path, steps: &steps)
+    }
+
+    /// The same, adding to `steps` the work of the matchers whose cost depends on the pattern.
+    func decision(for path: UnsafeBufferPointer<UInt8>, steps: inout Int) -> Decision {
+        if PathBytes.isRoot(path) { return Decision(isIgnored: false, isDeletable: false, reason: .root) }
+        if PathBytes.isTemporary(path) {
+            return Decision(isIgnored: true, isDeletable: false, reason: .temporaryName)
+        }
+        if PathBytes.isInternal(path) { return Decision(isIgnored: true, isDeletable: false, reason: .internalName) }
+        let line = firstLine(.itself, path, steps: &steps)
+        guard line != PathTrie.none else { return Decision(isIgnored: false, isDeletable: false, reason: .noPattern) }
+        return decisions[Int(line)]
+    }
+
+    private func firstLine(
+        _ question: PatternTable.Question, _ path: UnsafeBufferPointer<UInt8>, steps: inout Int
+    ) -> PathTrie.LineIndex {
+        let first = exactCase.firstLine(question, path, steps: &steps)
+        guard let foldedCase else { return first }
+        return CaseFolding.lowercased(path).withUnsafeBufferPointer { folded in
+            min(first, foldedCase.firstLine(question, folded, steps: &steps))
+        }
+    }
+
+    public func isIgnored(_ path: String) -> Bool { decision(for: path).isIgnored }
+
+    /// How `path` comes to be kept; a directory that is only on the way to something selected counts as `no`.
+    public func selectedState(of path: String) -> SelectedState {
+        path.withBytes { path in
+            if decision(for: path).isIgnored { return .no }
+            return isNamed(path) ? .explicit : .implicit
+        }
+    }
+
+    /// Whether a `!/path` line names this very path.
+    private func isNamed(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard !PathBytes.isRoot(path) else { return false }
+        func isNamed(in table: PatternTable, _ path: UnsafeBufferPointer<UInt8>) -> Bool {
+            guard let node = table.rootedNode(path) else { return false }
+            let line = table.rooted.nodes[node].exact
+            return line != PathTrie.none && !decisions[Int(line)].isIgnored
+        }
+        if isNamed(in: exactCase, path) { return true }
+        guard let foldedCase else { return false }
+        return CaseFolding.lowercased(path).withUnsafeBufferPointer { isNamed(in: foldedCase, $0) }
+    }
+
+    // MARK: Walking
+
+    /// Whether a walk must open this directory because something below it may be included.
+    ///
+    /// Exact where rooted lines without wildcards decide; with others, true if in doubt.
+    public func mayContainSelected(_ directory: String) -> Bool {
+        directory.withBytes { directory in
+            let directory = PathBytes.isRoot(directory) ? UnsafeBufferPointer(rebasing: directory[..<0]) : directory
+            if PathBytes.isInternal(directory) { return false }
+            var steps = 0
+            let limit = firstLine(.everythingBelow, directory, steps: &steps)
+            guard limit != PathTrie.none, decisions[Int(limit)].isIgnored else { return true }
+            if exactCase.mayInclude(below: directory, before: limit, steps: &steps) { return true }
+            guard let foldedCase else { return false }
+            return CaseFolding.lowercased(directory).withUnsafeBufferPointer { folded in
+                foldedCase.mayInclude(below: folded, before: limit, steps: &steps)
+            }
+        }
+    }
+
+    /// Whether the path is a directory above something that a `!/path` line selects, so that it is kept as well,
+    /// though it may be ignored itself.
+    ///
+    /// Patterns with wildcards are not looked at: what they include is known only when it is met.
+    public func isParentOfSelected(_ path: String) -> Bool {
+        path.withBytes { path in
+            let path = PathBytes.isRoot(path) ? UnsafeBufferPointer(rebasing: path[..<0]) : path
+            if PathBytes.isInternal(path) { return false }
+            var steps = 0
+            let limit = firstLine(.everythingBelow, path, steps: &steps)
+            func isParent(in table: PatternTable, _ path: UnsafeBufferPointer<UInt8>) -> Bool {
+                table.rootedNode(path).map { table.rooted.nodes[$0].includeBelow < limit } ?? false
+            }
+            if isParent(in: exactCase, path) { return true }
+            guard let foldedCase else { return false }
+            return CaseFolding.lowercased(path).withUnsafeBufferPointer { isParent(in: foldedCase, $0) }
+        }
+    }
+
+    /// Whether the path is ignored and is not kept as the parent of something selected by name either.
+    public func isLeftOut(_ path: String) -> Bool { isIgnored(path) && !isParentOfSelected(path) }
+
+    // MARK: Explaining
+
+    /// Which line decides about `path`, and through which of the directories above it.
+    public func explain(_ path: String) -> Explanation {
+        let decision = decision(for: path)
+        return Explanation(
+            path: path, decision: decision, selected: selectedState(of: path),
+            pattern: decision.patternIndex.map { patterns[$0] },
+            matchedPath: decision.patternIndex.map { matchedPath(path, by: patterns[$0]) },
+            isParentOfSelected: isParentOfSelected(path))
+    }
+
+    private func matchedPath(_ path: String, by pattern: IgnorePattern) -> String {
+        let alone = PatternTable([(0, pattern)])
+        let bytes = Array(path.utf8)
+        let subject =
+            pattern.foldsCase ? bytes.withUnsafeBufferPointer(CaseFolding.lowercased) : bytes
+        for (index, byte) in subject.enumerated() where byte == PathBytes.slash {
+            var steps = 0
+            let matches = subject.withUnsafeBufferPointer { subject in
+                alone.firstLine(.itself, UnsafeBufferPointer(rebasing: subject[..<index]), steps: &steps) == 0
+            }
+            guard matches else { continue }
+            // Folding may change the number of bytes, but not that of the components.
+            let depth = subject[..<index].split(separator: PathBytes.slash).count
+            return path.split(separator: "/").prefix(depth).joined(separator: "/")
+        }
+        return path
+    }
+}

@@ -1,0 +1,259 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import Cryptography
+import IndexStore
+import LinkSecurity
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+import Transport
+
+/// What an agent is made of that is not its own to choose.
+public struct AgentSetup: Sendable {
+    public var places: AgentPlaces
+    public var configurationFile: ConfigurationFile
+    public var transports: [any LinkTransport]
+    /// Makes what finds devices near-by; nil for none.
+    public var makeDiscovery: DeviceDiscoveryMaker?
+    public var time: AgentTime
+    public var logger: Logger
+    /// Ends the program in an orderly way; called by the control verb `stop`.
+    public var requestStop: @Sendable () -> Void
+
+    public init(
+        places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
+        makeDiscovery: DeviceDiscoveryMaker?, time: AgentTime = .system, logger: Logger,
+        requestStop: @escaping @Sendable () -> Void
+    ) {
+        self.places = places
+        self.configurationFile = configurationFile
+        self.transports = transports
+        self.makeDiscovery = makeDiscovery
+        self.time = time
+        self.logger = logger
+        self.requestStop = requestStop
+    }
+}
+
+/// The agent: starts and stops the sessions of devices and folders as the configuration says, and hands links to them.
+/// What happens in a folder or on a link is their own business.
+public final class Agent: Service, Sendable {
+    enum Job: Sendable {
+        case device(DeviceSession)
+    }
+
+    /// How long a dial and a TLS handshake may take.
+    static let linkTimeout: Duration = .seconds(10)
+    /// Strangers' links that are open at the same time.
+    private static let strangerLimit = 32
+
+    let setup: AgentSetup
+    let localDevice: DeviceID
+    let authenticator: LinkAuthenticator
+    let index: IndexStore
+    let cache: BlockCache
+    let folders: FolderRegistry
+    let devices: DeviceRegistry
+    let pending: PendingRegistry
+    let events: EventHub
+    let threads: NIOThreadPool
+    let fetching: FetchEnvironment
+    let transfers = TransferRegistry()
+    /// One change of the configuration at a time.
+    let gate = Budget(limit: 1)
+    let startedAt: WallTime
+    let configuration: Mutex<Configuration>
+    let discovery: (any DeviceDiscovery)?
+    private let listeners = ListenerBoard()
+    private let strangers = Mutex(0)
+    private let jobs: AsyncStream<Job>
+    private let addJob: AsyncStream<Job>.Continuation
+
+    /// Opens identity, index and cache and makes the folders; nothing is listened on or dialled before `listen` and
+    /// `run`. Throws `ConfigurationError`, `IndexStoreError` or another error with a message for people.
+    public init(_ setup: AgentSetup) async throws {
+        self.setup = setup
+        let files = try DeviceIdentityFiles.load(from: setup.places)
+        let identity = try LinkIdentity(certificatePEM: files.certificatePEM, keyPEM: files.privateKeyPEM)
+        authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
+        localDevice = identity.device
+        let configuration = try setup.configurationFile.load()
+        self.configuration = Mutex(configuration)
+        index = try IndexStore.open(path: setup.places.index)
+        cache = try BlockCache(
+            directory: setup.places.blockCache, byteLimit: Int(clamping: configuration.cache.byteLimit))
+        threads = NIOThreadPool.singleton
+        startedAt = setup.time.wall()
+        let events = EventHub(wall: setup.time.wall)
+        self.events = events
+        pending = PendingRegistry(index: index, events: events, time: setup.time, logger: setup.logger)
+        folders = FolderRegistry(pending: pending, logger: setup.logger)
+        let devices = DeviceRegistry()
+        self.devices = devices
+        (jobs, addJob) = AsyncStream.makeStream(of: Job.self)
+        discovery = setup.makeDiscovery?(
+            localDevice, { [listeners] in listeners.addresses }, { devices.device($0) != nil })
+        var settings = BlockScheduler.Settings()
+        settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
+        let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: threads)
+        fetching = FetchEnvironment(
+            sessions: { devices.sessions($0) }, linksChanged: { devices.linkChanges() },
+            dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
+            localBlock: { await local.block($0) },
+            budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
+            time: setup.time, settings: settings)
+        for warning in files.warnings { setup.logger.warning("\(warning)") }
+        try await apply(configuration)
+    }
+
+    /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
+    public func listen() async throws {
+        for text in configuration.withLock({ $0.listen }) {
+            let address = try LinkAddress(parsing: text)
+            guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
+                throw LinkError(
+                    .unsupportedAddress, "nothing here can listen on \(text); use tcp://HOST:PORT", isTransient: false)
+            }
+            let listener = try await transport.listen(on: address, install: authenticator.install)
+            listeners.add(listener)
+            setup.logger.info("listening on \(listener.address)")
+        }
+    }
+
+    /// What is listened on, with the ports that were given.
+    public var listeningAddresses: [LinkAddress] { listeners.addresses }
+
+    /// Runs until the service group shuts down or the task is cancelled.
+    public func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for listener in self.listeners.all {
+                    group.addTask { await self.accept(from: listener) }
+                }
+                if let discovery = self.discovery, self.configuration.withLock({ $0.discovery.local }) {
+                    group.addTask {
+                        await discovery.run { device in
+                            await self.devices.device(device)?.dialNow()
+                        }
+                    }
+                }
+                for await job in self.jobs {
+                    switch job {
+                    case .device(let session): group.addTask { await session.run() }
+                    }
+                }
+                group.cancelAll()
+            }
+        }
+        for listener in listeners.all { await listener.close() }
+        setup.logger.info("stopped")
+    }
+
+    // MARK: links
+
+    private func accept(from listener: LinkListener<SecureLink>) async {
+        await withDiscardingTaskGroup { group in
+            for await link in listener {
+                group.addTask { await self.serve(link) }
+            }
+        }
+    }
+
+    /// Runs a link that somebody dialled.
+    private func serve(_ link: SecureLink) async {
+        if let device = devices.device(link.peer) {
+            await device.serve(link)
+            return
+        }
+        let count = strangers.withLock { count in
+            count += 1
+            return count
+        }
+        defer { strangers.withLock { $0 -= 1 } }
+        let hasRoom = count <= Self.strangerLimit
+        let session = PeerSession(
+            link: link,
+            hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
+            time: setup.time, logger: setup.logger)
+        let owner = StrangerSession(
+            device: link.peer, address: link.information.remoteAddress, pending: pending, isRefused: !hasRoom)
+        _ = await session.run(owner: owner)
+        setup.logger.info(
+            "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)")
+    }
+
+    private func dial(_ address: LinkAddress) async throws -> SecureLink {
+        guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
+            throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
+        }
+        return try await transport.dial(address, timeout: Self.linkTimeout, install: authenticator.install)
+    }
+
+    private var linkEnvironment: LinkEnvironment {
+        LinkEnvironment(
+            localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
+            dial: { try await self.dial($0) },
+            discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
+            devices: devices, index: index, events: events, time: setup.time, logger: setup.logger)
+    }
+
+    // MARK: configuration
+
+    /// Makes the sessions what the configuration says. Called with one change at a time, by `Reconfiguration`.
+    func apply(_ new: Configuration) async throws {
+        configuration.withLock { $0 = new }
+        let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
+        for device in devices.all where wantedDevices[device.id] == nil {
+            _ = devices.remove(device.id)
+            await device.stop()
+            try await index.dropDevice(device.id)
+        }
+        let wantedFolders = Dictionary(uniqueKeysWithValues: new.folders.map { ($0.id, $0) })
+        var touched: Set<DeviceID> = []
+        for folder in folders.all where wantedFolders[folder.id] == nil {
+            touched.formUnion(folder.configuration.devices)
+            folders.remove(folder.id)
+            try await index.removeFolder(folder.id)
+        }
+        for wanted in new.folders {
+            if let folder = folders.folder(wanted.id) {
+                let old = folder.configuration
+                guard old != wanted else { continue }
+                touched.formUnion(old.devices)
+                touched.formUnion(wanted.devices)
+                folder.configure(wanted)
+            } else {
+                try await index.addFolder(
+                    wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
+                folders.insert(
+                    FolderSession(wanted, index: index, threads: threads, events: events, logger: setup.logger))
+                touched.formUnion(wanted.devices)
+            }
+        }
+        for wanted in new.devices {
+            if let device = devices.device(wanted.id) {
+                await device.configure(wanted)
+            } else {
+                let lastSeen = try await index.lastSeen()[wanted.id].map { WallTime(seconds: $0) }
+                let device = DeviceSession(wanted, lastSeen: lastSeen, environment: linkEnvironment)
+                devices.insert(device)
+                addJob.yield(.device(device))
+            }
+        }
+        for id in touched { await devices.device(id)?.announceFolders() }
+        events.post("configuration-changed")
+    }
+}
+
+/// What is listened on; shared with those who need to know before there is anything.
+private final class ListenerBoard: Sendable {
+    private let listeners = Mutex<[LinkListener<SecureLink>]>([])
+
+    var all: [LinkListener<SecureLink>] { listeners.withLock { $0 } }
+    var addresses: [LinkAddress] { listeners.withLock { $0.map(\.address) } }
+
+    func add(_ listener: LinkListener<SecureLink>) { listeners.withLock { $0.append(listener) } }
+}

@@ -1,0 +1,201 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import NIOCore
+
+/// What clients ask of the agent. Everything that goes wrong is a `ControlError` when it leaves.
+extension Agent: AgentControl {
+    // MARK: status
+
+    public func status() async throws -> AgentStatus {
+        try await answering {
+            var folders: [FolderStatus] = []
+            for folder in self.folders.all {
+                var status = await folder.status()
+                if status.state == "idle", transfers.isFetching(folder.id) { status.state = "fetching" }
+                folders.append(status)
+            }
+            return AgentStatus(
+                device: localDevice.description, name: configuration.withLock { $0.name },
+                version: AgentVersion.current, startedAt: startedAt.rfc3339,
+                listening: listeningAddresses.map(\.description), folders: folders,
+                devices: devices.all.map(\.status), transfers: transfers.all,
+                problems: [discovery?.problem].compactMap { $0 })
+        }
+    }
+
+    public func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
+        for await event in events.listen() { try await emit(event) }
+    }
+
+    // MARK: devices and folders
+
+    public func addDevice(_ settings: DeviceSettings) async throws {
+        try await reconfigure {
+            try configuration.withLock { $0 }.edits(adding: settings, localDevice: localDevice)
+        }
+        if let id = try? DeviceID(parsing: settings.id) {
+            try await answering { try await index.forgetPending(id) }
+            await devices.device(id)?.dialNow()
+        }
+    }
+
+    public func renameDevice(_ reference: String, to name: String) async throws {
+        try await reconfigure { [.renameDevice(try device(reference), name: name)] }
+    }
+
+    public func removeDevice(_ reference: String) async throws {
+        try await reconfigure { [.removeDevice(try device(reference))] }
+    }
+
+    public func pendingDevices() async throws -> [ControlAPI.PendingDevice] {
+        try await answering {
+            let known = Set(devices.all.map(\.id.description))
+            return try await pending.devices().filter { !known.contains($0.id) }
+        }
+    }
+
+    public func addFolder(_ settings: FolderSettings) async throws {
+        try await reconfigure {
+            let configuration = configuration.withLock { $0 }
+            let edits = try configuration.edits(adding: settings)
+            for case .addFolder(let folder) in edits {
+                try FolderPreparation.prepare(folder, others: configuration.folders, places: setup.places)
+            }
+            return edits
+        }
+        try await answering { try await index.forgetPending(FolderID(settings.id)) }
+    }
+
+    public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {
+        try await reconfigure { [.setFolderPaused(try folder(id).id, isPaused)] }
+    }
+
+    public func removeFolder(_ id: String) async throws {
+        try await reconfigure { [.removeFolder(try folder(id).id)] }
+    }
+
+    public func pendingFolders() async throws -> [ControlAPI.PendingFolder] {
+        try await answering {
+            let known = Set(folders.all.map(\.id.rawValue))
+            return try await pending.folders().filter { !known.contains($0.id) }
+        }
+    }
+
+    public func resetIndex(folder reference: String?) async throws {
+        try await answering {
+            let chosen = try reference.map { [try folder($0)] } ?? folders.all
+            let configuration = configuration.withLock { $0 }
+            // Without the folder the links' feeds and announcements find nothing to work on; it comes back empty, under a
+            // new index id, and the peers send and ask for everything anew.
+            let ids = Set(chosen.map(\.id))
+            var without = configuration
+            without.folders.removeAll { ids.contains($0.id) }
+            try await gate.withUnits(1) {
+                try await apply(without)
+                try await apply(configuration)
+            }
+            for device in devices.all { device.session?.close(reason: "the index is read anew") }
+        }
+    }
+
+    // MARK: entries
+
+    public func stat(_ path: PathReference) async throws -> Entry {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            return try await reader(folder).stat(path)
+        }
+    }
+
+    public func list(
+        _ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            try await reader(folder).list(path, isRecursive: isRecursive, emit: emit)
+        }
+    }
+
+    public func search(
+        _ text: String, folder reference: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        try await answering {
+            guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
+            let only = try reference.map { try folder($0).id }
+            for found in try await index.search(text, in: only, limit: limit).entries {
+                guard let folder = folders.folder(found.folder) else { continue }
+                try await emit(try await reader(folder).entry(found))
+            }
+        }
+    }
+
+    public func whereis(_ path: PathReference) async throws -> Whereabouts {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            guard let found = try await index.global(folder.id, path), found.isPresent else {
+                throw ControlError(.noSuchPath, "there is no \(path) in the folder \(folder.id)", path: path)
+            }
+            guard !found.isDirectory else {
+                throw ControlError(.invalidRequest, "\(path) is a directory; ask for a file in it", path: path)
+            }
+            let holders = found.holders.map { id in
+                let state = devices.device(id)?.state
+                return Whereabouts.Holder(
+                    id: id.description, name: state?.name ?? "", isConnected: state?.session != nil,
+                    lastSeen: state?.lastSeen?.rfc3339)
+            }
+            return Whereabouts(folder: folder.id.rawValue, path: path, holders: holders)
+        }
+    }
+
+    public func stop() async throws { setup.requestStop() }
+
+    // MARK: -
+
+    /// Runs `body` and makes what it throws a `ControlError`, or leaves it a cancellation.
+    func answering<Result>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw ControlError(describing: error)
+        }
+    }
+
+    /// Edits the configuration file and brings the sessions in line, one change at a time.
+    private func reconfigure(_ edits: () throws -> [ConfigurationEdit]) async throws {
+        try await answering {
+            try await gate.withUnits(1) {
+                try await apply(try setup.configurationFile.apply(try edits()))
+            }
+        }
+    }
+
+    func resolve(_ path: PathReference) throws -> (folder: FolderSession, path: String) {
+        let resolver = PathResolver(folders: folders.all.map { .init(id: $0.id, path: $0.configuration.path) })
+        let (id, path) = try resolver.resolve(path)
+        return (try folder(id.rawValue), path)
+    }
+
+    private func reader(_ folder: FolderSession) -> EntryReader {
+        EntryReader(folder: folder, index: index, place: try? folder.place().get(), threads: threads)
+    }
+
+    private func folder(_ id: String) throws(ControlError) -> FolderSession {
+        guard let folder = folders.folder(FolderID(id)) else {
+            throw ControlError(
+                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+        }
+        return folder
+    }
+
+    private func device(_ reference: String) throws -> DeviceID {
+        try configuration.withLock { $0 }.device(reference).id
+    }
+}

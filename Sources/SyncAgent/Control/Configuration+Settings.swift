@@ -1,0 +1,55 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+
+extension Configuration {
+    /// The edits that add a device, or give one that is known the name and addresses that were said.
+    ///
+    /// - Parameter localDevice: this device's own id, which cannot be added; nil if it is not known here.
+    public func edits(adding settings: DeviceSettings, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
+        let id: DeviceID
+        do {
+            id = try DeviceID(parsing: settings.id)
+        } catch {
+            throw ControlError(.invalidRequest, "\(error)", path: settings.id)
+        }
+        guard id != localDevice else {
+            throw ControlError(.invalidRequest, "\(id) is this device; add the other one's id", path: settings.id)
+        }
+        guard devices.contains(where: { $0.id == id }) else {
+            let device = DeviceConfiguration(
+                id: id, name: settings.name ?? "", addresses: settings.addresses ?? ["dynamic"])
+            return [.addDevice(device)]
+        }
+        return [settings.name.map { .renameDevice(id, name: $0) }, settings.addresses.map { .setAddresses(id, $0) }]
+            .compactMap { $0 }
+    }
+
+    /// The edits that add a folder, or share one that is here at the same path with the devices that were said.
+    public func edits(adding settings: FolderSettings) throws -> [ConfigurationEdit] {
+        guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
+            throw ControlError(.invalidRequest, "there is no folder mode \(settings.mode); use selective or full")
+        }
+        guard let kind = FolderConfiguration.Kind(rawValue: settings.type) else {
+            throw ControlError(
+                .invalidRequest, "there is no folder type \(settings.type); use sendreceive, sendonly or receiveonly")
+        }
+        let id = FolderID(settings.id)
+        let references = try settings.devices.map { try device($0).id }
+        if let existing = folders.first(where: { $0.id == id }) {
+            guard existing.path == settings.path else {
+                throw ControlError(
+                    .alreadyExists,
+                    "the folder \(id) is at \(existing.path); remove it first to have it at \(settings.path)",
+                    path: settings.id)
+            }
+            return [.setFolderDevices(id, existing.devices + references.filter { !existing.devices.contains($0) })]
+        }
+        return [
+            .addFolder(
+                FolderConfiguration(
+                    id: id, label: settings.label ?? "", path: settings.path, mode: mode, kind: kind,
+                    devices: references, isPaused: settings.isPaused))
+        ]
+    }
+}

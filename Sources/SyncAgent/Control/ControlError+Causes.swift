@@ -1,0 +1,50 @@
+import AgentConfiguration
+import ControlAPI
+import Cryptography
+import FileAccess
+import IndexStore
+import LinkSecurity
+import Transport
+
+extension ControlError {
+    /// Any error as the control API says it.
+    public init(describing error: any Error, path: String? = nil) {
+        switch error {
+        case let error as ControlError: self = error
+        case let error as FileAccessError: self.init(error, path: path ?? error.path)
+        case let error as RelativePathError: self.init(.failed, error.message, path: path)
+        case let error as IndexStoreError: self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
+        case let error as ConfigurationError: self.init(error)
+        default: self.init(.failed, "\(error)", path: path)
+        }
+    }
+}
+
+extension ControlError {
+    init(_ error: ConfigurationError) {
+        let code: Code =
+            switch error.code {
+            case .noSuchDevice: .noSuchDevice
+            case .noSuchFolder: .noSuchFolder
+            case .duplicate, .alreadyExists: .alreadyExists
+            default: .invalidConfiguration
+            }
+        self.init(code, error.description)
+    }
+}
+
+extension ControlError {
+    /// What the disk said, in the words of the control API.
+    init(_ error: FileAccessError, path: String) {
+        let code: Code =
+            switch error.code {
+            case .noSpace, .quota: .noSpace
+            case .permission, .readOnly: .noPermission
+            case .exists, .changedOnDisk: .alreadyExists
+            case .busy: .busy
+            case .notFound: .noSuchPath
+            default: .failed
+            }
+        self.init(code, error.message, isRetryable: error.isTransient, path: path)
+    }
+}

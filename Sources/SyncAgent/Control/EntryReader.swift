@@ -1,0 +1,205 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import NIOPosix
+import Selection
+
+/// Puts together what the index, the selection and this disk say of the names of a folder.
+struct EntryReader: Sendable {
+    let folder: FolderSession
+    let index: IndexStore
+    /// Nil when the folder's place cannot be opened: then the index alone speaks.
+    let place: FolderPlace?
+    let threads: NIOThreadPool
+
+    /// The entry at `path`, with details; the folder's root for an empty path.
+    func stat(_ path: String) async throws -> Entry {
+        let found = try await index.global(folder.id, path)
+        let parent = RelativePath(path)?.parent
+        let names = try await namesOnDisk(in: parent, orNil: path.isEmpty)
+        let name = RelativePath(path)?.name
+        let isOnDisk = path.isEmpty || name.map { names[$0] != nil } ?? false
+        if let found, found.isPresent || found.isDirectory && (path.isEmpty || found.below != .zero) {
+            var entry = try await entry(found, names)
+            let file = found.isPresent ? try await index.file(folder.id, path) : nil
+            entry.details = details(file, path: path, isOnDisk: isOnDisk && entry.state != .partial)
+            return entry
+        }
+        if isOnDisk, let entry = try await localEntry(path, names) { return entry }
+        throw ControlError(
+            .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names", path: path)
+    }
+
+    /// The entry at `path` if it is no directory, else what is in it, by name.
+    func list(_ path: String, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws {
+        let root = try await stat(path)
+        guard root.kind == .directory else {
+            var plain = root
+            plain.details = nil
+            return try await emit(plain)
+        }
+        if isRecursive { return try await emitTree(path, emit: emit) }
+        for entry in try await entries(in: path) { try await emit(entry) }
+    }
+
+    /// All below `directory`, each directory before what is in it.
+    private func emitTree(_ directory: String, emit: @Sendable (Entry) async throws -> Void) async throws {
+        var stack: [[Entry]] = [Array(try await entries(in: directory).reversed())]
+        while !stack.isEmpty {
+            try Task.checkCancellation()
+            guard let entry = stack[stack.count - 1].popLast() else {
+                stack.removeLast()
+                continue
+            }
+            try await emit(entry)
+            if entry.kind == .directory { stack.append(try await entries(in: entry.path).reversed()) }
+        }
+    }
+
+    /// What the index and the disk have in a directory, by name.
+    private func entries(in directory: String) async throws -> [Entry] {
+        let children = try await index.children(folder.id, of: directory)
+        var names = try await namesOnDisk(in: RelativePath(directory), orNil: false)
+        var entries: [Entry] = []
+        entries.reserveCapacity(children.count)
+        for child in children {
+            entries.append(try await entry(child, names))
+            names[String(child.name)] = nil
+        }
+        guard !names.isEmpty else { return entries }
+        for name in names.keys {
+            let path = directory.isEmpty ? name : directory + "/" + name
+            if let entry = try await localEntry(path, names) { entries.append(entry) }
+        }
+        return entries.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+    }
+
+    /// The names in a directory on this disk, without Syncthing's own; none if it is not here.
+    private func namesOnDisk(in directory: RelativePath?, orNil isRoot: Bool) async throws -> [String: FileType] {
+        guard let place, !isRoot else { return [:] }
+        return try await threads.runIfActive {
+            let list: [DirectoryEntry]
+            do {
+                list = try place.root.list(directory)
+            } catch let error as FileAccessError where error.isAbsence {
+                return [:]
+            }
+            var names: [String: FileType] = [:]
+            for entry in list {
+                guard let name = entry.name else { continue }
+                if directory == nil, RelativePath(name)?.isInternal == true { continue }
+                names[name] = entry.type
+            }
+            return names
+        }
+    }
+
+    // MARK: one entry
+
+    func entry(_ found: GlobalEntry) async throws -> Entry {
+        try await entry(found, try await namesOnDisk(in: RelativePath(found.path)?.parent, orNil: found.path.isEmpty))
+    }
+
+    private func entry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
+        let selected = selected(found.path)
+        if found.isDirectory {
+            let isHere = found.path.isEmpty ? place != nil : names[String(found.name)] == .directory
+            return Entry(
+                kind: .directory, folder: folder.id.rawValue, path: found.path, size: found.below.bytes,
+                modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) },
+                state: isHere ? .present : selected == .no ? .absent : .selected, selected: selected,
+                files: found.below.files, directories: found.below.directories)
+        }
+        guard let file = found.file else {
+            throw ControlError(.noSuchPath, "there is no \(found.path)", path: found.path)
+        }
+        return Entry(
+            kind: file.kind.isSymlink ? .symlink : .file, folder: folder.id.rawValue, path: found.path, size: file.size,
+            modified: Self.modified(file), state: try await state(of: found, file, names, selected),
+            selected: selected, holders: found.holders.map(\.description))
+    }
+
+    private func state(
+        of found: GlobalEntry, _ file: FileInfo, _ names: [String: FileType], _ selected: Entry.Selected
+    ) async throws -> Entry.State {
+        let name = String(found.name)
+        guard let type = names[name] else {
+            if names[RelativePath.temporaryName(for: name)] != nil { return .partial }
+            return selected == .no ? .absent : .selected
+        }
+        if ConflictName.isConflictCopy(name) { return .conflict }
+        let differs: Entry.State = selected == .no ? .extraneous : .modified
+        guard let place, let path = RelativePath(found.path) else { return differs }
+        switch type {
+        case .regular where !file.kind.isSymlink:
+            guard let status = try await threads.runIfActive({ try place.root.status(of: path) }) else {
+                return selected == .no ? .absent : .selected
+            }
+            let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+            return status.size == file.size && status.modified == time ? .present : differs
+        case .symlink where file.kind.isSymlink:
+            let target = try await threads.runIfActive { try place.root.readSymlink(path) }
+            return target == file.symlinkTarget ? .present : differs
+        default: return differs
+        }
+    }
+
+    /// A name that only this disk has; nil for what is none of the user's.
+    private func localEntry(_ path: String, _ names: [String: FileType]) async throws -> Entry? {
+        guard let place, let relative = RelativePath(path), !relative.isTemporary, !relative.isInternal,
+            let status = try await threads.runIfActive({ try place.root.status(of: relative) })
+        else { return nil }
+        let kind: Entry.Kind
+        switch status.type {
+        case .regular: kind = .file
+        case .directory: kind = .directory
+        case .symlink: kind = .symlink
+        case .other: return nil
+        }
+        let selected = selected(path)
+        let isConflict = ConflictName.isConflictCopy(relative.name)
+        return Entry(
+            kind: kind, folder: folder.id.rawValue, path: path, size: kind == .file ? status.size : 0,
+            modified: WallTime(seconds: status.modified.seconds, nanoseconds: status.modified.nanoseconds).rfc3339,
+            state: isConflict ? .conflict : selected == .no ? .extraneous : .modified, selected: selected)
+    }
+
+    private func selected(_ path: String) -> Entry.Selected {
+        guard let place, !path.isEmpty else { return .no }
+        return switch place.selection.selectedState(of: path) {
+        case .explicit: .explicit
+        case .implicit: .implicit
+        case .no: .no
+        }
+    }
+
+    private func details(_ file: FileInfo?, path: String, isOnDisk: Bool) -> Entry.Details {
+        Entry.Details(
+            permissions: file.map { $0.hasNoPermissions ? "" : String($0.permissions & 0o777, radix: 8) } ?? "",
+            version: file?.version.description ?? "", modifiedBy: file?.modifiedBy.description ?? "",
+            blockSize: file.flatMap { $0.kind == .file ? $0.effectiveBlockSize : nil },
+            blocks: file.flatMap { $0.kind == .file ? $0.blocks.count : nil },
+            symlinkTarget: file.flatMap { $0.kind.isSymlink ? String(decoding: $0.symlinkTarget, as: UTF8.self) : nil },
+            localPath: isOnDisk ? folder.configuration.path + (path.isEmpty ? "" : "/" + path) : nil)
+    }
+
+    private static func modified(_ file: FileInfo) -> String {
+        WallTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds).rfc3339
+    }
+}
+
+/// Syncthing's names of conflict copies: `base.sync-conflict-YYYYMMDD-HHMMSS-DEVICE.ext`.
+enum ConflictName {
+    static func isConflictCopy(_ name: String) -> Bool {
+        guard let marker = name.firstRange(of: ".sync-conflict-") else { return false }
+        let rest = Array(name[marker.upperBound...].utf8)
+        guard rest.count >= 16, rest[8] == UInt8(ascii: "-"), rest[15] == UInt8(ascii: "-") else { return false }
+        return (rest[0..<8] + rest[9..<15]).allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
+
+extension FileAccessError {
+    /// Nothing is there, or something that is no directory.
+    var isAbsence: Bool { code == .notFound || code == .notADirectory }
+}

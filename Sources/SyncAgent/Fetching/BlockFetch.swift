@@ -1,0 +1,241 @@
+import BlockExchange
+import ControlAPI
+import Cryptography
+import NIOCore
+import NIOPosix
+
+/// What fetching blocks needs of the agent.
+struct FetchEnvironment: Sendable {
+    /// Links to the connected devices among those given.
+    var sessions: @Sendable ([DeviceID]) -> [DeviceID: PeerSession]
+    /// Notified whenever a device connects or goes.
+    var linksChanged: @Sendable () -> AsyncStream<Void>
+    /// Asks for the devices to be dialled now.
+    var dialNow: @Sendable ([DeviceID]) async -> Void
+    /// A block's verified bytes from the cache or from a file on this disk.
+    var localBlock: @Sendable (BlockInfo) async -> ByteBuffer?
+    var budget: Budget
+    /// Where hashing and disk work is done, away from the threads that carry tasks.
+    var threads: NIOThreadPool
+    var time: AgentTime
+    var settings: BlockScheduler.Settings
+    /// How long a fetch waits for a first holder, and for one to come back when all are gone.
+    var firstHolderPatience: Duration = .seconds(5)
+    var lostHolderPatience: Duration = .seconds(30)
+}
+
+/// Gets blocks of one file from all devices that hold it, verified, in any order or in order.
+struct BlockFetch: Sendable {
+    let folder: FolderID
+    let file: FileInfo
+    let holders: [DeviceID]
+    let environment: FetchEnvironment
+    /// Called with each verified block on a thread for disk work, before it is delivered; several at a time.
+    var store: (@Sendable (_ block: Int, _ bytes: ByteBuffer) throws -> Void)?
+
+    private static let localLookahead = 64
+
+    private enum Outcome: Sendable {
+        case block(BlockScheduler.Assignment, ByteBuffer)
+        case failed(BlockScheduler.Assignment, BlockScheduler.Failure)
+        /// The block came, and this disk could not take it.
+        case notStored(any Error)
+        case linksChanged
+        case timer
+        case gaveUp
+    }
+
+    /// Delivers every block of `blocks` (indexes into the file's) once, as it comes. `deliver` is called by one task at
+    /// a time. Throws `ControlError` when nobody is left to ask, and whatever `deliver` throws.
+    func run(
+        _ blocks: [Int], deliver: (_ block: Int, _ bytes: ByteBuffer, _ from: DeviceID?) async throws -> Void
+    ) async throws {
+        try await run(blocks, lookahead: nil, deliver: deliver)
+    }
+
+    /// Delivers every block of `blocks` in their order, with at most `lookahead` blocks kept or under way.
+    func runInOrder(_ blocks: [Int], lookahead: Int, deliver: (_ block: Int, _ bytes: ByteBuffer) async throws -> Void)
+        async throws
+    {
+        var waiting: [Int: ByteBuffer] = [:]
+        var position = 0
+        let places = Dictionary(blocks.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        try await run(blocks, lookahead: lookahead) { block, bytes, _ in
+            guard let place = places[block] else { return 0 }
+            waiting[place] = bytes
+            while let bytes = waiting.removeValue(forKey: position) {
+                try await deliver(blocks[position], bytes)
+                position += 1
+            }
+            return position
+        }
+    }
+
+    private func run(
+        _ blocks: [Int], lookahead: Int?, deliver: (Int, ByteBuffer, DeviceID?) async throws -> Void
+    ) async throws {
+        try await run(blocks, lookahead: lookahead) { block, bytes, holder in
+            try await deliver(block, bytes, holder)
+            return 0
+        }
+    }
+
+    /// `deliver` returns how many of the blocks, from the first on, its reader is done with.
+    private func run(
+        _ blocks: [Int], lookahead: Int?, deliver: (Int, ByteBuffer, DeviceID?) async throws -> Int
+    ) async throws {
+        var scheduler = BlockScheduler(
+            blockSizes: blocks.map { Int(file.blocks[$0].size) }, settings: environment.settings)
+        let now = environment.time.monotonic
+        var isTimerSet = false
+        var isGivingUp = false
+        var hadHolder = false
+        var lastRefusal: BlockScheduler.Failure?
+        var nextLocal = 0
+        var horizon = lookahead ?? blocks.count
+
+        try await withThrowingTaskGroup(of: Outcome.self) { group in
+            defer { group.cancelAll() }
+            let changes = environment.linksChanged()
+            group.addTask { await Self.next(changes) }
+            scheduler.setHolders(Set(environment.sessions(holders).keys))
+
+            while !scheduler.isComplete {
+                // What is on this disk costs no network: it is looked for in the blocks' order, a little ahead of the
+                // requests.
+                while nextLocal < min(horizon, blocks.count, scheduler.cursor + Self.localLookahead) {
+                    let block = file.blocks[blocks[nextLocal]]
+                    if let bytes = await environment.localBlock(block), scheduler.haveLocally(nextLocal) {
+                        try await environment.threads.runIfActive { [store, index = blocks[nextLocal]] in
+                            try store?(index, bytes)
+                        }
+                        let done = try await deliver(blocks[nextLocal], bytes, nil)
+                        if let lookahead { horizon = max(horizon, done + lookahead) }
+                    }
+                    nextLocal += 1
+                    scheduler.horizon = nextLocal
+                }
+                guard !scheduler.isComplete else { break }
+
+                let sessions = environment.sessions(holders)
+                while let assignment = scheduler.next(at: now()) {
+                    start(assignment, blocks, sessions, &group)
+                }
+                for assignment in scheduler.hedges(at: now()) { start(assignment, blocks, sessions, &group) }
+                if !isTimerSet, let deadline = scheduler.nextDeadline {
+                    isTimerSet = true
+                    let pause = max(deadline - now(), .milliseconds(20))
+                    group.addTask { [clock = environment.time.clock] in
+                        try? await clock.sleep(for: pause)
+                        return .timer
+                    }
+                }
+                if scheduler.hasRequestsUnderWay {
+                    hadHolder = true
+                } else if scheduler.availableHolders.isEmpty, !isGivingUp {
+                    // Everyone connected has been asked in vain: nothing to wait for but somebody coming back.
+                    if holders.allSatisfy({ scheduler.liars.contains($0) || sessions[$0] != nil }), lastRefusal != nil {
+                        throw noHolder(lastRefusal)
+                    }
+                    isGivingUp = true
+                    await environment.dialNow(holders)
+                    let patience = hadHolder ? environment.lostHolderPatience : environment.firstHolderPatience
+                    group.addTask { [clock = environment.time.clock] in
+                        try? await clock.sleep(for: patience)
+                        return .gaveUp
+                    }
+                }
+
+                switch try await group.next() {
+                case .block(let assignment, let bytes):
+                    guard scheduler.succeeded(assignment, at: now()) else { break }
+                    isGivingUp = false
+                    let done = try await deliver(blocks[assignment.block], bytes, assignment.holder)
+                    if let lookahead { horizon = max(horizon, done + lookahead) }
+                case .failed(let assignment, let failure):
+                    scheduler.failed(assignment, failure)
+                    if failure != .linkLost { lastRefusal = failure }
+                case .linksChanged:
+                    scheduler.setHolders(Set(environment.sessions(holders).keys))
+                    group.addTask { await Self.next(changes) }
+                case .notStored(let error): throw error
+                case .timer: isTimerSet = false
+                case .gaveUp:
+                    if isGivingUp, !scheduler.hasRequestsUnderWay, scheduler.availableHolders.isEmpty {
+                        throw noHolder(lastRefusal)
+                    }
+                    isGivingUp = false
+                case nil: throw CancellationError()
+                }
+            }
+        }
+    }
+
+    private static func next(_ changes: AsyncStream<Void>) async -> Outcome {
+        var iterator = changes.makeAsyncIterator()
+        _ = await iterator.next()
+        return .linksChanged
+    }
+
+    private func start(
+        _ assignment: BlockScheduler.Assignment, _ blocks: [Int], _ sessions: [DeviceID: PeerSession],
+        _ group: inout ThrowingTaskGroup<Outcome, any Error>
+    ) {
+        let index = blocks[assignment.block]
+        let block = file.blocks[index]
+        let session = sessions[assignment.holder]
+        group.addTask {
+            guard let session else { return .failed(assignment, .linkLost) }
+            let request = BlockRequest(
+                folder: folder, name: file.name, offset: block.offset, size: block.size, hash: block.hash,
+                blockIndex: Int32(clamping: index))
+            do {
+                let bytes = try await environment.budget.withUnits(Int(block.size)) {
+                    try await session.request(request)
+                }
+                guard bytes.readableBytes == Int(block.size) else { return .failed(assignment, .wrongBytes) }
+                return try await environment.threads.runIfActive { [store] in
+                    guard bytes.withUnsafeReadableBytes({ SHA256.digest($0) }) == block.hash else {
+                        return .failed(assignment, .wrongBytes)
+                    }
+                    do {
+                        try store?(index, bytes)
+                    } catch {
+                        return .notStored(error)
+                    }
+                    return .block(assignment, bytes)
+                }
+            } catch RequestError.linkLost {
+                return .failed(assignment, .linkLost)
+            } catch RequestError.refused(let code) {
+                return .failed(assignment, code == .generic ? .other : .notThere)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                return .failed(assignment, .other)
+            }
+        }
+    }
+
+    private func noHolder(_ refusal: BlockScheduler.Failure?) -> ControlError {
+        let reason =
+            switch refusal {
+            case .wrongBytes: "the devices that are connected sent bytes that are not this version's"
+            case .notThere: "the devices that are connected do not have this version any more"
+            case .other: "the devices that are connected cannot read it"
+            case .linkLost, nil:
+                holders.isEmpty ? "no device has announced it" : "none of its \(holders.count) holders is connected"
+            }
+        return ControlError(
+            .noHolder,
+            "\(file.name): \(reason); `synctrain whereis` lists who has it; connect one of them and fetch again",
+            isRetryable: true, path: file.name)
+    }
+}
+
+extension BlockScheduler {
+    /// The block is on this disk. False if it was done before.
+    mutating func haveLocally(_ block: Int) -> Bool { succeeded(Assignment(block: block, holder: Self.nobody), at: .zero) }
+
+    private static let nobody = DeviceID(digest: SHA256.digest([]))
+}

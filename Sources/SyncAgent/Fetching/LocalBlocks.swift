@@ -1,0 +1,51 @@
+import BlockExchange
+import Cryptography
+import FileAccess
+import IndexStore
+import NIOCore
+import NIOPosix
+
+/// Finds blocks that need no network: in the cache, and in files that are on this disk in any folder.
+struct LocalBlocks: Sendable {
+    let cache: BlockCache
+    let index: IndexStore
+    let folders: FolderRegistry
+    let threads: NIOThreadPool
+
+    /// The verified bytes of a block; nil if it is not here.
+    func block(_ block: BlockInfo) async -> ByteBuffer? {
+        let count = Int(block.size)
+        if count == 0 { return ByteBuffer() }
+        if block.hash == ZeroBlock.hash(ofSize: count) { return ByteBuffer(repeating: 0, count: count) }
+        if let bytes = try? await threads.runIfActive({ cache.block(block.hash) }), bytes.count == count {
+            return ByteBuffer(bytes: bytes)
+        }
+        // An index that cannot be read only means that the network is asked.
+        for place in (try? await index.localBlocks(block.hash)) ?? [] where place.size == block.size {
+            guard let path = RelativePath(place.path),
+                case .success(let folder)? = folders.folder(place.folder)?.place(),
+                let bytes = try? await threads.runIfActive({
+                    try folder.root.open(reading: path).read(count: count, at: place.offset)
+                }), SHA256.digest(bytes) == block.hash
+            else { continue }
+            return ByteBuffer(bytes: bytes)
+        }
+        return nil
+    }
+}
+
+/// Blocks of nothing but zeros are known by their hash and never asked of anyone.
+enum ZeroBlock {
+    private static let hashes: [Int: SHA256Digest] = {
+        var hashes: [Int: SHA256Digest] = [:]
+        var size = BlockSize.minimum
+        while size <= BlockSize.maximum {
+            hashes[size] = SHA256.digest([UInt8](repeating: 0, count: size))
+            size *= 2
+        }
+        return hashes
+    }()
+
+    /// The hash of a whole block of zeros; nil for sizes that are no whole block's.
+    static func hash(ofSize size: Int) -> SHA256Digest? { hashes[size] }
+}

@@ -1,0 +1,223 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import Cryptography
+import FileAccess
+import IndexStore
+import Logging
+import NIOCore
+import NIOPosix
+import Selection
+import Synchronization
+
+/// One folder: its index, what of it is selected, and its place on this disk.
+final class FolderSession: Sendable {
+    /// Why a folder does nothing, in words that end with the remedy.
+    struct Problem: Error, Equatable, Sendable {
+        var message: String
+    }
+
+    private struct State {
+        var configuration: FolderConfiguration
+        var place: Result<FolderPlace, Problem>
+        var receivingFrom: Set<DeviceID> = []
+        var subscribers: [ObjectIdentifier: Signal] = [:]
+    }
+
+    let id: FolderID
+    let index: IndexStore
+    private let state: Mutex<State>
+    private let threads: NIOThreadPool
+    private let events: EventHub
+    private let logger: Logger
+
+    /// The folder's index must exist in `index`.
+    init(
+        _ configuration: FolderConfiguration, index: IndexStore, threads: NIOThreadPool, events: EventHub,
+        logger: Logger
+    ) {
+        id = configuration.id
+        self.index = index
+        self.threads = threads
+        self.events = events
+        var logger = logger
+        logger[metadataKey: "folder"] = "\(configuration.id)"
+        self.logger = logger
+        state = Mutex(State(configuration: configuration, place: FolderPlace.open(configuration)))
+        if case .failure(let problem) = state.withLock({ $0.place }) { logger.error("\(problem.message)") }
+    }
+
+    var configuration: FolderConfiguration { state.withLock { $0.configuration } }
+
+    /// Takes new settings; the root and the selection are opened anew.
+    func configure(_ configuration: FolderConfiguration) {
+        state.withLock { state in
+            state.configuration = configuration
+            state.place = FolderPlace.open(configuration)
+        }
+        events.post("folder-changed", folder: id)
+    }
+
+    /// The folder on this disk, with the selection as the file has it now.
+    func place() -> Result<FolderPlace, Problem> {
+        state.withLock { state in
+            if case .success(let place) = state.place, place.isCurrent { return state.place }
+            state.place = FolderPlace.open(state.configuration)
+            return state.place
+        }
+    }
+
+    func isConfigured(for device: DeviceID) -> Bool { state.withLock { $0.configuration.devices.contains(device) } }
+
+    func isShared(with device: DeviceID) -> Bool {
+        state.withLock { !$0.configuration.isPaused && $0.configuration.devices.contains(device) }
+    }
+
+    // MARK: index exchange
+
+    func clusterConfigEntry(for device: DeviceID, localDevice: DeviceID) async throws -> ClusterConfig.Folder {
+        let configuration = configuration
+        let own = try await index.localIndex(of: id)
+        var devices = [ClusterConfig.Device(id: localDevice, maxSequence: own.maxSequence, indexID: own.indexID)]
+        for other in configuration.devices where other != localDevice {
+            let known = other == device ? try await index.remoteIndex(of: id, device: other) : nil
+            devices.append(
+                ClusterConfig.Device(
+                    id: other, maxSequence: known?.maxSequence ?? 0, indexID: known?.indexID ?? .none))
+        }
+        return ClusterConfig.Folder(id: id, label: configuration.label, devices: devices)
+    }
+
+    /// Settles with a device who needs what of the other's index.
+    ///
+    /// - Parameters:
+    ///   - itKnows: its entry for this device: what it has of our index.
+    ///   - itHas: its entry for itself.
+    func exchangeIndexes(
+        with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device
+    ) async throws -> IndexFeed? {
+        try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        let own = try await index.localIndex(of: id)
+        let continues = itKnows.indexID == own.indexID && (1...own.maxSequence + 1).contains(itKnows.maxSequence + 1)
+        let after = continues ? min(itKnows.maxSequence, own.maxSequence) : 0
+        return IndexFeed(folder: self, after: after, isFull: after == 0)
+    }
+
+    /// Stores what a device announced.
+    func apply(_ batch: IndexBatch, from device: DeviceID) async throws {
+        state.withLock { state in
+            if batch.isLast { state.receivingFrom.remove(device) } else { state.receivingFrom.insert(device) }
+        }
+        let ignores = ignores()
+        let result = try await index.applyIndex(
+            of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
+            isIgnored: ignores)
+        logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
+        notifySubscribers()
+        events.post("index-updated", device: device, folder: id)
+    }
+
+    /// Our own index after a sequence, as it is announced.
+    func updates(after sequence: Int64, limit: Int) async throws -> [FileInfo] {
+        try await index.localUpdates(of: id, after: sequence, limit: limit)
+    }
+
+    /// A signal for every change of our own index, until `unsubscribe`.
+    func subscribe() -> Signal {
+        let signal = Signal()
+        state.withLock { $0.subscribers[ObjectIdentifier(signal)] = signal }
+        return signal
+    }
+
+    func unsubscribe(_ signal: Signal) { state.withLock { _ = $0.subscribers.removeValue(forKey: ObjectIdentifier(signal)) } }
+
+    private func notifySubscribers() {
+        for signal in state.withLock({ Array($0.subscribers.values) }) { signal.notify() }
+    }
+
+    /// Which names are not wanted. Without a readable selection nothing is: nothing is fetched by mistake, and nothing
+    /// is lost, because what is ignored is only announced as not kept.
+    private func ignores() -> @Sendable (String) -> Bool {
+        switch place() {
+        case .success(let place): return { place.selection.isLeftOut($0) }
+        case .failure: return { _ in true }
+        }
+    }
+
+    // MARK: serving
+
+    /// Answers a peer's request from this disk. Only what is announced as valid is served, and only bytes that have the
+    /// hash that was asked for.
+    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
+        guard let path = RelativePath(request.name) else { return (ByteBuffer(), .noSuchFile) }
+        guard !path.isInternal, !path.isTemporary else { return (ByteBuffer(), .invalidFile) }
+        guard case .success(let place) = place() else { return (ByteBuffer(), .generic) }
+        do {
+            guard let local = try await index.local(id, request.name) else {
+                return (ByteBuffer(), place.selection.isIgnored(request.name) ? .invalidFile : .noSuchFile)
+            }
+            guard local.flags.isEmpty else { return (ByteBuffer(), .invalidFile) }
+            guard local.file.kind == .file, !local.file.isDeleted, local.status != nil else {
+                return (ByteBuffer(), .noSuchFile)
+            }
+            let bytes = try await threads.runIfActive {
+                try place.root.open(reading: path).read(count: Int(request.size), at: request.offset)
+            }
+            guard bytes.count == Int(request.size) else { return (ByteBuffer(), .noSuchFile) }
+            if let hash = request.hash, SHA256.digest(bytes) != hash { return (ByteBuffer(), .noSuchFile) }
+            return (ByteBuffer(bytes: bytes), .ok)
+        } catch {
+            logger.debug("cannot serve \(request.name): \(error)")
+            return (ByteBuffer(), .noSuchFile)
+        }
+    }
+
+    // MARK: what is here
+
+    /// A file that was fetched into its place: from now on known to be on this disk.
+    func fetched(_ file: FileInfo, _ status: FileAccess.FileStatus, isSelected: Bool) async {
+        let entry = LocalEntry(
+            file: file, flags: isSelected ? [] : .ignored,
+            status: IndexedStatus(
+                inode: status.inode, changedSeconds: status.modified.seconds,
+                changedNanoseconds: status.modified.nanoseconds))
+        do {
+            _ = try await index.applyLocal(in: id, [.set(entry)], isIgnored: ignores())
+        } catch {
+            // The file is in its place and whole; the next look at the folder finds it.
+            logger.warning("cannot note that \(file.name) was fetched: \(error)")
+        }
+        notifySubscribers()
+    }
+
+    func status() async -> FolderStatus {
+        let (configuration, receives) = state.withLock { ($0.configuration, !$0.receivingFrom.isEmpty) }
+        var totals = FolderTotals()
+        var problem: String?
+        if case .failure(let failure) = place() { problem = failure.message }
+        do {
+            totals = try await index.totals(of: id)
+        } catch {
+            problem = "\(error)"
+        }
+        let state =
+            if configuration.isPaused {
+                "paused"
+            } else if problem != nil {
+                "error"
+            } else if receives {
+                "receiving-index"
+            } else {
+                "idle"
+            }
+        return FolderStatus(
+            id: id.rawValue, label: configuration.label, path: configuration.path, mode: configuration.mode.rawValue,
+            type: configuration.kind.rawValue, state: state, message: problem,
+            devices: configuration.devices.map(\.description), global: totals.global.asTotals,
+            local: totals.local.asTotals, need: FolderStatus.Totals(), errors: problem == nil ? 0 : 1)
+    }
+}
+
+extension Aggregate {
+    var asTotals: FolderStatus.Totals { FolderStatus.Totals(files: files, directories: directories, bytes: bytes) }
+}

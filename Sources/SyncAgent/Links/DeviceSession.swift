@@ -1,0 +1,299 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import IndexStore
+import LinkSecurity
+import Logging
+import NIOCore
+import Synchronization
+import Transport
+
+/// What a device session needs of the agent around it.
+struct LinkEnvironment: Sendable {
+    var localDevice: DeviceID
+    /// What this device is called towards devices that it knows.
+    var deviceName: @Sendable () -> String
+    var dial: @Sendable (LinkAddress) async throws -> SecureLink
+    /// Addresses at which the device was heard on the local network.
+    var discoveredAddresses: @Sendable (DeviceID) -> [LinkAddress]
+    var folders: FolderRegistry
+    var devices: DeviceRegistry
+    var index: IndexStore
+    var events: EventHub
+    var time: AgentTime
+    var logger: Logger
+
+    func hello(isKnown: Bool) -> Hello {
+        Hello(
+            deviceName: isKnown ? deviceName() : "", clientName: AgentVersion.clientName,
+            clientVersion: AgentVersion.wire)
+    }
+}
+
+/// One known device: dials it, takes the links it dials, keeps the one that is in use.
+actor DeviceSession {
+    private struct Active {
+        var session: PeerSession
+        var hello: Hello
+        var isOurs: Bool
+    }
+
+    /// How long a second link waits to see which of the two a Syncthing peer closes.
+    private static let crossingPatience: Duration = .seconds(5)
+    /// A configured device with no address to dial is looked for again after so long, if nothing wakes it before.
+    private static let idleInterval: Duration = .seconds(60)
+
+    nonisolated let id: DeviceID
+    private var configuration: DeviceConfiguration
+    private let environment: LinkEnvironment
+    private var active: Active?
+    private var isStopped = false
+    private var backoff = DialBackoff()
+    private let wake = Signal()
+    private let linkEnded = Signal()
+    private let snapshot: Mutex<Snapshot>
+
+    /// What others may read of a device without waiting for it.
+    struct Snapshot: Sendable {
+        var name: String
+        var addresses: [String]
+        var session: PeerSession?
+        var client: String?
+        var lastSeen: WallTime?
+        var lastError: String?
+        /// Bytes over links that have ended.
+        var pastBytesIn: Int64 = 0
+        var pastBytesOut: Int64 = 0
+    }
+
+    init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
+        id = configuration.id
+        self.configuration = configuration
+        self.environment = environment
+        snapshot = Mutex(
+            Snapshot(name: configuration.name, addresses: configuration.addresses, lastSeen: lastSeen))
+    }
+
+    nonisolated var state: Snapshot { snapshot.withLock { $0 } }
+
+    /// The link in use; nil while the device is not connected.
+    nonisolated var session: PeerSession? { snapshot.withLock { $0.session } }
+
+    nonisolated var status: DeviceStatus {
+        let state = state
+        return DeviceStatus(
+            id: id.description, name: state.name, isConnected: state.session != nil,
+            transport: state.session?.information.kind.rawValue,
+            address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
+            lastSeen: state.lastSeen?.rfc3339, bytesIn: state.pastBytesIn + (state.session?.bytesReceived ?? 0),
+            bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError)
+    }
+
+    func configure(_ configuration: DeviceConfiguration) {
+        guard configuration != self.configuration else { return }
+        let hasNewAddresses = configuration.addresses != self.configuration.addresses
+        self.configuration = configuration
+        snapshot.withLock { snapshot in
+            snapshot.name = configuration.name
+            snapshot.addresses = configuration.addresses
+        }
+        if hasNewAddresses { dialNow() }
+    }
+
+    /// The device was heard near-by, or the user wants it: no waiting for the back-off.
+    func dialNow() {
+        backoff.succeeded()
+        wake.notify()
+    }
+
+    func stop() {
+        isStopped = true
+        active?.session.close(reason: "this device no longer shares with you")
+        wake.notify()
+    }
+
+    /// Tells the peer anew which folders it shares.
+    func announceFolders() async {
+        guard let session = active?.session else { return }
+        do {
+            session.announce(try await environment.folders.clusterConfig(for: id, localDevice: environment.localDevice))
+        } catch {
+            session.close(reason: "the folders' indexes cannot be read")
+        }
+    }
+
+    /// Dials whenever there is no link, until stopped or cancelled.
+    func run() async {
+        while !Task.isCancelled, !isStopped {
+            if active != nil {
+                await wake.wait()
+                continue
+            }
+            let addresses = addressesToDial()
+            guard !addresses.isEmpty else {
+                await wake.wait(atMost: Self.idleInterval, clock: environment.time.clock)
+                continue
+            }
+            for address in addresses where active == nil && !isStopped && !Task.isCancelled {
+                await dial(address)
+            }
+            if active == nil, !isStopped {
+                let pause = backoff.failed(random: environment.time.random())
+                await wake.wait(atMost: pause, clock: environment.time.clock)
+            }
+        }
+    }
+
+    /// Runs a link with this device to its end.
+    func serve(_ link: SecureLink) async {
+        var logger = environment.logger
+        logger[metadataKey: "device"] = "\(id.shortID)"
+        logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
+        let session = PeerSession(
+            link: link, hello: environment.hello(isKnown: true), time: environment.time, logger: logger)
+        let reason = await session.run(owner: Owner(device: self, environment: environment))
+        await ended(session, reason, logger)
+    }
+
+    // MARK: -
+
+    private func addressesToDial() -> [LinkAddress] {
+        var addresses: [LinkAddress] = []
+        for text in configuration.addresses {
+            if text == "dynamic" {
+                addresses += environment.discoveredAddresses(id)
+            } else if let address = try? LinkAddress(parsing: text) {
+                addresses.append(address)
+            }
+        }
+        var seen: Set<LinkAddress> = []
+        return addresses.filter { seen.insert($0).inserted }
+    }
+
+    private func dial(_ address: LinkAddress) async {
+        do {
+            let link = try await environment.dial(address)
+            guard link.peer == id else {
+                await link.close()
+                note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
+                return
+            }
+            await serve(link)
+        } catch is CancellationError {
+            return
+        } catch {
+            note(error: "\(address): \(error)")
+        }
+    }
+
+    private func note(error: String) {
+        let isNew = snapshot.withLock { snapshot in
+            defer { snapshot.lastError = error }
+            return snapshot.lastError != error
+        }
+        if isNew { environment.logger.info("cannot reach \(configuration.name): \(error)") }
+    }
+
+    fileprivate func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+        let isOurs = session.information.isInitiator
+        while let current = active {
+            let choice = LinkChoice.decide(
+                local: environment.localDevice, peer: id, activeIsOurs: current.isOurs, newIsOurs: isOurs,
+                peerKnowsRule: hello.clientName == AgentVersion.clientName)
+            switch choice {
+            case .refuse: return false
+            case .replace:
+                current.session.close(reason: "another link took over")
+                active = nil
+            case .wait:
+                await linkEnded.wait(atMost: Self.crossingPatience, clock: environment.time.clock)
+                if active?.session === current.session { return false }
+            }
+        }
+        guard !isStopped, !Task.isCancelled else { return false }
+        active = Active(session: session, hello: hello, isOurs: isOurs)
+        let now = environment.time.wall()
+        snapshot.withLock { snapshot in
+            snapshot.session = session
+            snapshot.client = [hello.clientName, hello.clientVersion].filter { !$0.isEmpty }.joined(separator: " ")
+            snapshot.lastSeen = now
+            snapshot.lastError = nil
+        }
+        environment.logger.info(
+            "connected to \(configuration.name)",
+            metadata: [
+                "device": "\(id.shortID)", "address": "\(session.information.remoteAddress)",
+                "client": "\(hello.clientName) \(hello.clientVersion)",
+            ])
+        environment.events.post("device-connected", device: id)
+        environment.devices.linkChanged()
+        await rememberLastSeen(now)
+        return true
+    }
+
+    /// The peer said what it shares: the link is good, and the next dial after its end need not wait.
+    fileprivate func linkIsGood() { backoff.succeeded() }
+
+    private func rememberLastSeen(_ time: WallTime) async {
+        do {
+            try await environment.index.noteSeen(id, at: time.seconds)
+        } catch {
+            environment.logger.warning("cannot note when a device was seen: \(error)")
+        }
+    }
+
+    private func ended(_ session: PeerSession, _ reason: String, _ logger: Logger) async {
+        let wasActive = active?.session === session
+        let now = environment.time.wall()
+        snapshot.withLock { snapshot in
+            snapshot.pastBytesIn += session.bytesReceived
+            snapshot.pastBytesOut += session.bytesSent
+            if snapshot.session === session { snapshot.session = nil }
+            if wasActive { snapshot.lastSeen = now }
+            if active == nil || wasActive { snapshot.lastError = reason }
+        }
+        if wasActive {
+            active = nil
+            environment.events.post("device-disconnected", device: id, message: reason)
+            environment.devices.linkChanged()
+            await rememberLastSeen(now)
+        }
+        logger.info("link ended: \(reason)")
+        linkEnded.notify()
+        // A link that this side dialled is being waited for by the dialler itself, which then heeds its back-off.
+        if wasActive, !session.information.isInitiator { wake.notify() }
+    }
+}
+
+/// Decides for the links of one device.
+private struct Owner: PeerSessionOwner {
+    let device: DeviceSession
+    let environment: LinkEnvironment
+
+    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
+
+    func clusterConfig() async throws -> ClusterConfig {
+        try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice)
+    }
+
+    func received(_ config: ClusterConfig) async throws -> [IndexFeed] {
+        await device.linkIsGood()
+        return try await environment.folders.received(config, from: device.id, localDevice: environment.localDevice)
+    }
+
+    func received(_ batch: IndexBatch) async throws {
+        guard let folder = environment.folders.folder(batch.folder, sharedWith: device.id) else {
+            // Offered folders send no index before they are accepted; one that was just removed may still send.
+            environment.logger.debug("index for a folder that is not shared", metadata: ["folder": "\(batch.folder)"])
+            return
+        }
+        try await folder.apply(batch, from: device.id)
+    }
+
+    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
+        guard let folder = environment.folders.folder(request.folder, sharedWith: device.id) else {
+            return (ByteBuffer(), .generic)
+        }
+        return await folder.serve(request)
+    }
+}

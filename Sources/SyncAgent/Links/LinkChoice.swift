@@ -1,0 +1,46 @@
+import BlockExchange
+
+/// What to do with a second link to a device that has one: the same on both ends, so that two devices that dial each
+/// other at the same moment settle on one link at once. Pure.
+enum LinkChoice: Equatable, Sendable {
+    /// The new link becomes the only one.
+    case replace
+    /// The new link is closed.
+    case refuse
+    /// The peer decides by a rule of its own: the new link waits a moment to see which one the peer closes.
+    case wait
+
+    /// - Parameters:
+    ///   - activeIsOurs: whether this device dialled the link in use.
+    ///   - newIsOurs: whether this device dialled the new one.
+    ///   - peerKnowsRule: whether the peer is a synctrain too and decides by this same function.
+    static func decide(
+        local: DeviceID, peer: DeviceID, activeIsOurs: Bool, newIsOurs: Bool, peerKnowsRule: Bool
+    ) -> LinkChoice {
+        // Whoever dials again has lost the link that the other end still believes in.
+        if activeIsOurs == newIsOurs { return .replace }
+        guard peerKnowsRule else { return .wait }
+        // Crossing dials: the link dialled by the lower device id stays.
+        let newDialler = newIsOurs ? local : peer
+        let activeDialler = activeIsOurs ? local : peer
+        return newDialler < activeDialler ? .replace : .refuse
+    }
+}
+
+/// How long to wait before a device is dialled again: one second at first, twice as long after each failure, at most a
+/// minute, each time with up to a quarter more so that two devices do not stay in step. Pure.
+struct DialBackoff: Sendable {
+    static let first: Duration = .seconds(1)
+    static let longest: Duration = .seconds(60)
+
+    private var failures = 0
+
+    /// The pause after another failure; `random` is uniform in 0..<1.
+    mutating func failed(random: Double) -> Duration {
+        let pause = min(Self.longest, Self.first * (1 << min(failures, 6)))
+        failures += 1
+        return pause + pause * random / 4
+    }
+
+    mutating func succeeded() { failures = 0 }
+}

@@ -1,0 +1,313 @@
+import BlockExchange
+import LinkSecurity
+import Logging
+import NIOCore
+import Synchronization
+import Transport
+
+/// Why a block did not come.
+enum RequestError: Error, Equatable, Sendable {
+    case linkLost
+    case refused(ResponseCode)
+}
+
+/// What a link's owner decides for it.
+protocol PeerSessionOwner: Sendable {
+    /// The peer has introduced itself. False ends the link, quietly.
+    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
+    /// What this device tells the peer of its folders.
+    func clusterConfig() async throws -> ClusterConfig
+    /// What the peer tells; returns the indexes that are to be sent to it from now on.
+    func received(_ config: ClusterConfig) async throws -> [IndexFeed]
+    func received(_ batch: IndexBatch) async throws
+    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode)
+}
+
+/// A folder's index on its way to one peer.
+struct IndexFeed: Sendable {
+    var folder: FolderSession
+    /// The last sequence that the peer has.
+    var after: Int64
+    /// The peer has nothing of this index yet: the first message is an Index.
+    var isFull: Bool
+}
+
+/// One link to one device, from Hello to its end: performs what the connection machine decides.
+///
+/// The machine is behind a lock, and bytes are handed to the channel under that lock, so that they leave in the order
+/// they were made.
+final class PeerSession: Sendable {
+    private struct State {
+        var machine: ConnectionMachine
+        var waiters: [Int32: CheckedContinuation<ByteBuffer, any Error>] = [:]
+        var isOpen = true
+        var feeds: [IndexFeed] = []
+        var endReason: String?
+    }
+
+    /// Batches of an index that wait to be applied: a few, so that answers behind them on the link can pass.
+    private static let waitingBatches = 4
+    /// Our own index goes out in messages of so many entries.
+    private static let entriesPerMessage = 1000
+
+    let device: DeviceID
+    let information: LinkInformation
+    private let link: SecureLink
+    private let channel: any Channel
+    private let hello: Hello
+    private let state: Mutex<State>
+    private let logger: Logger
+    private let clock: any Clock<Duration>
+    private let now: @Sendable () -> MonotonicTime
+    private let feedsChanged = Signal()
+    private let receivedBytes = Atomic<Int64>(0)
+    private let sentBytes = Atomic<Int64>(0)
+
+    init(link: SecureLink, hello: Hello, time: AgentTime, logger: Logger) {
+        self.link = link
+        self.hello = hello
+        device = link.peer
+        information = link.information
+        channel = link.channel
+        clock = time.clock
+        now = time.monotonic
+        self.logger = logger
+        state = Mutex(State(machine: ConnectionMachine(now: time.monotonic())))
+    }
+
+    var bytesReceived: Int64 { receivedBytes.load(ordering: .relaxed) }
+    var bytesSent: Int64 { sentBytes.load(ordering: .relaxed) }
+
+    /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
+    func run(owner: some PeerSessionOwner) async -> String {
+        let batches = BoundedQueue<IndexBatch>(limit: Self.waitingBatches)
+        var reason = "the link was closed"
+        do {
+            try await link.executeThenClose { inbound, _ in
+                send { machine, now in machine.start(hello, at: now) }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await self.readLoop(inbound, owner, batches) }
+                    group.addTask { try await self.applyLoop(owner, batches) }
+                    group.addTask { try await self.feedLoop() }
+                    group.addTask { try await self.timerLoop() }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            }
+        } catch let error as ProtocolError {
+            reason = error.message
+        } catch is CancellationError {
+            reason = "the agent ended the link"
+        } catch {
+            reason = "\(error)"
+        }
+        batches.finish()
+        return close(fallbackReason: reason)
+    }
+
+    /// Asks for one block. Throws `RequestError`, or `CancellationError`; then an answer that still comes is dropped.
+    func request(_ request: BlockRequest) async throws -> ByteBuffer {
+        let requestID = Mutex<Int32?>(nil)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<ByteBuffer, any Error>) in
+                state.withLock { state in
+                    guard state.isOpen else { return continuation.resume(throwing: RequestError.linkLost) }
+                    guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                    let (id, bytes) = state.machine.request(request, at: now())
+                    requestID.withLock { $0 = id }
+                    state.waiters[id] = continuation
+                    write(bytes)
+                }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                requestID.withLock { $0 }.flatMap { state.waiters.removeValue(forKey: $0) }
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Tells the peer anew what is shared with it, after the configuration has changed.
+    func announce(_ config: ClusterConfig) {
+        send { machine, now in machine.send(.clusterConfig(config), at: now) }
+    }
+
+    /// Ends the link; the peer is told `reason`.
+    func close(reason: String) {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            if state.endReason == nil { state.endReason = reason }
+            write(state.machine.send(.close(reason: reason), at: now()))
+        }
+        channel.close(promise: nil)
+    }
+
+    // MARK: loops
+
+    private func readLoop(
+        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner,
+        _ batches: BoundedQueue<IndexBatch>
+    ) async throws {
+        for try await bytes in inbound {
+            receivedBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
+            state.withLock { $0.machine.receive(bytes, at: now()) }
+            while let event = try nextEvent() {
+                guard try await handle(event, owner, batches) else { return }
+            }
+        }
+    }
+
+    private func nextEvent() throws(ProtocolError) -> ConnectionEvent? {
+        let outcome = state.withLock { state -> Result<ConnectionEvent?, ProtocolError> in
+            do throws(ProtocolError) { return .success(try state.machine.nextEvent()) } catch { return .failure(error) }
+        }
+        do {
+            return try outcome.get()
+        } catch {
+            close(reason: error.message)
+            throw error
+        }
+    }
+
+    /// False when the link is over.
+    private func handle(
+        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>
+    ) async throws -> Bool {
+        switch event {
+        case .hello(let hello):
+            guard await owner.admit(self, hello) else { return false }
+            announce(try await owner.clusterConfig())
+        case .clusterConfig(let config):
+            let feeds = try await owner.received(config)
+            state.withLock { $0.feeds = feeds }
+            feedsChanged.notify()
+        case .index(let batch):
+            return await batches.send(batch)
+        case .request(let id, let request):
+            let (data, code) = await owner.serve(request)
+            try await sendAndWait(.response(BlockResponse(id: id, data: data, code: code)))
+        case .response(let response):
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: response.id) }
+            if response.code == .ok {
+                waiter?.resume(returning: response.data)
+            } else {
+                waiter?.resume(throwing: RequestError.refused(response.code))
+            }
+        case .downloadProgress:
+            // A hint about half-done files; whole ones are asked for only.
+            break
+        case .closed(let reason):
+            state.withLock { state in
+                if state.endReason == nil { state.endReason = "the peer closed the link: \(reason)" }
+            }
+            return false
+        }
+        return true
+    }
+
+    private func applyLoop(_ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>) async throws {
+        while let batch = await batches.next() {
+            do {
+                try await owner.received(batch)
+            } catch let error as ProtocolError {
+                close(reason: error.message)
+                throw error
+            }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Keeps the peer's copy of our indexes current.
+    private func feedLoop() async throws {
+        while !Task.isCancelled {
+            let feeds = state.withLock { $0.feeds }
+            await withDiscardingTaskGroup { group in
+                for feed in feeds { group.addTask { await self.run(feed) } }
+                await feedsChanged.wait()
+                group.cancelAll()
+            }
+        }
+        try Task.checkCancellation()
+    }
+
+    private func run(_ feed: IndexFeed) async {
+        var position = feed.after
+        var isFull = feed.isFull
+        let changed = feed.folder.subscribe()
+        defer { feed.folder.unsubscribe(changed) }
+        do {
+            while !Task.isCancelled {
+                let files = try await feed.folder.updates(after: position, limit: Self.entriesPerMessage)
+                guard let last = files.last?.sequence else {
+                    await changed.wait()
+                    continue
+                }
+                try await sendAndWait(
+                    .index(folder: feed.folder.id, files: files, isFullIndex: isFull, previousSequence: position))
+                position = last
+                isFull = false
+            }
+        } catch {
+            // The link's own loops report its end; here it only means that nothing more can be sent.
+            logger.debug("index feed ended", metadata: ["folder": "\(feed.folder.id)", "error": "\(error)"])
+        }
+    }
+
+    private func timerLoop() async throws {
+        while !Task.isCancelled {
+            let wait = state.withLock { $0.machine.nextDeadline } - now()
+            try await clock.sleep(for: max(wait, .milliseconds(10)))
+            let timeout = state.withLock { state -> ProtocolError? in
+                switch state.machine.advance(to: now()) {
+                case .none: return nil
+                case .write(let bytes):
+                    write(bytes)
+                    return nil
+                case .timedOut(let error): return error
+                }
+            }
+            if let timeout {
+                close(reason: timeout.message)
+                throw timeout
+            }
+        }
+    }
+
+    // MARK: sending
+
+    private func send(_ make: (inout ConnectionMachine, MonotonicTime) -> ByteBuffer) {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            write(make(&state.machine, now()))
+        }
+    }
+
+    /// Sends, and returns when the bytes have left: that bounds what one producer can have in memory.
+    private func sendAndWait(_ message: OutgoingMessage) async throws {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        state.withLock { state in
+            guard state.isOpen else { return promise.fail(RequestError.linkLost) }
+            let bytes = state.machine.send(message, at: now())
+            sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
+            channel.writeAndFlush(bytes, promise: promise)
+        }
+        try await promise.futureResult.get()
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        guard bytes.readableBytes > 0 else { return }
+        sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
+        channel.writeAndFlush(bytes, promise: nil)
+    }
+
+    /// Fails all who wait for an answer; the reason that was noted first is the one that counts.
+    private func close(fallbackReason: String) -> String {
+        let (waiters, reason) = state.withLock { state in
+            state.isOpen = false
+            defer { state.waiters = [:] }
+            return (Array(state.waiters.values), state.endReason ?? fallbackReason)
+        }
+        for waiter in waiters { waiter.resume(throwing: RequestError.linkLost) }
+        return reason
+    }
+}

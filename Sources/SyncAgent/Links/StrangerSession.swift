@@ -1,0 +1,24 @@
+import BlockExchange
+import LinkSecurity
+import Logging
+import NIOCore
+
+/// A link with a device that is not known: both say Hello, and that is all it gets to see.
+struct StrangerSession: PeerSessionOwner {
+    let device: DeviceID
+    let address: String
+    let pending: PendingRegistry
+    /// Too many strangers are here already: this one is not even noted.
+    let isRefused: Bool
+
+    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+        guard !isRefused else { return false }
+        await pending.knocked(device, name: hello.deviceName, address: address)
+        return false
+    }
+
+    func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
+    func received(_ config: ClusterConfig) async throws -> [IndexFeed] { [] }
+    func received(_ batch: IndexBatch) async throws {}
+    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) { (ByteBuffer(), .generic) }
+}

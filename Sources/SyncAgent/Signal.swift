@@ -1,0 +1,57 @@
+import Synchronization
+
+/// Wakes one waiting task; a notification that comes before the wait is remembered, many count as one.
+final class Signal: Sendable {
+    private struct State {
+        var isPending = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    func notify() {
+        let waiter = state.withLock { state in
+            guard let waiter = state.waiter else {
+                state.isPending = true
+                return nil as CheckedContinuation<Void, Never>?
+            }
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns at the next notification or when the task is cancelled. One task at a time may wait.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.isPending || Task.isCancelled {
+                        state.isPending = false
+                        return true
+                    }
+                    state.waiter?.resume()
+                    state.waiter = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume()
+        }
+    }
+
+    /// Returns at the next notification, when `duration` has passed, or when the task is cancelled.
+    func wait(atMost duration: Duration, clock: any Clock<Duration>) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.wait() }
+            group.addTask { try? await clock.sleep(for: duration) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// What carries a link.
+public enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
+    case tcp
+    /// A connection-oriented Bluetooth LE channel.
+    case l2cap
+    /// Bluetooth LE writes and notifications, for peers without L2CAP channels.
+    case gatt
+    /// A radio in memory, for tests and demonstrations.
+    case virtual
+
+    /// Whether a device that is reached both ways should be spoken to over this kind: TCP before L2CAP before GATT
+    /// before the virtual radio.
+    public func isPreferred(over other: LinkKind) -> Bool { rank < other.rank }
+
+    private var rank: Int {
+        switch self {
+        case .tcp: 0
+        case .l2cap: 1
+        case .gatt: 2
+        case .virtual: 3
+        }
+    }
+}
+
+/// Where a connected link leads, as the transport that made it knows.
+public struct LinkInformation: Sendable, Hashable {
+    public var kind: LinkKind
+    /// The other end, as people and logs read it: `tcp://192.0.2.7:51234`.
+    public var remoteAddress: String
+    /// Whether this side dialled; the side that dialled is the TLS client.
+    public var isInitiator: Bool
+
+    public init(kind: LinkKind, remoteAddress: String, isInitiator: Bool) {
+        self.kind = kind
+        self.remoteAddress = remoteAddress
+        self.isInitiator = isInitiator
+    }
+}

@@ -1,0 +1,92 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Transport
+
+extension LinkError {
+    /// Why a connection to `address` failed, in words for the user.
+    init(dialing address: LinkAddress, _ error: any Error) {
+        if let error = error as? LinkError {
+            self = error
+            return
+        }
+        if let error = error as? NIOConnectionError {
+            if let last = error.connectionErrors.last {
+                self.init(dialing: address, last.error)
+            } else {
+                self.init(
+                    .hostNotFound, "the name in \(address) is not known here; check it, or give the device's number",
+                    isTransient: true, cause: String(describing: error))
+            }
+            return
+        }
+        let cause = String(describing: error)
+        switch error {
+        case is CancellationError:
+            self.init(.failed, "the dial of \(address) was cancelled", isTransient: true)
+        case ChannelError.connectTimeout:
+            self = .timedOut(address, cause)
+        case is SocketAddressError:
+            self.init(
+                .hostNotFound, "the name in \(address) is not known here; check it, or give the device's number",
+                isTransient: true, cause: cause)
+        case let error as IOError:
+            switch error.errnoCode {
+            case ECONNREFUSED:
+                self.init(
+                    .refused, "nothing listens at \(address); start the other device's agent, or check the port",
+                    isTransient: true, cause: cause)
+            case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL:
+                self.init(
+                    .unreachable, "\(address) cannot be reached from here; check that both devices are on a network",
+                    isTransient: true, cause: cause)
+            case ETIMEDOUT:
+                self = .timedOut(address, cause)
+            case EACCES, EPERM:
+                self.init(
+                    .permissionDenied, "this machine's firewall forbids to connect to \(address)", isTransient: false,
+                    cause: cause)
+            default:
+                self.init(.failed, "cannot connect to \(address): \(cause)", isTransient: true, cause: cause)
+            }
+        default:
+            self.init(.failed, "cannot connect to \(address): \(cause)", isTransient: true, cause: cause)
+        }
+    }
+
+    /// Why `address` cannot be listened on, in words for the user.
+    init(listeningOn address: LinkAddress, _ error: any Error) {
+        if let error = error as? LinkError {
+            self = error
+            return
+        }
+        let cause = String(describing: error)
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE:
+            self.init(
+                .addressInUse,
+                "cannot listen on \(address): another program uses that port (Syncthing uses 22000 too); "
+                    + "stop it, or listen on another port",
+                isTransient: false, cause: cause)
+        case EADDRNOTAVAIL, EAFNOSUPPORT:
+            self.init(
+                .addressUnavailable,
+                "cannot listen on \(address): no interface of this machine has that address; "
+                    + "tcp://:\(LinkAddress.defaultPort) listens on all of them",
+                isTransient: true, cause: cause)
+        case EACCES, EPERM:
+            self.init(
+                .permissionDenied,
+                "cannot listen on \(address): ports below 1024 are for the system; choose a higher one",
+                isTransient: false, cause: cause)
+        default:
+            self.init(.failed, "cannot listen on \(address): \(cause)", isTransient: true, cause: cause)
+        }
+    }
+
+    private static func timedOut(_ address: LinkAddress, _ cause: String) -> LinkError {
+        LinkError(
+            .timedOut, "no answer from \(address); check that the device is on and that no firewall is in between",
+            isTransient: true, cause: cause)
+    }
+}

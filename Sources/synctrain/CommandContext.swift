@@ -1,0 +1,86 @@
+import ArgumentParser
+import ControlAPI
+import Glibc
+
+/// What a process has around it. Tests give their own.
+struct ProcessSurroundings: Sendable {
+    var environment: CommandEnvironment
+    /// The environment variables.
+    var variables: [String: String]
+    /// Absolute.
+    var workingDirectory: String
+    var output: Output
+    var errors: Output
+    var terminal: Terminal
+    /// Whether SIGINT is for this run to act on.
+    var isInterruptible: Bool
+}
+
+extension ProcessSurroundings {
+    static var live: ProcessSurroundings {
+        ProcessSurroundings(
+            environment: .live, variables: Terminal.liveVariables, workingDirectory: Terminal.liveWorkingDirectory,
+            output: Output(descriptor: STDOUT_FILENO, isBuffered: true),
+            errors: Output(descriptor: STDERR_FILENO, isBuffered: false), terminal: .live,
+            isInterruptible: true)
+    }
+}
+
+/// What a command works with.
+struct CommandContext: Sendable {
+    let process: ProcessSurroundings
+    let options: GlobalOptions
+
+    var environment: CommandEnvironment { process.environment }
+    var output: Output { process.output }
+    var terminal: Terminal { process.terminal }
+
+    func places() throws -> CommandEnvironment.Places {
+        try environment.places(options.home, process.variables)
+    }
+
+    func agent() throws -> any AgentControl { environment.connect(try places()) }
+
+    func path(_ text: String) -> PathReference {
+        PathReference(text: text, workingDirectory: process.workingDirectory)
+    }
+
+    /// A file's name as an absolute path.
+    func absolute(_ text: String) -> String {
+        text.hasPrefix("/") ? text : process.workingDirectory + (process.workingDirectory == "/" ? "" : "/") + text
+    }
+
+    /// How names and words are shown on standard output.
+    var style: Style {
+        Style(
+            hasColor: terminal.hasColor(options.color, variables: process.variables), escapesNames: terminal.isOutputTTY
+        )
+    }
+
+    /// A word on standard error, unless `--quiet`.
+    func remark(_ text: String) throws {
+        if !options.quiet { try process.errors.print(text) }
+    }
+
+    /// Returns if the user agrees. Throws `confirmationNeeded` if nobody can be asked or the answer is no.
+    func confirm(_ question: String) throws {
+        if options.yes { return }
+        guard terminal.isInputTTY, terminal.isErrorTTY else {
+            throw ControlError(.confirmationNeeded, "\(question) Say --yes to do it without being asked.")
+        }
+        try process.errors.write("\(question) [y/N] ")
+        guard let answer = terminal.readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            throw ControlError(.confirmationNeeded, "Nothing was changed.")
+        }
+    }
+
+    /// Has the running agent make a change, or changes the configuration if none runs.
+    func edit(_ edit: ConfigurationEdit) async throws {
+        let places = try places()
+        do {
+            try await edit.perform(on: environment.connect(places))
+        } catch let error as ControlError where error.code == .noAgent {
+            try environment.edit(places, edit)
+        }
+    }
+}

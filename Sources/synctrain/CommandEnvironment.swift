@@ -1,0 +1,94 @@
+import ControlAPI
+
+/// What the commands need besides a running agent: where things are, and the work that is done without one.
+///
+/// The functions throw `ControlError`.
+struct CommandEnvironment: Sendable {
+    /// Where one agent has its things, all paths absolute.
+    struct Places: Equatable, Sendable {
+        /// As given by `--home` or `SYNCTRAIN_HOME`; nil for the XDG places.
+        var home: String?
+        var configurationFile: String
+        var socket: String
+        /// Where `agent start` lets the agent's words go.
+        var logFile: String
+        /// The environment's variables that the places were found by.
+        var variables: [String: String] = [:]
+        /// The directory of the user's systemd units, `$XDG_CONFIG_HOME/systemd/user`.
+        var unitDirectory: String
+    }
+
+    struct Initialisation: Equatable, Sendable {
+        enum Curve: String, Sendable { case p256, p384 }
+
+        var name: String?
+        /// `tcp://host:port` each; empty for the default.
+        var listen: [String] = []
+        var hasDiscovery = true
+        var curve = Curve.p384
+        /// Directory of a Syncthing configuration to take identity, devices and folders from.
+        var importing: String?
+    }
+
+    /// What `init` has made.
+    struct Initialised: Equatable, Sendable {
+        var device: String
+        /// What of an import was left out, a sentence each.
+        var notes: [String] = []
+    }
+
+    struct RunOptions: Equatable, Sendable {
+        enum LogFormat: String, Sendable { case text, json }
+        enum LogLevel: String, Sendable { case trace, debug, info, notice, warning, error, critical }
+
+        /// Nil: as the configuration says, by default `text` on a terminal, else `json`.
+        var logFormat: LogFormat?
+        /// Nil: as the configuration says.
+        var logLevel: LogLevel?
+    }
+
+    /// What the configuration knows while no agent runs.
+    struct Configured: Equatable, Sendable {
+        var devices: [DeviceSettings]
+        var folders: [FolderSettings]
+    }
+
+    /// The places for a value of `--home` and the environment's variables.
+    var places: @Sendable (_ home: String?, _ variables: [String: String]) throws -> Places
+    /// A client of the agent on the socket; connects when asked something.
+    var connect: @Sendable (Places) -> any AgentControl
+    /// Makes identity and configuration. `alreadyExists` if there is an identity.
+    var initialise: @Sendable (Places, Initialisation) throws -> Initialised
+    /// The id of the device whose certificate is there. `noSuchPath` with the advice to run `init` if there is none.
+    var deviceID: @Sendable (Places) throws -> String
+    /// Runs the agent until SIGTERM or SIGINT, which it handles itself; logs to standard error. `ready` is called once
+    /// when links are listened for and the control socket answers.
+    var runAgent: @Sendable (Places, RunOptions, _ ready: @escaping @Sendable () async -> Void) async throws -> Void
+    /// Reads the configuration.
+    var configured: @Sendable (Places) throws -> Configured
+    /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.
+    var edit: @Sendable (Places, ConfigurationEdit) throws -> Void
+    /// Forgets the index of a folder (nil: of all) while no agent runs; `busy` if one does.
+    var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
+}
+
+/// A change of the configuration.
+enum ConfigurationEdit: Equatable, Sendable {
+    case addDevice(DeviceSettings)
+    case renameDevice(String, to: String)
+    case removeDevice(String)
+    case addFolder(FolderSettings)
+    case setFolderPaused(String, Bool)
+    case removeFolder(String)
+
+    func perform(on agent: any AgentControl) async throws {
+        switch self {
+        case .addDevice(let settings): try await agent.addDevice(settings)
+        case .renameDevice(let device, let name): try await agent.renameDevice(device, to: name)
+        case .removeDevice(let device): try await agent.removeDevice(device)
+        case .addFolder(let settings): try await agent.addFolder(settings)
+        case .setFolderPaused(let folder, let isPaused): try await agent.setFolderPaused(folder, isPaused)
+        case .removeFolder(let folder): try await agent.removeFolder(folder)
+        }
+    }
+}

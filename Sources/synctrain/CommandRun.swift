@@ -1,0 +1,118 @@
+import ArgumentParser
+import ControlAPI
+import Glibc
+
+/// A command that has been parsed and can be run with what the process gives it.
+protocol RunnableCommand: ParsableCommand, Sendable {
+    var global: GlobalOptions { get }
+    /// Whether the command does with SIGINT what it wants; else it is cancelled.
+    static var handlesSignals: Bool { get }
+
+    func execute(in context: CommandContext) async throws
+}
+
+extension RunnableCommand {
+    static var handlesSignals: Bool { false }
+}
+
+/// One run of the command line, from its arguments to its exit code.
+enum CommandRun {
+    static func run(arguments: [String], process: ProcessSurroundings) async -> Int32 {
+        let arguments = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
+        let code = await perform(arguments, process)
+        do {
+            try process.output.flush()
+        } catch {
+            return code == 0 ? outputFailure(error, process) : code
+        }
+        return code
+    }
+
+    private static func perform(_ arguments: [String], _ process: ProcessSurroundings) async -> Int32 {
+        let command: any ParsableCommand
+        do {
+            command = try Synctrain.parseAsRoot(arguments)
+        } catch {
+            return parserSays(error, arguments: arguments, process)
+        }
+        guard let runnable = command as? any RunnableCommand else {
+            do {
+                var command = command
+                try command.run()
+                return 0
+            } catch {
+                return parserSays(error, arguments: arguments, process)
+            }
+        }
+        let context = CommandContext(process: process, options: runnable.global)
+        do {
+            if process.isInterruptible, !type(of: runnable).handlesSignals {
+                try await Interrupts.cancelling { try await runnable.execute(in: context) }
+            } else {
+                try await runnable.execute(in: context)
+            }
+            try process.output.flush()
+            return 0
+        } catch let error as OutputError {
+            return outputFailure(error, process)
+        } catch let exit as ExitCode {
+            return exit.rawValue
+        } catch  where Task.isCancelled || error is CancellationError {
+            return 130
+        } catch let error as ValidationError {
+            return report(ControlError(.invalidRequest, error.message), asJSON: runnable.global.json, process)
+        } catch {
+            let error = error as? ControlError ?? ControlError(.failed, "\(error)")
+            // What has been found before the error is an answer too, and comes first.
+            try? process.output.flush()
+            return report(error, asJSON: runnable.global.json, process)
+        }
+    }
+
+    /// Help, versions and completion scripts are answers; the rest is wrong usage.
+    private static func parserSays(_ error: any Error, arguments: [String], _ process: ProcessSurroundings) -> Int32 {
+        let code = Synctrain.exitCode(for: error)
+        guard code != .success else {
+            return printed { try process.output.print(Synctrain.fullMessage(for: error)) } ? 0 : 1
+        }
+        if arguments.contains("--json") {
+            return report(
+                ControlError(.invalidRequest, Synctrain.message(for: error)), asJSON: true, process, code: code.rawValue
+            )
+        }
+        var text = Synctrain.fullMessage(for: error)
+        if text.hasPrefix("Error: ") { text.removeFirst("Error: ".count) }
+        _ = printed { try process.errors.print("synctrain: \(text)") }
+        return code.rawValue
+    }
+
+    private static func report(
+        _ error: ControlError, asJSON: Bool, _ process: ProcessSurroundings, code: Int32? = nil
+    ) -> Int32 {
+        _ = printed {
+            if asJSON {
+                try process.errors.print(bytes: try ControlJSON.encode(error))
+            } else {
+                try process.errors.print("synctrain: \(EscapedName.escape(error.message))")
+            }
+        }
+        return code ?? error.exitCode
+    }
+
+    /// A reader that has seen enough (`ls | head`) ends the command without a word.
+    private static func outputFailure(_ error: any Error, _ process: ProcessSurroundings) -> Int32 {
+        if let error = error as? OutputError, error.isBrokenPipe { return 0 }
+        _ = printed { try process.errors.print("synctrain: \(error)") }
+        return 1
+    }
+
+    /// Whether it could be printed. If standard error is closed there is nowhere left to say so.
+    private static func printed(_ body: () throws -> Void) -> Bool {
+        do {
+            try body()
+            return true
+        } catch {
+            return false
+        }
+    }
+}

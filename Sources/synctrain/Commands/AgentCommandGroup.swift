@@ -1,0 +1,104 @@
+import ArgumentParser
+import ControlAPI
+
+struct AgentCommandGroup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent", abstract: "Run, start, stop or install the agent.",
+        subcommands: [
+            AgentRunCommand.self, AgentStartCommand.self, AgentStopCommand.self, AgentInstallCommand.self,
+        ])
+}
+
+struct AgentRunCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run the agent in the foreground until SIGTERM or SIGINT.",
+        discussion: "Logs to standard error; prints `ready` on standard output once it listens and answers.")
+    static let handlesSignals = true
+
+    @Option(help: ArgumentHelp("text or json; as configured if not given.", valueName: "format"))
+    var logFormat: CommandEnvironment.RunOptions.LogFormat?
+
+    @Option(
+        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical; as configured if not given.", valueName: "level"))
+    var logLevel: CommandEnvironment.RunOptions.LogLevel?
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let output = context.output
+        try await context.environment.runAgent(
+            try context.places(), CommandEnvironment.RunOptions(logFormat: logFormat, logLevel: logLevel)
+        ) {
+            // An agent whose starter does not listen any more runs all the same.
+            try? output.print("ready")
+            try? output.flush()
+        }
+    }
+}
+
+struct AgentStartCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Start the agent in the background and wait until it answers.")
+
+    @Option(help: ArgumentHelp("Seconds to wait for it.", valueName: "seconds"))
+    var timeout = 30
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let places = try context.places()
+        if try await AgentProcess.isAnswering(context.environment.connect(places)) {
+            try context.remark("The agent runs already.")
+            return
+        }
+        try await AgentProcess.start(
+            places, connect: context.environment.connect, timeout: .seconds(max(1, min(timeout, 3600))))
+        try context.remark("The agent runs; it logs to \(places.logFile).")
+    }
+}
+
+struct AgentStopCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop", abstract: "Stop the agent and wait until it has ended.")
+
+    @Option(help: ArgumentHelp("Seconds to wait for it.", valueName: "seconds"))
+    var timeout = 10
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let places = try context.places()
+        try await context.environment.connect(places).stop()
+        try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
+        try context.remark("The agent has ended.")
+    }
+}
+
+struct AgentInstallCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install", abstract: "Install the agent as a systemd user unit.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let places = try context.places()
+        let unit = SystemdUnit(
+            executable: try AgentProcess.executable(), home: places.home,
+            path: places.unitDirectory + "/" + SystemdUnit.name)
+        if try unit.isOtherwiseInstalled() {
+            try context.confirm("\(unit.path) is there and differs. Replace it?")
+        }
+        try unit.install()
+        try context.output.print(unit.path)
+        try context.remark(
+            "Enable it: systemctl --user daemon-reload && systemctl --user enable --now \(SystemdUnit.name)")
+    }
+}
+
+extension CommandEnvironment.RunOptions.LogFormat: ExpressibleByArgument, CaseIterable {
+    static let allCases: [Self] = [.text, .json]
+}
+
+extension CommandEnvironment.RunOptions.LogLevel: ExpressibleByArgument, CaseIterable {
+    static let allCases: [Self] = [.trace, .debug, .info, .notice, .warning, .error, .critical]
+}

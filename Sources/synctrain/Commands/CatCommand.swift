@@ -1,0 +1,33 @@
+import ArgumentParser
+import ControlAPI
+
+struct CatCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cat", abstract: "Write a file's bytes to standard output, fetching what is not here.")
+
+    @Argument(help: "The file.", completion: .file())
+    var path: String
+
+    @Option(help: ByteRangeArgument.help)
+    var range: ByteRangeArgument?
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let output = context.output
+        try await FileReading(context: context).read(path, range: range?.range) { try output.write(bytes: $0) }
+    }
+}
+
+/// `A-B`, `A-` or `-N` on the command line.
+struct ByteRangeArgument: ExpressibleByArgument, Equatable, Sendable {
+    static let help = ArgumentHelp(
+        "Only bytes A to B, counted from 0, both included; A- to the end, -N the last N.", valueName: "a-b")
+
+    var range: ByteRange
+
+    init?(argument: String) {
+        guard let range = ByteRange(text: argument) else { return nil }
+        self.range = range
+    }
+}

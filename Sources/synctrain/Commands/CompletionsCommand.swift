@@ -1,0 +1,28 @@
+import ArgumentParser
+
+struct CompletionsCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completions", abstract: "Print a completion script for a shell.",
+        discussion: """
+            bash: synctrain completions bash > ~/.local/share/bash-completion/completions/synctrain
+            zsh: synctrain completions zsh > "${fpath[1]}/_synctrain"
+            fish: synctrain completions fish > ~/.config/fish/completions/synctrain.fish
+            """)
+
+    enum Shell: String, ExpressibleByArgument, CaseIterable { case bash, zsh, fish }
+
+    @Argument(help: "bash, zsh or fish.")
+    var shell: Shell
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let kind: CompletionShell =
+            switch shell {
+            case .bash: .bash
+            case .zsh: .zsh
+            case .fish: .fish
+            }
+        try context.output.print(Synctrain.completionScript(for: kind))
+    }
+}

@@ -1,0 +1,137 @@
+import ArgumentParser
+import ControlAPI
+
+struct FolderCommandGroup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "folder", abstract: "The shared folders.",
+        subcommands: [
+            FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
+            FolderRemoveCommand.self,
+        ])
+}
+
+struct FolderListCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List folders, what is in them and what is here.",
+        discussion: "Without a running agent the configured folders are listed.")
+
+    @Flag(help: "List the folders that known devices offer.")
+    var pending = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let rendering = StatusRendering(style: context.style)
+        if pending {
+            let folders = try await context.agent().pendingFolders()
+            if global.json {
+                try context.output.print(bytes: try ControlJSON.encode(PendingFolderList(folders: folders)))
+            } else if folders.isEmpty {
+                try context.remark("No folder is offered that is not here.")
+            } else {
+                for line in rendering.pending(folders) { try context.output.print(line) }
+            }
+            return
+        }
+        let folders: [FolderStatus]
+        do {
+            folders = try await context.agent().status().folders
+        } catch let error as ControlError where error.code == .noAgent {
+            try context.remark("No agent runs: this is what is configured.")
+            folders = try context.environment.configured(try context.places()).folders.map(Self.stopped)
+        }
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(FolderList(folders: folders)))
+        } else if folders.isEmpty {
+            try context.remark("There are no folders. Add one with `synctrain folder add`.")
+        } else {
+            for line in rendering.folders(folders) { try context.output.print(line) }
+        }
+    }
+
+    /// A folder nobody looks after: the state is `stopped`, and what it holds is not known.
+    private static func stopped(_ folder: FolderSettings) -> FolderStatus {
+        FolderStatus(
+            id: folder.id, label: folder.label ?? folder.id, path: folder.path, mode: folder.mode, type: folder.type,
+            state: folder.isPaused ? "paused" : "stopped", devices: folder.devices, global: .init(), local: .init(),
+            need: .init())
+    }
+}
+
+/// What `folder list --pending --json` prints.
+struct PendingFolderList: Codable, Equatable {
+    var schema = 1
+    var folders: [PendingFolder]
+}
+
+struct FolderAddCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Share a folder, or take one that is offered.",
+        discussion: "The directory and its marker are made if they are not there.")
+
+    enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
+    enum Kind: String, ExpressibleByArgument, CaseIterable { case sendreceive, sendonly, receiveonly }
+
+    @Argument(help: "The folder's id, the same on every device.")
+    var id: String
+
+    @Argument(help: "Where it lies here.", completion: .directory)
+    var path: String
+
+    @Option(help: ArgumentHelp("What to call it here.", valueName: "label"))
+    var label: String?
+
+    @Option(help: ArgumentHelp("A device to share it with, id or name; may be given again.", valueName: "device"))
+    var device: [String] = []
+
+    @Option(help: "selective keeps what is picked, full keeps everything.")
+    var mode = Mode.selective
+
+    @Option(help: "sendreceive, sendonly or receiveonly.")
+    var type = Kind.sendreceive
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.edit(
+            .addFolder(
+                FolderSettings(
+                    id: id, label: label, path: context.absolute(path), mode: mode.rawValue, type: type.rawValue,
+                    devices: device)))
+    }
+}
+
+struct FolderPauseCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause", abstract: "Let a folder rest: nothing is sent, received or fetched.")
+
+    @Argument(help: "The folder's id.")
+    var folder: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws { try await context.edit(.setFolderPaused(folder, true)) }
+}
+
+struct FolderResumeCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(commandName: "resume", abstract: "End a folder's rest.")
+
+    @Argument(help: "The folder's id.")
+    var folder: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws { try await context.edit(.setFolderPaused(folder, false)) }
+}
+
+struct FolderRemoveCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Share a folder no more. Its files stay.")
+
+    @Argument(help: "The folder's id.")
+    var folder: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws { try await context.edit(.removeFolder(folder)) }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import ControlAPI
+
+struct IDCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(commandName: "id", abstract: "Print this device's id.")
+
+    @Flag(help: "Draw it as a QR code as well.")
+    var qr = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let id = try context.environment.deviceID(try context.places())
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: id)))
+            return
+        }
+        if qr {
+            for line in QRCode.lines(try QRCode.modules(id), hasColor: context.style.hasColor) {
+                try context.output.print(line)
+            }
+        }
+        try context.output.print(id)
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import ControlAPI
+
+struct ListCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls", abstract: "List a directory of the global index, a name on a line.",
+        discussion: """
+            A path is FOLDER:relative/path, absolute, or relative to the current directory inside a folder.
+
+            With -l: state, selected, number of holders, size, time of change, name.
+            """)
+
+    @Argument(help: "The directory or file; the current directory if not given.", completion: .file())
+    var path = "."
+
+    @Flag(name: .short, help: "State, selection, holders, size and time as well.")
+    var long = false
+
+    @Flag(name: [.customShort("R"), .long], help: "With all below.")
+    var recursive = false
+
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte; nothing is escaped.")
+    var null = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        if null, long || global.json { throw ValidationError("-0 gives names alone: leave out -l and --json.") }
+    }
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        let reference = context.path(path)
+        let output = context.output
+        if global.json {
+            let printer = EntryPrinter(output: output)
+            try await agent.list(reference, isRecursive: recursive) { try printer.printJSON($0) }
+            return
+        }
+        var rendering = EntryRendering(style: context.style, isLong: long)
+        // Names of a recursive listing are relative to where it begins, which only the agent knows.
+        if recursive { rendering.base = try await agent.stat(reference).path }
+        let (finished, isNull) = (rendering, null)
+        try await agent.list(reference, isRecursive: recursive) { entry in
+            if isNull {
+                try output.write(bytes: finished.plainName(entry).utf8 + [0])
+            } else {
+                try output.print(finished.line(entry))
+            }
+        }
+    }
+}
+
+/// Prints entries as lines of JSON.
+struct EntryPrinter: Sendable {
+    let output: Output
+
+    func printJSON(_ entry: Entry) throws {
+        var line: [UInt8] = []
+        line.reserveCapacity(512)
+        try EntryLine.append(entry, to: &line)
+        try output.write(bytes: line)
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import ControlAPI
+import Foundation
+
+struct LogsCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logs", abstract: "Show the background agent's log; with -f, events as they happen.",
+        discussion: """
+            Without -f: the log of an agent that was started with `synctrain agent start`. An agent under systemd logs \
+            to the journal: journalctl --user -u synctrain. With -f: a line of JSON for each event of the running agent.
+            """)
+
+    @Flag(name: [.short, .long], help: "Events from now on, until interrupted.")
+    var follow = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        if follow {
+            let output = context.output
+            try await context.agent().events { event in
+                try output.print(bytes: try ControlJSON.encode(event))
+                try output.flush()
+            }
+            return
+        }
+        let path = try context.places().logFile
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw ControlError(
+                .noSuchPath, "There is no log at \(path). Under systemd: journalctl --user -u synctrain.", path: path)
+        }
+        defer { try? file.close() }
+        while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
+            try context.output.write(bytes: [UInt8](chunk))
+        }
+    }
+}

@@ -1,0 +1,13 @@
+import ArgumentParser
+
+struct ManualCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "man", abstract: "Print the manual page.",
+        discussion: "Read it with: synctrain man | man -l -")
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try context.output.write(try ManualPage.text(dump: Synctrain._dumpHelp()))
+    }
+}

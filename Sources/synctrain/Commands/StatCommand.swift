@@ -1,0 +1,27 @@
+import ArgumentParser
+import ControlAPI
+
+struct StatCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stat", abstract: "Show all that is known of a file or directory.")
+
+    @Argument(help: "The file or directory.", completion: .file())
+    var path: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        let entry = try await agent.stat(context.path(path))
+        if global.json {
+            try EntryPrinter(output: context.output).printJSON(entry)
+            return
+        }
+        let status = try await agent.status()
+        var names = Dictionary(status.devices.map { ($0.id, $0.name) }) { first, _ in first }
+        names[status.device] = status.name
+        for line in EntryRendering(style: context.style).facts(entry, deviceNames: names.filter { !$0.value.isEmpty }) {
+            try context.output.print(line)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import ControlAPI
+
+struct StatusCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Show links, folders and transfers.")
+
+    @Flag(name: [.short, .long], help: "Show it again each second until interrupted; with --json whenever it differs.")
+    var watch = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        var last: AgentStatus?
+        repeat {
+            let status = try await agent.status()
+            if status != last { try show(status, in: context, isFirst: last == nil) }
+            last = status
+            if watch { try await Task.sleep(for: .seconds(1)) }
+        } while watch
+    }
+
+    private func show(_ status: AgentStatus, in context: CommandContext, isFirst: Bool) throws {
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(status))
+        } else {
+            let lines = StatusRendering(style: context.style).lines(status)
+            // On a terminal the new state takes the place of the old; elsewhere an empty line lies between.
+            if watch, context.terminal.hasProgress(variables: context.process.variables), context.terminal.isOutputTTY {
+                try context.output.write("\u{1b}[H\u{1b}[2J")
+            } else if !isFirst {
+                try context.output.print("")
+            }
+            for line in lines { try context.output.print(line) }
+        }
+        try context.output.flush()
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+
+/// Options that every command takes, before or behind its name.
+struct GlobalOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The folder of configuration, keys and index (also SYNCTRAIN_HOME).", valueName: "dir"),
+        completion: .directory)
+    var home: String?
+
+    @Option(help: ArgumentHelp("Whether to use colour: auto, always or never.", valueName: "when"))
+    var color = ColorChoice.auto
+
+    @Flag(name: [.short, .long], help: "No progress and no remarks.")
+    var quiet = false
+
+    @Flag(help: "Answer and errors as JSON.")
+    var json = false
+
+    @Flag(name: [.short, .long], help: "Yes to the questions that are asked before something is lost.")
+    var yes = false
+}
+
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
+
+/// Moves global options that stand before the command behind it, where the parser looks for them.
+enum GlobalOptionOrder {
+    private static let withValue: Set = ["--home", "--color"]
+    private static let flags: Set = ["-q", "--quiet", "--json", "-y", "--yes"]
+
+    static func behindCommand(_ arguments: [String], root: any ParsableCommand.Type) -> [String] {
+        var globals: [String] = []
+        var rest = arguments[...]
+        while let argument = rest.first {
+            if flags.contains(argument) || withValue.contains(where: { argument.hasPrefix($0 + "=") }) {
+                globals.append(rest.removeFirst())
+            } else if withValue.contains(argument), rest.count > 1 {
+                globals += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else {
+                break
+            }
+        }
+        guard !globals.isEmpty else { return arguments }
+        var names: [String] = []
+        var command = root
+        while let word = rest.first,
+            let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word })
+        {
+            names.append(rest.removeFirst())
+            command = next
+        }
+        return names + globals + rest
+    }
+}

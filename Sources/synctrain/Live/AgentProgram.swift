@@ -1,0 +1,108 @@
+import AgentConfiguration
+import AgentServer
+import BlockExchange
+import ControlAPI
+import Cryptography
+import Foundation
+import Logging
+import NIOCore
+import ServiceLifecycle
+import SyncAgent
+import Transport
+import TransportTCP
+
+/// `agent run`: the one place that joins transports, agent and control server.
+enum AgentProgram {
+    /// Runs until SIGTERM, SIGINT or the control verb `stop`.
+    static func run(
+        _ places: AgentPlaces, _ options: CommandEnvironment.RunOptions, ready: @escaping @Sendable () async -> Void
+    ) async throws {
+        do {
+            try places.createDirectories()
+            let lock = try AgentLock.take(places)
+            defer { withExtendedLifetime(lock) {} }
+            raiseDescriptorLimit()
+            let file = ConfigurationFile(places)
+            let configuration = try file.load()
+            let logger = try logger(options, configuration)
+            let stopping = StopRequest()
+            let network = try DiscoveryNetwork.local()
+            let makeDiscovery: DeviceDiscoveryMaker = { device, listening, isKnown in
+                LocalDiscovery(
+                    device: device, instanceID: Int64(bitPattern: SecureRandom.uint64()), network: network,
+                    clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
+            }
+            let setup = AgentSetup(
+                places: places, configurationFile: file, transports: [TCPTransport()],
+                makeDiscovery: configuration.discovery.local ? makeDiscovery : nil, logger: logger,
+                requestStop: { stopping.request() })
+            let agent = try await Agent(setup)
+            try await agent.listen()
+            let server = AgentServer(
+                control: agent, socketPath: places.controlSocket, logger: logger, onListening: ready)
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [
+                        .init(service: agent),
+                        .init(service: server),
+                        .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
+                    ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+            try await group.run()
+        } catch {
+            throw ControlError(describing: error)
+        }
+    }
+
+    private static func logger(
+        _ options: CommandEnvironment.RunOptions, _ configuration: Configuration
+    ) throws -> Logger {
+        let isTerminal = isatty(STDERR_FILENO) == 1
+        let isJSON =
+            switch options.logFormat {
+            case .json: true
+            case .text: false
+            case nil: configuration.log.format == .json || configuration.log.format == .auto && !isTerminal
+            }
+        let level = Logger.Level(rawValue: (options.logLevel?.rawValue ?? configuration.log.level.rawValue)) ?? .info
+        LoggingSystem.bootstrap { label in LineLogHandler(label: label, level: level, isJSON: isJSON) }
+        return Logger(label: "synctrain")
+    }
+
+    /// Many small files are open at once while they are made durable together; the usual limit of 1,024 is low for it.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = min(limit.rlim_max, 65_536)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
+
+/// Ends the service group when somebody asks for it.
+private final class StopRequest: Service {
+    private let requests: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() { (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    func request() { continuation.yield() }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { for await _ in self.requests { return } }
+    }
+}
+
+extension LocalDiscovery: DeviceDiscovery {
+    public func run(heard: @escaping @Sendable (DeviceID) async -> Void) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.run() }
+            group.addTask { for await sighting in self.sightings { await heard(sighting.device) } }
+        }
+    }
+
+    public var problem: String? {
+        switch state {
+        case .off, .running: nil
+        case .impaired(let message), .failed(let message): message
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import ControlClient
+import Cryptography
+import SyncAgent
+
+extension CommandEnvironment {
+    /// The real thing: files of this machine, and the agent made of the parts of this program.
+    static var live: CommandEnvironment {
+        CommandEnvironment(
+            places: { home, variables in
+                try controlErrors {
+                    let places = try AgentPlaces.resolve(home: home, environment: variables)
+                    let configurations = variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+                    return Places(
+                        home: places.home, configurationFile: places.configurationFile, socket: places.controlSocket,
+                        logFile: places.log, variables: variables,
+                        unitDirectory: (configurations ?? (places.userHome ?? "") + "/.config") + "/systemd/user")
+                }
+            },
+            connect: { ControlClient(socketPath: $0.socket) },
+            initialise: { places, options in try controlErrors { try initialise(places, options) } },
+            deviceID: { places in
+                try controlErrors {
+                    let files = try DeviceIdentityFiles.load(from: try agentPlaces(places))
+                    let certificate = try DeviceCertificate(
+                        certificatePEM: files.certificatePEM, privateKeyPEM: files.privateKeyPEM)
+                    return DeviceID(certificateDER: certificate.certificateDER).description
+                }
+            },
+            runAgent: { places, options, ready in
+                try await AgentProgram.run(try agentPlaces(places), options, ready: ready)
+            },
+            configured: { places in
+                try controlErrors {
+                    let configuration = try ConfigurationFile(try agentPlaces(places)).load()
+                    return Configured(
+                        devices: configuration.devices.map {
+                            DeviceSettings(id: $0.id.description, name: $0.name, addresses: $0.addresses)
+                        },
+                        folders: configuration.folders.map { FolderSettings($0) })
+                }
+            },
+            edit: { places, edit in try controlErrors { try apply(edit, try agentPlaces(places)) } },
+            resetIndex: { places, folder in
+                do {
+                    try await IndexReset.run(try agentPlaces(places), folder: folder.map { FolderID($0) })
+                } catch {
+                    throw ControlError(describing: error)
+                }
+            })
+    }
+
+    private static func controlErrors<Result>(_ body: () throws -> Result) throws -> Result {
+        do { return try body() } catch { throw ControlError(describing: error) }
+    }
+
+    private static func agentPlaces(_ places: Places) throws -> AgentPlaces {
+        do {
+            return try AgentPlaces.resolve(home: places.home, environment: places.variables)
+        } catch {
+            throw ControlError(describing: error)
+        }
+    }
+
+    private static func initialise(_ places: Places, _ options: Initialisation) throws -> Initialised {
+        let places = try agentPlaces(places)
+        try places.createDirectories()
+        var name = options.name
+        var listen: [String]? = options.listen.isEmpty ? nil : options.listen
+        var hasDiscovery = options.hasDiscovery
+        var notes: [String] = []
+        var edits: [AgentConfiguration.ConfigurationEdit] = []
+        let certificate: DeviceCertificate
+        if let directory = options.importing {
+            let imported = try SyncthingImport.read(home: directory, userHome: places.userHome)
+            certificate = try DeviceCertificate(
+                certificatePEM: imported.certificatePEM, privateKeyPEM: imported.privateKeyPEM)
+            name = name ?? imported.name
+            listen = listen ?? imported.listen
+            hasDiscovery = hasDiscovery && imported.localDiscovery
+            edits = imported.devices.map { .addDevice($0) } + imported.folders.map { .addFolder($0) }
+            notes = imported.notes
+        } else {
+            certificate = try DeviceCertificate.generate(
+                curve: options.curve == .p256 ? .p256 : .p384, notBefore: WallTime.now.seconds)
+        }
+        try DeviceIdentityFiles.create(
+            in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
+        do {
+            try ConfigurationFile(places).create(
+                name: name, listen: listen, localDiscovery: hasDiscovery, edits: edits)
+        } catch {
+            // A configuration that is there is the user's own: an identity was all that was missing.
+            guard error.code == .alreadyExists else { throw error }
+        }
+        return Initialised(
+            device: DeviceID(certificateDER: certificate.certificateDER).description, notes: notes)
+    }
+
+    private static func apply(_ edit: ConfigurationEdit, _ places: AgentPlaces) throws {
+        let file = ConfigurationFile(places)
+        let configuration = try file.load()
+        switch edit {
+        case .addDevice(let settings):
+            try file.apply(try configuration.edits(adding: settings, localDevice: nil))
+        case .renameDevice(let reference, let name):
+            try file.apply(.renameDevice(try configuration.device(reference).id, name: name))
+        case .removeDevice(let reference):
+            try file.apply(.removeDevice(try configuration.device(reference).id))
+        case .addFolder(let settings):
+            let edits = try configuration.edits(adding: settings)
+            for case .addFolder(let folder) in edits {
+                try FolderPreparation.prepare(folder, others: configuration.folders, places: places)
+            }
+            try file.apply(edits)
+        case .setFolderPaused(let id, let isPaused):
+            try file.apply(.setFolderPaused(try configuration.folder(FolderID(id)).id, isPaused))
+        case .removeFolder(let id):
+            try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))
+        }
+    }
+}
+
+extension FolderSettings {
+    init(_ folder: FolderConfiguration) {
+        self.init(
+            id: folder.id.rawValue, label: folder.label, path: folder.path, mode: folder.mode.rawValue,
+            type: folder.kind.rawValue, devices: folder.devices.map(\.description), isPaused: folder.isPaused)
+    }
+}

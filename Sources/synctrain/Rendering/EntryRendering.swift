@@ -1,0 +1,67 @@
+import ControlAPI
+
+/// Entries as `ls`, `stat` and `search` show them.
+struct EntryRendering: Sendable {
+    var style: Style
+    var isLong = false
+    /// The directory that names are shown relative to; nil shows the last component alone.
+    var base: String?
+
+    /// The line of an entry, without its end.
+    func line(_ entry: Entry) -> String {
+        let name = displayName(entry)
+        guard isLong else { return name }
+        let size = Table.pad(Quantity.size(entry.size), to: 8, .right)
+        let holders = Table.pad(entry.kind == .directory ? "-" : String(entry.holders.count), to: 3, .right)
+        let modified = Table.pad(Timestamp.local(entry.modified), to: 16)
+        return "\(style.state(entry.state, padded: 10))  \(Table.pad(entry.selected.rawValue, to: 8))  \(holders)  "
+            + "\(size)  \(modified)  \(name)"
+    }
+
+    /// The name as shown, a directory's with `/`.
+    func displayName(_ entry: Entry) -> String {
+        let name = style.name(plainName(entry))
+        return entry.kind == .directory ? style.directory(name + "/") : name
+    }
+
+    /// The name with nothing escaped, added or coloured.
+    func plainName(_ entry: Entry) -> String {
+        if let base, base.isEmpty { return entry.path.isEmpty ? "." : entry.path }
+        if let base, entry.path.hasPrefix(base + "/") { return String(entry.path.dropFirst(base.count + 1)) }
+        return entry.path.split(separator: "/").last.map(String.init) ?? "."
+    }
+
+    /// `stat`: a line for each fact.
+    func facts(_ entry: Entry, deviceNames: [String: String]) -> [String] {
+        var rows = [
+            ["path", style.name("\(entry.folder):\(entry.path)")],
+            ["type", entry.kind.rawValue],
+            ["size", entry.size < 1000 ? Quantity.size(entry.size) : "\(Quantity.size(entry.size)) (\(entry.size) B)"],
+            ["modified", Timestamp.local(entry.modified)],
+            ["state", style.state(entry.state)],
+            ["selected", entry.selected.rawValue],
+        ]
+        if let files = entry.files, let directories = entry.directories {
+            rows.append(
+                [
+                    "holds",
+                    "\(Quantity.count(files, "file")) in \(directories) director\(directories == 1 ? "y" : "ies")",
+                ])
+        }
+        if entry.kind != .directory {
+            let names = entry.holders.map { deviceNames[$0] ?? $0 }
+            rows.append(["holders", names.isEmpty ? "nobody" : style.name(names.joined(separator: ", "))])
+        }
+        if let details = entry.details {
+            rows.append(["permissions", details.permissions])
+            rows.append(["version", details.version])
+            rows.append(["modified by", deviceNames[details.modifiedBy].map(style.name) ?? details.modifiedBy])
+            if let blocks = details.blocks, let size = details.blockSize {
+                rows.append(["blocks", "\(blocks) of \(Quantity.size(Int64(size)))"])
+            }
+            if let target = details.symlinkTarget { rows.append(["target", style.name(target)]) }
+            if let path = details.localPath { rows.append(["on disk", style.name(path)]) }
+        }
+        return Table.lines(rows)
+    }
+}

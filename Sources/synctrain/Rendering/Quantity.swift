@@ -1,0 +1,51 @@
+/// Sizes, rates and times as people read them.
+enum Quantity {
+    private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
+    /// `999 B`, `1.5 KiB`, `12 MiB`: two figures or more, powers of 1024.
+    static func size(_ bytes: Int64) -> String {
+        let count = max(0, bytes)
+        guard count >= 1000 else { return "\(count) B" }
+        var value = Double(count) / 1024
+        var unit = 0
+        // 999.5 would be written with four digits: it is of the next unit.
+        while value >= 999.5, unit < units.count - 1 {
+            value /= 1024
+            unit += 1
+        }
+        let tenths = Int((value * 10).rounded())
+        return tenths < 100
+            ? "\(tenths / 10).\(tenths % 10) \(units[unit])" : "\(Int(value.rounded())) \(units[unit])"
+    }
+
+    static func rate(_ bytesPerSecond: Int64) -> String { size(bytesPerSecond) + "/s" }
+
+    /// How long the rest takes at this rate; `-` if nobody can say.
+    static func remaining(_ bytes: Int64, bytesPerSecond: Int64) -> String {
+        guard bytes > 0 else { return "0 s" }
+        guard bytesPerSecond > 0 else { return "-" }
+        let (quotient, remainder) = bytes.quotientAndRemainder(dividingBy: bytesPerSecond)
+        return duration(seconds: quotient + (remainder > 0 ? 1 : 0))
+    }
+
+    /// `12 s`, `3 min 05 s`, `2 h 10 min`, `4 d 03 h`.
+    static func duration(seconds: Int64) -> String {
+        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        switch seconds {
+        case ..<60: return "\(max(0, seconds)) s"
+        case ..<3600: return "\(seconds / 60) min \(two(seconds % 60)) s"
+        case ..<86400: return "\(seconds / 3600) h \(two(seconds % 3600 / 60)) min"
+        default: return "\(seconds / 86400) d \(two(seconds % 86400 / 3600)) h"
+        }
+    }
+
+    /// `1 file`, `2 files`.
+    static func count(_ number: Int64, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
+    /// Percent done, 100 only when all is.
+    static func percent(_ done: Int64, of total: Int64) -> Int64 {
+        guard total > 0, done > 0 else { return total == 0 ? 100 : 0 }
+        guard done < total else { return 100 }
+        return min(99, Int64(Double(done) / Double(total) * 100))
+    }
+}

@@ -1,0 +1,100 @@
+import ControlAPI
+
+/// The agent's state in tables.
+struct StatusRendering: Sendable {
+    var style: Style
+
+    func lines(_ status: AgentStatus) -> [String] {
+        var lines = Table.lines([
+            ["device", "\(status.device) (\(style.name(status.name)))"],
+            ["agent", "\(status.version), since \(Timestamp.local(status.startedAt))"],
+            ["listening", status.listening.isEmpty ? "on nothing" : status.listening.joined(separator: " ")],
+        ])
+        lines += status.problems.map { "problem: \(style.name($0))" }
+        lines += ["", style.heading("Folders")]
+        lines += status.folders.isEmpty ? ["none; add one with `synctrain folder add`"] : folders(status.folders)
+        lines += ["", style.heading("Devices")]
+        lines += status.devices.isEmpty ? ["none; add one with `synctrain device add`"] : devices(status.devices)
+        if !status.transfers.isEmpty {
+            lines += ["", style.heading("Transfers")]
+            lines += transfers(status.transfers, status.devices)
+        }
+        return lines
+    }
+
+    func folders(_ folders: [FolderStatus]) -> [String] {
+        let heading = ["folder", "state", "mode", "global", "here", "needs", "path"]
+        let rows = folders.map { folder in
+            [
+                style.name(folder.id), folder.state, folder.mode, totals(folder.global), totals(folder.local),
+                isZero(folder.need) ? "nothing" : totals(folder.need), style.name(folder.path),
+            ]
+        }
+        var lines = Table.lines([heading] + rows)
+        for folder in folders {
+            if let message = folder.message { lines.append("\(style.name(folder.id)): \(style.name(message))") }
+            let counts = [
+                (folder.conflicts, "conflict"), (folder.errors, "error"), (folder.extraneous, "extraneous file"),
+            ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }
+            if !counts.isEmpty { lines.append("\(style.name(folder.id)): \(counts.joined(separator: ", "))") }
+        }
+        return lines
+    }
+
+    func devices(_ devices: [DeviceStatus]) -> [String] {
+        let heading = ["device", "id", "link", "address", "last seen", "in", "out"]
+        let rows = devices.map { device in
+            [
+                device.name.isEmpty ? "-" : style.name(device.name), Self.short(device.id),
+                device.isConnected ? device.transport ?? "connected" : "none",
+                style.name(device.address ?? device.addresses.joined(separator: " ")),
+                device.isConnected ? "now" : Timestamp.local(device.lastSeen),
+                Quantity.size(device.bytesIn), Quantity.size(device.bytesOut),
+            ]
+        }
+        var lines = Table.lines(
+            [heading] + rows, alignments: [.left, .left, .left, .left, .left, .right, .right])
+        for device in devices where !device.isConnected {
+            if let error = device.lastError {
+                let name = device.name.isEmpty ? Self.short(device.id) : device.name
+                lines.append("\(style.name(name)): \(style.name(error))")
+            }
+        }
+        return lines
+    }
+
+    func pending(_ devices: [PendingDevice]) -> [String] {
+        Table.lines(
+            [["id", "name", "address", "last seen"]]
+                + devices.map { [$0.id, style.name($0.name), style.name($0.address), Timestamp.local($0.lastSeen)] })
+    }
+
+    func pending(_ folders: [PendingFolder]) -> [String] {
+        Table.lines(
+            [["folder", "label", "device", "last seen"]]
+                + folders.map { [style.name($0.id), style.name($0.label), $0.device, Timestamp.local($0.lastSeen)] })
+    }
+
+    private func transfers(_ transfers: [TransferStatus], _ devices: [DeviceStatus]) -> [String] {
+        Table.lines(
+            transfers.map { transfer in
+                let names = transfer.holders.map { id in devices.first { $0.id == id }?.name ?? Self.short(id) }
+                return [
+                    "\(Quantity.percent(transfer.bytesDone, of: transfer.bytesTotal)) %",
+                    Quantity.size(transfer.bytesTotal), style.name("\(transfer.folder):\(transfer.path)"),
+                    names.isEmpty ? "" : "from \(style.name(names.joined(separator: ", ")))",
+                ]
+            }, alignments: [.right, .right])
+    }
+
+    private func totals(_ totals: FolderStatus.Totals) -> String {
+        "\(Quantity.count(totals.files, "file")), \(Quantity.size(totals.bytes))"
+    }
+
+    private func isZero(_ totals: FolderStatus.Totals) -> Bool {
+        totals.files == 0 && totals.directories == 0 && totals.bytes == 0
+    }
+
+    /// The first group of a device id, which people know their devices by.
+    static func short(_ id: String) -> String { id.split(separator: "-").first.map(String.init) ?? id }
+}

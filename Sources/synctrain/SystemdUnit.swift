@@ -1,0 +1,85 @@
+import ControlAPI
+import Foundation
+
+/// The agent's unit for the user's systemd.
+struct SystemdUnit: Equatable {
+    static let name = "synctrain.service"
+
+    /// Absolute path of the program.
+    var executable: String
+    var home: String?
+    /// Where the unit goes.
+    var path: String
+
+    /// `config/synctrain.service`, which says why, with this program's path.
+    var text: String {
+        var command = [executable, "agent", "run", "--log-format", "json"]
+        if let home { command += ["--home", home] }
+        return """
+            [Unit]
+            Description=synctrain, selective sync of your devices' folders
+            Documentation=man:synctrain(1)
+
+            [Service]
+            Type=exec
+            ExecStart=\(command.map(Self.quoted).joined(separator: " "))
+            TimeoutStopSec=20
+            Restart=on-failure
+            RestartSec=5
+            RestartPreventExitStatus=64
+            NoNewPrivileges=yes
+            LockPersonality=yes
+            MemoryDenyWriteExecute=yes
+            RestrictRealtime=yes
+            RestrictSUIDSGID=yes
+            SystemCallArchitectures=native
+
+            [Install]
+            WantedBy=default.target
+
+            """
+    }
+
+    /// Whether another unit of that name is there.
+    func isOtherwiseInstalled() throws(ControlError) -> Bool {
+        guard FileManager.default.fileExists(atPath: path) else { return false }
+        guard let found = FileManager.default.contents(atPath: path) else {
+            throw ControlError(.noPermission, "\(path) cannot be read. Move it away.", path: path)
+        }
+        return found != Data(text.utf8)
+    }
+
+    func install() throws(ControlError) {
+        do {
+            let directory = URL(filePath: path).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw ControlError(.failed, "\(path) cannot be written: \(error.localizedDescription)", path: path)
+        }
+    }
+
+    /// An argument as systemd.service(5) reads it: in quotes where there is more than letters, `%` and `$` doubled.
+    private static func quoted(_ argument: String) -> String {
+        var text = ""
+        var isPlain = !argument.isEmpty
+        for scalar in argument.unicodeScalars {
+            switch scalar {
+            case "%": text += "%%"
+            case "$": text += "$$"
+            case "\"", "\\":
+                text += "\\" + String(scalar)
+                isPlain = false
+            case "\n":
+                text += "\\n"
+                isPlain = false
+            case "a"..."z", "A"..."Z", "0"..."9", "/", ".", "-", "_", ":", "+", "@", ",", "=":
+                text.unicodeScalars.append(scalar)
+            default:
+                text.unicodeScalars.append(scalar)
+                isPlain = false
+            }
+        }
+        return isPlain ? text : "\"\(text)\""
+    }
+}

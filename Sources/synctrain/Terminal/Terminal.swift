@@ -1,0 +1,45 @@
+import Foundation
+import Glibc
+
+/// What the standard streams are connected to.
+struct Terminal: Sendable {
+    var isInputTTY: Bool
+    var isOutputTTY: Bool
+    var isErrorTTY: Bool
+    /// Columns.
+    var width: Int
+    /// One line of standard input without its line feed.
+    var readLine: @Sendable () -> String?
+
+    static var live: Terminal {
+        var size = winsize()
+        let hasSize = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return Terminal(
+            isInputTTY: isatty(STDIN_FILENO) == 1, isOutputTTY: isatty(STDOUT_FILENO) == 1,
+            isErrorTTY: isatty(STDERR_FILENO) == 1, width: hasSize ? Int(size.ws_col) : 80,
+            readLine: { Swift.readLine() })
+    }
+
+    static var liveVariables: [String: String] { ProcessInfo.processInfo.environment }
+
+    static var liveWorkingDirectory: String {
+        guard let path = getcwd(nil, 0) else { return "/" }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    /// Colour on standard output: `always` and `never` decide alone; `auto` needs a terminal that is not dumb and no
+    /// `NO_COLOR`.
+    func hasColor(_ choice: ColorChoice, variables: [String: String]) -> Bool {
+        switch choice {
+        case .always: true
+        case .never: false
+        case .auto: isOutputTTY && !Self.isDumb(variables) && (variables["NO_COLOR"] ?? "").isEmpty
+        }
+    }
+
+    /// Whether a line on standard error can be drawn over.
+    func hasProgress(variables: [String: String]) -> Bool { isErrorTTY && !Self.isDumb(variables) }
+
+    private static func isDumb(_ variables: [String: String]) -> Bool { variables["TERM"] == "dumb" }
+}

@@ -1,0 +1,44 @@
+import os
+import shutil
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from harness import Lab, copy_documentation, make_odd_tree  # noqa: E402
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        for node in (item, item.parent, item.session):
+            node.has_failed = True
+
+
+@pytest.fixture
+def lab(request):
+    """A laboratory of this test's own."""
+    lab = Lab()
+    yield lab
+    lab.close(keep=getattr(request.node, "has_failed", False))
+
+
+@pytest.fixture(scope="module")
+def module_lab(request):
+    """A laboratory that the tests of a module share."""
+    lab = Lab()
+    yield lab
+    lab.close(keep=getattr(request.node, "has_failed", False))
+
+
+@pytest.fixture(scope="session")
+def documents(tmp_path_factory):
+    """A tree of some thousand real files and odd names; copy it before changing it."""
+    root = tmp_path_factory.mktemp("documents")
+    copy_documentation(root)
+    make_odd_tree(root)
+    yield str(root)
+    shutil.rmtree(root, ignore_errors=True)

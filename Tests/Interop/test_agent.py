@@ -1,0 +1,248 @@
+"""The agent's life: start, stop, second of its kind, settings with and without it, import from Syncthing."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import threading
+import time
+
+import agent as cli
+import bep
+import pytest
+from process import wait_until
+
+
+def ids(agent, kind):
+    return {record["id"] for record in agent.records(kind, "list")}
+
+
+def test_init_makes_private_files_and_an_id(lab):
+    agent = lab.agent(start=False)
+    assert re.fullmatch(r"([A-Z2-7]{7}-){7}[A-Z2-7]{7}", agent.id)
+    assert stat.S_IMODE(os.stat(agent.home).st_mode) == 0o700
+    keys = [os.path.join(d, n) for d, _, names in os.walk(agent.home) for n in names if n == "key.pem"]
+    assert len(keys) == 1 and stat.S_IMODE(os.stat(keys[0]).st_mode) == 0o600
+    # Once more: the identity stays.
+    result = agent.try_run("init")
+    assert result.returncode != cli.DONE or agent.run("id").stdout.decode().strip() == agent.id
+    assert agent.run("id").stdout.decode().strip() == agent.id
+
+
+def test_socket_is_private_and_status_is_the_documented_one(lab):
+    agent = lab.agent()
+    assert stat.S_IMODE(os.stat(agent.socket).st_mode) == 0o600
+    agent.add_folder("f", lab.path("f"))
+    status = agent.status()
+    assert status["schema"] == 1 and status["device"] == agent.id
+    assert {"folders", "devices", "transfers"} <= set(status)
+    folder = status["folders"][0]
+    promised = {"id", "path", "mode", "state", "global", "local", "need", "extraneous", "conflicts", "errors"}
+    assert promised <= set(folder)
+    assert (folder["id"], folder["path"], folder["mode"]) == ("f", lab.path("f"), "selective")
+    assert os.path.isdir(lab.path("f")), "the directory is made"
+
+
+@pytest.mark.parametrize("how", ["agent stop", "SIGTERM", "SIGINT"])
+def test_ends_within_two_seconds(lab, how):
+    """With a link, a transfer that gets no answer, and a connection that says nothing."""
+    agent, peer = lab.agent(), lab.peer()
+    lab.introduce(agent, peer)
+    lab.share(agent, "f", peer)
+    peer.folders["f"].add("file", b"data")
+    asked = threading.Event()
+    peer.serve = lambda session, request: asked.set()
+    session = peer.dial_until(agent.address)
+    agent.wait_global("f", 1)
+    fetch = agent.begin("fetch", "f:file", "-o", lab.path("out"))
+    assert asked.wait(10)
+    start = time.monotonic()
+    if how == "agent stop":
+        agent.run("agent", "stop")
+    else:
+        agent.process.send_signal(getattr(signal, how))
+    code = agent.process.wait(10)
+    took = time.monotonic() - start
+    assert took < 2, f"{took:.1f} s"
+    assert code == cli.DONE
+    session.wait_end(5)
+    assert fetch.process.wait(5) != cli.DONE
+    assert agent.try_run("status").returncode == cli.NO_AGENT
+    agent.start()
+
+
+def test_second_agent_on_the_same_home_refuses(lab):
+    agent = lab.agent()
+    second = agent.try_run("agent", "run", timeout=20)
+    assert second.returncode == cli.FAILED and b"ready" not in second.stdout
+    assert b"already" in second.stderr or b"running" in second.stderr
+    assert agent.status()["device"] == agent.id, "the first is none the worse"
+
+
+def test_starts_again_after_being_killed(lab):
+    agent = lab.agent()
+    agent.add_folder("f", lab.path("f"))
+    for _ in range(3):
+        agent.kill()
+        assert agent.try_run("status").returncode == cli.NO_AGENT
+        agent.start()
+    assert agent.folder("f")["path"] == lab.path("f")
+
+
+def test_settings_without_a_running_agent(lab):
+    agent, node = lab.agent(start=False), lab.syncthing()
+    agent.add_device(node.id, "real", node.address)
+    agent.add_folder("f", lab.path("f"), node.id)
+    assert node.id in ids(agent, "device") and "f" in ids(agent, "folder")
+    node.add_device(agent.id)
+    node.set_folder("f", lab.path("real-f"), [agent.id])
+    agent.start()
+    agent.wait_connected(node.id)
+    agent.stop()
+    agent.run("device", "rename", node.id, "renamed")
+    agent.run("folder", "pause", "f")
+    agent.start()
+    status = agent.status()
+    assert [d["name"] for d in status["devices"]] == ["renamed"]
+    assert [f["state"] for f in status["folders"]] == ["paused"]
+    agent.stop()
+    agent.run("folder", "remove", "f")
+    agent.run("device", "remove", "renamed")
+    agent.start()
+    status = agent.status()
+    assert status["devices"] == [] and status["folders"] == []
+    assert os.path.isdir(lab.path("f")), "removing a folder from the settings leaves its files"
+
+
+def test_settings_of_a_running_agent_take_effect_at_once_and_stay(lab):
+    agent, node = lab.agent(), lab.syncthing()
+    node.add_device(agent.id)
+    agent.add_device(node.id, "real", node.address)
+    agent.wait_connected(node.id)
+    with open(os.path.join(lab.directory("real-f"), "file"), "w") as file:
+        file.write("content\n")
+    node.set_folder("f", lab.path("real-f"), [agent.id])
+    node.wait_scanned("f", 1)
+    agent.add_folder("f", lab.path("f"), node.id)
+    agent.wait_global("f", 1)
+    agent.run("folder", "pause", "f")
+    assert agent.folder("f")["state"] == "paused"
+    agent.run("folder", "resume", "f")
+    wait_until(lambda: agent.try_run("cat", "f:file").stdout == b"content\n", 20, "readable after resume")
+    agent.run("device", "rename", "real", "other name")
+    assert agent.status()["devices"][0]["name"] == "other name"
+    agent.kill()
+    agent.start()
+    assert agent.status()["devices"][0]["name"] == "other name"
+    agent.wait_connected(node.id)
+    agent.run("folder", "remove", "f")
+    assert agent.status()["folders"] == []
+    assert agent.try_run("ls", "f:").returncode == cli.NO_SUCH
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("command", [
+    ["device", "add", "not-an-id"], ["device", "add", "{own}"], ["folder", "add", "x", "/proc/nowhere/at/all"],
+    ["folder", "add", "f", "{root}/elsewhere"], ["folder", "add", "g", "{root}/g", "--device", "not-an-id"],
+    ["device", "add", "{other}", "--address", "nonsense://x"],
+])
+def test_refused_settings_change_nothing(module_agents, command, running):
+    lab, agent = module_agents(running)
+    before = agent.records("device", "list"), agent.records("folder", "list")
+    words = {"own": agent.id, "root": lab.root, "other": bep.device_id_text(bytes(range(32)))}
+    result = agent.try_run(*[word.format(**words) for word in command])
+    assert result.returncode != cli.DONE and result.stderr
+    assert (agent.records("device", "list"), agent.records("folder", "list")) == before
+
+
+@pytest.fixture(scope="module")
+def module_agents(module_lab):
+    agents = {}
+
+    def get(running):
+        if running not in agents:
+            agents[running] = module_lab.agent(f"running-{running}", start=running)
+            agents[running].add_folder("f", module_lab.path(f"f-{running}"))
+        return module_lab, agents[running]
+    return get
+
+
+def test_broken_settings_name_file_and_line(lab):
+    agent = lab.agent(start=False)
+    path = agent.file("config.toml")
+    with open(path) as file:
+        good = file.read()
+    with open(path, "w") as file:
+        file.write(good + "\nthis is = = no toml\n")
+    line = good.count("\n") + 2
+    result = agent.try_run("agent", "run", timeout=20)
+    assert result.returncode == cli.FAILED
+    assert path.encode() in result.stderr and str(line).encode() in result.stderr
+    with open(path) as file:
+        assert file.read() == good + "\nthis is = = no toml\n", "it is left as it is"
+    with open(path, "w") as file:
+        file.write(good)
+    agent.start()
+
+
+def test_two_agents_with_homes_of_their_own(lab):
+    one, two = lab.agent("one"), lab.agent("two")
+    assert one.id != two.id and one.status()["device"] == one.id and two.status()["device"] == two.id
+
+
+def test_home_from_the_environment(lab):
+    agent = lab.agent()
+    environment = {**agent.environment, "SYNCTRAIN_HOME": agent.home}
+    result = subprocess.run([agent.program, "status", "--json"], env=environment, capture_output=True, timeout=20)
+    assert json.loads(result.stdout)["device"] == agent.id
+
+
+def test_port_in_use_is_said(lab):
+    agent = lab.agent("first")
+    second = lab.agent("second", start=False, init=False)
+    second.address = agent.address
+    second.init()
+    second.launch()
+    wait_until(lambda: not second.is_running or second.is_ready, 20, "it gives up or goes on without")
+    assert str(agent.port) in second.log_tail(), "the log names the port"
+
+
+def test_import_of_a_syncthing_home(lab):
+    node, peer = lab.syncthing("old"), lab.syncthing("peer")
+    node.add_device(peer.id, peer.address, "the peer")
+    node.set_folder("f", lab.path("old-f"), [peer.id], label="Label & <Co>")
+    peer.set_folder("f", lab.path("peer-f"), [])
+    peer.add_device(node.id)
+    peer.set_folder("f", lab.path("peer-f"), [node.id])
+    with open(lab.path("peer-f/file"), "w") as file:
+        file.write("content\n")
+    peer.scan("f")
+    node.stop()
+    agent = lab.agent("new", start=False, init=False)
+    agent.init("--import-syncthing", node.home)
+    assert agent.id == node.id
+    devices = {d["id"]: d for d in agent.records("device", "list")}
+    assert devices[peer.id]["name"] == "the peer" and peer.address in json.dumps(devices[peer.id])
+    folders = {f["id"]: f for f in agent.records("folder", "list")}
+    assert folders["f"]["path"].rstrip("/") == lab.path("old-f") and folders["f"]["label"] == "Label & <Co>"
+    agent.start()
+    agent.wait_connected(peer.id)
+    agent.wait_global("f", 1)
+    assert agent.run("cat", "f:file").stdout == b"content\n"
+
+
+def test_import_of_what_is_no_syncthing_home(lab):
+    agent = lab.agent(start=False, init=False)
+    result = agent.try_run("init", "--import-syncthing", lab.directory("empty"))
+    assert result.returncode not in (cli.DONE,) and result.stderr
+
+
+def test_help_and_completions_come_from_the_parser(lab):
+    agent = lab.agent(start=False)
+    help = agent.run("--help").stdout.decode()
+    for verb in ("agent", "device", "folder", "fetch", "ls", "status"):
+        assert verb in help
+    for shell in ("bash", "zsh", "fish"):
+        assert b"synctrain" in agent.run("completions", shell).stdout
