@@ -43,10 +43,16 @@ import Testing
     ])
     func refusesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) != nil) }
 
-    @Test(arguments: ["tcp://0.0.0.0:22000", "tcp://[::]:22000", "tcp://127.0.0.1:0"])
+    @Test(arguments: [
+        "tcp://:22000", "tcp://:0", "tcp://0.0.0.0:22000", "tcp://[::]:22000", "tcp://127.0.0.1:0", "tcp://localhost:1",
+        "tcp://[fe80::1%eth0]:22000",
+    ])
     func takesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) == nil) }
 
-    @Test(arguments: ["dynamic", "tcp://:22000", "0.0.0.0:22000"])
+    @Test(arguments: [
+        "", "dynamic", "tcp://:", "tcp://:65536", "tcp://:x", "tcp://:1/x", "0.0.0.0:22000", "tcp://nas.local:22000",
+        "tcp://1.2.3:22000", "tcp://1.2.3.256:22000", "tcp://1.2.3.4.5:22000", "tcp://1..2.3:22000", "quic://:22000",
+    ])
     func refusesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) != nil) }
 
     @Test func defaultsAreValid() {
