@@ -167,6 +167,7 @@ let package = Package(
             name: "IndexStoreTests",
             dependencies: [
                 "IndexStore", "BlockExchange", "Cryptography", "SyncTestKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -22,18 +22,22 @@ struct IndexStoreBenchmark {
         try await store.setRemoteIndex(of: folder, device: device, to: IndexID(rawValue: 2))
         var generator = NameGenerator(seed: 1, shortID: device.shortID)
         var inStore = Duration.zero
+        var cpu = 0.0
         var inBatch: [FileInfo] = []
         let clock = ContinuousClock()
         for sequence in 1...max(1, nameCount) {
             inBatch.append(generator.next(sequence: sequence))
             guard inBatch.count == 1000 || sequence == nameCount else { continue }
             let files = inBatch
+            let before = cpuSeconds()
             inStore += try await clock.measure {
                 try await store.applyIndex(of: folder, device: device, files: files, replacesAll: false) { _ in true }
             }
+            cpu += cpuSeconds() - before
             inBatch.removeAll(keepingCapacity: true)
         }
         report("entries/s applied", Double(nameCount) / seconds(inStore))
+        report("entries per CPU second", Double(nameCount) / cpu)
         report("peak RSS after the load, MiB", peakResidentMebibytes())
         try store.close()
         report("database bytes/name", Double(size(of: path)) / Double(nameCount))
@@ -82,7 +86,7 @@ struct IndexStoreBenchmark {
     }
 
     /// Prints the median of `runs` runs in milliseconds.
-    static func measure(_ label: String, runs: Int = 7, _ body: () async throws -> Void) async throws {
+    static func measure(_ label: String, runs: Int = 7, _ body: @Sendable () async throws -> Void) async throws {
         var times: [Double] = []
         for _ in 0..<runs { times.append(seconds(try await ContinuousClock().measure(body)) * 1000) }
         times.sort()
@@ -96,6 +100,13 @@ struct IndexStoreBenchmark {
 
     static func seconds(_ duration: Duration) -> Double {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+
+    /// What this process has used of all cores.
+    static func cpuSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     static func size(of path: String) -> Int {

@@ -16,9 +16,9 @@ public struct Aggregate: Equatable, Sendable {
     public static let zero = Aggregate()
 
     /// What `file` adds to the directories above it: nothing if it is deleted or nobody vouches for it.
-    init(of file: FileInfo?) {
+    init(of file: FileInfo) {
         self.init()
-        guard let file, !file.isDeleted, !file.isInvalid else { return }
+        guard !file.isDeleted, !file.isInvalid else { return }
         switch file.kind {
         case .directory: directories = 1
         case .file: (files, bytes) = (1, max(0, file.size))

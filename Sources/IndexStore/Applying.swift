@@ -19,9 +19,9 @@ extension IndexStore {
         return try await write { database in
             let row = try Folder.find(folder, in: database)
             var announcer = try Announcer.ensure(device, in: row, database)
-            let writer = try FolderWriter(database, folder: row)
+            let writer = try FolderWriter(database, folder: row, announcer: announcer.number)
             for file in files {
-                try writer.announce(file, by: announcer.number, isIgnored: isIgnored(file.name))
+                try writer.announce(file, isIgnored: isIgnored(file.name))
                 announcer.maxSequence = max(announcer.maxSequence, file.sequence)
             }
             if let replacedID { announcer.indexID = replacedID }
@@ -41,7 +41,8 @@ extension IndexStore {
         in folder: FolderID, _ changes: [LocalChange], isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
         try await write { database in
-            let writer = try FolderWriter(database, folder: try Folder.find(folder, in: database))
+            let writer = try FolderWriter(
+                database, folder: try Folder.find(folder, in: database), announcer: Announcement.thisDevice)
             for change in changes {
                 switch change {
                 case .set(let entry): try writer.set(entry)
@@ -68,7 +69,7 @@ extension IndexStore {
             let (last, result) = try await write { database in
                 let row = try Folder.find(folder, in: database)
                 var walk = try TreeWalk(database, folder: row, below: "", after: cursor)
-                let writer = try FolderWriter(database, folder: row)
+                let writer = try FolderWriter(database, folder: row, announcer: Announcement.thisDevice)
                 var last: String?
                 var count = 0
                 while count < Self.reselectLimit, let entry = try walk.next() {

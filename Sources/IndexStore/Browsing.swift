@@ -121,19 +121,22 @@ extension IndexStore {
             let select = try RawStatement(database, "SELECT entry, block FROM localBlock WHERE hash = ?1")
             try select.bind(1, Int64(bitPattern: hash.words.0))
             defer { select.reset() }
-            let readers = try Folder.all(in: database).map { try IndexReader(database, folder: $0) }
+            let readFolder = try RawStatement(database, "SELECT folder FROM entry WHERE id = ?1")
+            var readers: [Int64: IndexReader] = [:]
+            for folder in try Folder.all(in: database) {
+                readers[folder.number] = try IndexReader(database, folder: folder)
+            }
             var found: [LocalBlock] = []
-            var known: [Int64: [Int64: [UInt8]]] = [:]
             while found.count < limit, try select.step() {
                 let entry = select.integer(0)
-                guard let index = Int(exactly: select.integer(1)) else { throw MalformedRow("block number") }
-                for reader in readers {
-                    let root = reader.folder.root
-                    guard let path = try reader.path(of: entry, known: &known[root, default: [:]]) else { continue }
-                    if let block = try Self.localBlock(hash, at: index, of: entry, path: path, reader) {
-                        found.append(block)
-                    }
-                    break
+                try readFolder.bind(1, entry)
+                var known: [Int64: [UInt8]] = [:]
+                guard let index = Int(exactly: select.integer(1)),
+                    let reader = try readFolder.first({ readers[$0.integer(0)] }) ?? nil,
+                    let path = try reader.path(of: entry, known: &known)
+                else { throw MalformedRow("a local block of no entry") }
+                if let block = try Self.localBlock(hash, at: index, of: entry, path: path, reader) {
+                    found.append(block)
                 }
             }
             return found

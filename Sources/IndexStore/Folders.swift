@@ -25,20 +25,25 @@ extension IndexStore {
                 try update.run()
                 return
             }
-            let root = try RawStatement(database, "INSERT INTO entry (parent, name) VALUES (NULL, '')")
-            try root.run()
             let insert = try RawStatement(
                 database,
                 """
                 INSERT INTO folder (
                     id, label, root, indexID, sequence, localFiles, localDirectories, localBytes
-                ) VALUES (?1, ?2, ?3, ?4, 0, 0, 0, 0)
+                ) VALUES (?1, ?2, 0, ?3, 0, 0, 0, 0)
                 """)
             try insert.bind(1, folder.rawValue)
             try insert.bind(2, label)
-            try insert.bind(3, root.lastInsertedRowID)
-            try insert.bind(4, Int64(bitPattern: newIndexID.rawValue))
+            try insert.bind(3, Int64(bitPattern: newIndexID.rawValue))
             try insert.run()
+            let number = insert.lastInsertedRowID
+            let root = try RawStatement(database, "INSERT INTO entry (folder, name) VALUES (?1, '')")
+            try root.bind(1, number)
+            try root.run()
+            let update = try RawStatement(database, "UPDATE folder SET root = ?2 WHERE number = ?1")
+            try update.bind(1, number)
+            try update.bind(2, root.lastInsertedRowID)
+            try update.run()
         }
     }
 
@@ -49,9 +54,7 @@ extension IndexStore {
             try database.execute(
                 sql: """
                     CREATE TEMP TABLE doomed (id INTEGER PRIMARY KEY);
-                    WITH RECURSIVE below (id) AS (
-                        SELECT \(row.root) UNION ALL SELECT entry.id FROM entry JOIN below ON entry.parent = below.id
-                    ) INSERT INTO doomed SELECT id FROM below;
+                    INSERT INTO doomed SELECT id FROM entry WHERE folder = \(row.number);
                     UPDATE blockList SET uses = uses - doomedUses.uses FROM (
                         SELECT content, count(*) AS uses FROM announced
                         WHERE entry IN doomed AND typeof(content) = 'integer' GROUP BY content
@@ -171,8 +174,8 @@ extension IndexStore {
             try select.bind(3, Self.dropLimit)
             var entries: [Int64] = []
             while try select.step() { entries.append(select.integer(0)) }
-            let writer = try FolderWriter(database, folder: row)
-            for entry in entries { try writer.withdraw(entry, by: announcer.number) }
+            let writer = try FolderWriter(database, folder: row, announcer: announcer.number)
+            for entry in entries { try writer.withdraw(entry) }
             _ = try writer.finish(database)
             return entries.last
         }

@@ -135,7 +135,8 @@ public final class IndexStore: Sendable {
         ] {
             _ = try RawStatement(database, "SELECT * FROM \(table) ORDER BY \(key) DESC LIMIT 1").first { _ in }
         }
-        _ = try RawStatement(database, "SELECT parent FROM entry ORDER BY parent DESC, name DESC LIMIT 1").first { _ in }
+        let byName = "SELECT id FROM entry INDEXED BY entryByName ORDER BY parent DESC, name DESC LIMIT 1"
+        _ = try RawStatement(database, byName).first { _ in }
     }
 
     func write<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {

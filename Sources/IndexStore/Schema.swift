@@ -32,9 +32,14 @@ enum Schema {
             maxSequence INTEGER NOT NULL, entries INTEGER NOT NULL, UNIQUE (folder, device)
         ) STRICT;
         CREATE TABLE entry (
-            id INTEGER PRIMARY KEY, parent INTEGER, name TEXT NOT NULL, winner INTEGER, own INTEGER
+            id INTEGER PRIMARY KEY, folder INTEGER NOT NULL, parent INTEGER, name TEXT NOT NULL, winner INTEGER,
+            own INTEGER
         ) STRICT;
         CREATE UNIQUE INDEX entryByName ON entry (parent, name);
+        CREATE TABLE own (
+            folder INTEGER NOT NULL, sequence INTEGER NOT NULL, entry INTEGER NOT NULL,
+            PRIMARY KEY (folder, sequence)
+        ) STRICT, WITHOUT ROWID;
         CREATE TABLE aggregate (
             entry INTEGER PRIMARY KEY, files INTEGER NOT NULL, directories INTEGER NOT NULL, bytes INTEGER NOT NULL
         ) STRICT;
@@ -43,10 +48,6 @@ enum Schema {
             size INTEGER NOT NULL, permissions INTEGER NOT NULL, modified INTEGER NOT NULL,
             nanoseconds INTEGER NOT NULL, modifiedBy INTEGER NOT NULL, version BLOB, content ANY, extra BLOB,
             PRIMARY KEY (entry, announcer)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE own (
-            folder INTEGER NOT NULL, sequence INTEGER NOT NULL, entry INTEGER NOT NULL,
-            PRIMARY KEY (folder, sequence)
         ) STRICT, WITHOUT ROWID;
         CREATE TABLE blockList (id INTEGER PRIMARY KEY, key INTEGER NOT NULL, uses INTEGER NOT NULL) STRICT;
         CREATE INDEX blockListByKey ON blockList (key);

@@ -28,10 +28,15 @@ private final class NameSearch {
         var contains = false
         /// The end of its path with a slash, folded, one byte shorter than the text; empty for a root.
         var tail: [UInt8] = []
+        /// Whether that ends with the text up to its last slash, so that what begins with the rest of it matches.
+        var endsWithHead = false
     }
 
     private let matcher: SubstringMatcher
     private let isByPath: Bool
+    /// The text, folded, up to and with its last slash, and what comes after it.
+    private let head: ArraySlice<UInt8>
+    private let lastPart: ArraySlice<UInt8>
     private let readers: [IndexReader]
     private let readEntry: RawStatement
     private let readWinner: RawStatement
@@ -43,7 +48,11 @@ private final class NameSearch {
 
     init(_ database: Database, folders: [Folder], text: String) throws {
         matcher = SubstringMatcher(text)
-        isByPath = text.utf8.contains(UInt8(ascii: "/"))
+        let lastSlash = matcher.needle.lastIndex(of: UInt8(ascii: "/"))
+        isByPath = lastSlash != nil
+        let headEnd = lastSlash.map { $0 + 1 } ?? 0
+        head = matcher.needle[..<headEnd]
+        lastPart = matcher.needle[headEnd...]
         readers = try folders.map { try IndexReader(database, folder: $0) }
         readEntry = try RawStatement(database, "SELECT parent, name FROM entry WHERE id = ?1")
         readWinner = try RawStatement(database, "SELECT winner FROM entry WHERE id = ?1")
@@ -93,7 +102,7 @@ private final class NameSearch {
     private func matches(_ name: UnsafeRawBufferPointer, in directory: Directory) -> Bool {
         if !isByPath { return matcher.matches(name) }
         if directory.contains { return true }
-        return (directory.tail + matcher.folded(name)).withUnsafeBytes { matcher.contains($0) }
+        return directory.endsWithHead && matcher.folded(name).starts(with: lastPart)
     }
 
     private func entry(_ id: Int64, _ reader: IndexReader) throws -> GlobalEntry? {
@@ -131,7 +140,9 @@ private final class NameSearch {
             if isByPath, !directory.contains {
                 let path = directory.tail + name.withUnsafeBytes { matcher.folded($0) } + [UInt8(ascii: "/")]
                 directory.contains = path.withUnsafeBytes { matcher.contains($0) }
-                directory.tail = Array(path.suffix(matcher.byteCount - 1))
+                directory.tail = Array(path.suffix(max(0, matcher.needle.count - 1)))
+                // A text that ends with its slash is longer than the tail; `contains` has found it.
+                directory.endsWithHead = directory.tail.suffix(head.count) == head
             }
             directories[id] = directory
         }

@@ -4,7 +4,7 @@
 /// Unicode has it, which only names with such letters pay for.
 struct SubstringMatcher {
     /// In lower case.
-    private let needle: [UInt8]
+    let needle: [UInt8]
     private let isASCII: Bool
     /// The needle's ends with the bit set that tells ASCII's lower case from upper case.
     private let first: SIMD16<UInt8>
@@ -18,8 +18,6 @@ struct SubstringMatcher {
         first = SIMD16(repeating: (needle.first ?? 0) | Self.caseBit)
         last = SIMD16(repeating: (needle.last ?? 0) | Self.caseBit)
     }
-
-    var byteCount: Int { needle.count }
 
     /// `name` as the needle is compared with it.
     func folded(_ name: UnsafeRawBufferPointer) -> [UInt8] {

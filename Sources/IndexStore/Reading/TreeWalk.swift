@@ -31,7 +31,7 @@ struct TreeWalk {
         nextChild = try RawStatement(
             database,
             "SELECT id, name, winner FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name LIMIT 1")
-        let entries = try EntryTable(database)
+        let entries = try EntryTable(database, folder: folder)
         path = Array(below.utf8)
         guard let start = try Self.entry(of: path, below: folder.root, in: entries) else { return }
         current = start

@@ -3,6 +3,13 @@ import GRDB
 /// Gathers what a transaction changes below each directory and writes it once, up the chain to the root.
 struct AggregateLedger {
     private var changes: [Int64: Aggregate] = [:]
+    /// The directory that changed last, and how: changes come mostly directory by directory.
+    private var current = none
+    private var currentChange = Aggregate.zero
+
+    /// No entry's id.
+    private static let none: Int64 = 0
+
     private let read: RawStatement
     private let write: RawStatement
 
@@ -12,14 +19,18 @@ struct AggregateLedger {
             database, "INSERT OR REPLACE INTO aggregate (entry, files, directories, bytes) VALUES (?1, ?2, ?3, ?4)")
     }
 
-    mutating func add(_ added: Aggregate, subtract removed: Aggregate, in directory: Int64) {
-        var change = changes[directory] ?? .zero
-        change += added
-        change -= removed
-        changes[directory] = change
+    /// Takes a change of what is in `directory`.
+    mutating func add(_ change: Aggregate, in directory: Int64) {
+        if directory != current {
+            changes[current, default: .zero] += currentChange
+            current = directory
+            currentChange = .zero
+        }
+        currentChange += change
     }
 
     mutating func flush(_ entries: EntryTable) throws {
+        add(.zero, in: Self.none)
         var totals: [Int64: Aggregate] = [:]
         var parents: [Int64: Int64?] = [:]
         for (directory, change) in changes where change != .zero {

@@ -44,7 +44,8 @@ struct DirectoryResolver {
             for level in levels {
                 let end = level.end
                 guard end <= directory.count, end == directory.count || directory[end] == UInt8(ascii: "/"),
-                    old[start..<end].elementsEqual(directory[start..<end])
+                    let left = old.baseAddress, let right = directory.baseAddress,
+                    memcmp(left + start, right + start, end - start) == 0
                 else { return }
                 common += 1
                 start = end

@@ -11,8 +11,9 @@ struct EntryRow {
     var own: Int64?
 }
 
-/// The tree of names.
+/// The tree of a folder's names.
 struct EntryTable {
+    private let folder: Int64
     private let insertRow: RawStatement
     private let findRow: RawStatement
     private let readRow: RawStatement
@@ -21,9 +22,10 @@ struct EntryTable {
     private let deleteAggregate: RawStatement
     private let findChild: RawStatement
 
-    init(_ database: Database) throws {
+    init(_ database: Database, folder: Folder) throws {
+        self.folder = folder.number
         insertRow = try RawStatement(
-            database, "INSERT OR IGNORE INTO entry (parent, name, winner, own) VALUES (?1, ?2, ?3, ?4)")
+            database, "INSERT OR IGNORE INTO entry (folder, parent, name, winner, own) VALUES (?1, ?2, ?3, ?4, ?5)")
         findRow = try RawStatement(
             database, "SELECT id, parent, winner, own FROM entry WHERE parent = ?1 AND name = ?2")
         readRow = try RawStatement(database, "SELECT id, parent, winner, own FROM entry WHERE id = ?1")
@@ -37,10 +39,11 @@ struct EntryTable {
     func insert(
         _ name: UnsafeRawBufferPointer, in parent: Int64, winner: Int64?, own: Int64?
     ) throws -> Int64? {
-        try insertRow.bind(1, parent)
-        try insertRow.bind(2, borrowedText: name)
-        try insertRow.bind(3, winner)
-        try insertRow.bind(4, own)
+        try insertRow.bind(1, folder)
+        try insertRow.bind(2, parent)
+        try insertRow.bind(3, borrowedText: name)
+        try insertRow.bind(4, winner)
+        try insertRow.bind(5, own)
         try insertRow.run()
         return insertRow.changes > 0 ? insertRow.lastInsertedRowID : nil
     }

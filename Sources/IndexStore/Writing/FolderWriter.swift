@@ -17,16 +17,19 @@ final class FolderWriter {
     private let blockLists: BlockListReader
     private var ledger: AggregateLedger
     private var directories: DirectoryResolver
-    /// Rows of `announced` that each announcer has more or less now.
-    private var countChanges: [Int64: Int64] = [:]
+    /// Whose announcements change: a row of `announcer`, or `Announcement.thisDevice`.
+    private let announcer: Int64
+    /// Rows of `announced` that it has more or less now.
+    private var countChange: Int64 = 0
     /// Entries that nobody announces any more: they go when nothing lies below them.
     private var unannounced: Set<Int64> = []
     private var result = ApplyResult()
 
-    init(_ database: Database, folder: Folder) throws {
+    init(_ database: Database, folder: Folder, announcer: Int64) throws {
         self.folder = folder
+        self.announcer = announcer
         devices = try Announcer.all(of: folder.number, database)
-        entries = try EntryTable(database)
+        entries = try EntryTable(database, folder: folder)
         announcements = try AnnouncementTable(database)
         own = try OwnSequenceTable(database, folder: folder)
         locals = try LocalTable(database)
@@ -37,27 +40,27 @@ final class FolderWriter {
 
     // MARK: what others announce
 
-    /// Takes what `announcer` says of one name.
-    func announce(_ file: FileInfo, by announcer: Int64, isIgnored: Bool) throws {
+    /// Takes what the announcer says of one name.
+    func announce(_ file: FileInfo, isIgnored: Bool) throws {
         var name = file.name
         try name.withUTF8 { utf8 in
-            _ = try announce(file, at: UnsafeRawBufferPointer(utf8), by: announcer, isIgnored: isIgnored)
+            _ = try announce(file, at: UnsafeRawBufferPointer(utf8), isIgnored: isIgnored)
         }
         result.applied += 1
     }
 
-    /// Takes back what `announcer` said of `entry`.
-    func withdraw(_ entry: Int64, by announcer: Int64) throws {
+    /// Takes back what the announcer said of `entry`.
+    func withdraw(_ entry: Int64) throws {
         guard let row = try entries.read(entry) else { throw MalformedRow("no entry \(entry)") }
         let before = try announcements.announcements(of: entry)
         guard let old = before.first(where: { $0.announcer == announcer }) else { return }
         try announcements.remove(old, of: entry)
-        countChanges[announcer, default: 0] -= 1
+        countChange -= 1
         // Nobody is asked about the selection here: without a row of its own, what this device announces, it ignores.
         // A name that becomes valid by losing an announcement does not exist, so nothing new is to be announced.
         let isIgnored = row.own != nil && !before.contains { $0.announcer == Announcement.thisDevice }
         let after = before.filter { $0.announcer != announcer }
-        try settle(row, before: before, after: after, isIgnored: isIgnored, path: nil)
+        try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
     }
 
     // MARK: what this device has
@@ -70,7 +73,7 @@ final class FolderWriter {
             let path = UnsafeRawBufferPointer(utf8)
             let row = try find(path)
             if let row { try forgetDisk(row.id) }
-            let entry = try announce(file, at: path, by: Announcement.thisDevice, isIgnored: false)
+            let entry = try announce(file, at: path, isIgnored: false)
             try locals.write(local, of: entry)
             if local.status != nil, !file.isDeleted {
                 folder.local += Aggregate(ofDisk: file)
@@ -94,7 +97,7 @@ final class FolderWriter {
             row.own = nil
             try entries.update(row)
             let after = before.filter { $0.announcer != Announcement.thisDevice }
-            try settle(row, before: before, after: after, isIgnored: isIgnored, path: UnsafeRawBufferPointer(utf8))
+            try settle(row, before: before, after: after, isIgnored: isIgnored, name: name)
         }
         result.applied += 1
     }
@@ -103,7 +106,7 @@ final class FolderWriter {
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
         guard let row = try entries.read(entry), row.winner != nil else { return }
         let rows = try announcements.announcements(of: entry)
-        try settle(row, before: rows, after: rows, isIgnored: isIgnored, path: nil)
+        try settle(row, before: rows, after: rows, isIgnored: isIgnored, name: nil)
     }
 
     // MARK: the end of the transaction
@@ -112,14 +115,14 @@ final class FolderWriter {
     func finish(_ database: Database) throws -> ApplyResult {
         try ledger.flush(entries)
         try prune()
-        for (number, change) in countChanges where change != 0 && number != Announcement.thisDevice {
+        try own.flush()
+        if announcer != Announcement.thisDevice, countChange != 0 {
             let update = try RawStatement(
                 database, "UPDATE announcer SET entries = entries + ?2 WHERE number = ?1")
-            try update.bind(1, number)
-            try update.bind(2, change)
+            try update.bind(1, announcer)
+            try update.bind(2, countChange)
             try update.run()
         }
-        countChanges.removeAll()
         let update = try RawStatement(
             database,
             """
@@ -138,23 +141,22 @@ final class FolderWriter {
 
     // MARK: -
 
-    /// Writes what `announcer` says of the name at `path`; gives its entry back.
-    private func announce(
-        _ file: FileInfo, at path: UnsafeRawBufferPointer, by announcer: Int64, isIgnored: Bool
-    ) throws -> Int64 {
-        let slash = path.lastIndex(of: UInt8(ascii: "/"))
-        let directory = UnsafeRawBufferPointer(rebasing: path[..<(slash ?? 0)])
-        let name = UnsafeRawBufferPointer(rebasing: path[(slash.map { $0 + 1 } ?? 0)...])
+    /// Writes what the announcer says of the name at `path`; gives its entry back.
+    private func announce(_ file: FileInfo, at path: UnsafeRawBufferPointer, isIgnored: Bool) throws -> Int64 {
+        var nameStart = path.count
+        while nameStart > 0, path[nameStart - 1] != UInt8(ascii: "/") { nameStart -= 1 }
+        let directory = UnsafeRawBufferPointer(rebasing: path[..<max(0, nameStart - 1)])
+        let name = UnsafeRawBufferPointer(rebasing: path[nameStart...])
         let parent = try directories.entry(of: directory, in: entries)
 
         let isOwn = announcer == Announcement.thisDevice
         let isAnnounced = isOwn || (isIgnored && !file.isInvalid)
         if let id = try entries.insert(name, in: parent, winner: announcer, own: isAnnounced ? own.next : nil) {
-            if isAnnounced { _ = try own.announce(id) }
+            if isAnnounced { _ = own.announce(id) }
             _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
-            countChanges[announcer, default: 0] += 1
-            ledger.add(Aggregate(of: file), subtract: .zero, in: parent)
-            noteChange(path)
+            countChange += 1
+            ledger.add(Aggregate(of: file), in: parent)
+            noteChange(file.name)
             return id
         }
 
@@ -162,22 +164,22 @@ final class FolderWriter {
         let before = try announcements.announcements(of: row.id)
         let old = before.first { $0.announcer == announcer }
         let content = try announcements.write(file, by: announcer, of: row.id, replacing: old?.content ?? .none)
-        if old == nil { countChanges[announcer, default: 0] += 1 }
+        if old == nil { countChange += 1 }
         var after = before.filter { $0.announcer != announcer }
         after.append(Announcement(announcer: announcer, file: file, content: content))
         if isOwn {
             if let sequence = row.own { try own.withdraw(sequence) }
-            row.own = try own.announce(row.id)
+            row.own = own.announce(row.id)
             try entries.update(row)
         }
         unannounced.remove(row.id)
-        try settle(row, before: before, after: after, isIgnored: isIgnored, path: path)
+        try settle(row, before: before, after: after, isIgnored: isIgnored, name: file.name)
         return row.id
     }
 
     /// Brings the winner, the aggregates and what this device announces in line with the announcements `after`.
     private func settle(
-        _ row: EntryRow, before: [Announcement], after: [Announcement], isIgnored: Bool, path: UnsafeRawBufferPointer?
+        _ row: EntryRow, before: [Announcement], after: [Announcement], isIgnored: Bool, name: String?
     ) throws {
         var row = row
         let old = before.first { $0.announcer == row.winner }?.file
@@ -185,10 +187,12 @@ final class FolderWriter {
         let winner = GlobalVersion.winner(among: ranked.map(\.file)).map { ranked[$0] }
         let new = winner?.file
         if let parent = row.parent {
-            ledger.add(Aggregate(of: new), subtract: Aggregate(of: old), in: parent)
+            var change = new.map { Aggregate(of: $0) } ?? .zero
+            if let old { change -= Aggregate(of: old) }
+            ledger.add(change, in: parent)
         }
         let hasChanged = !Self.isSameVersion(old, new)
-        if hasChanged { noteChange(path) }
+        if hasChanged { noteChange(name) }
 
         var own = row.own
         if !after.contains(where: { $0.announcer == Announcement.thisDevice }) {
@@ -197,7 +201,7 @@ final class FolderWriter {
                 try self.own.withdraw(sequence)
                 own = nil
             }
-            if isAnnounced, own == nil { own = try self.own.announce(row.id) }
+            if isAnnounced, own == nil { own = self.own.announce(row.id) }
         }
         if winner?.announcer != row.winner || own != row.own {
             row.winner = winner?.announcer
@@ -221,10 +225,10 @@ final class FolderWriter {
             && old.kind == new.kind
     }
 
-    private func noteChange(_ path: UnsafeRawBufferPointer?) {
+    private func noteChange(_ name: String?) {
         result.changedCount += 1
-        guard let path, result.changed.count < ApplyResult.changedLimit else { return }
-        result.changed.append(String(decoding: path, as: UTF8.self))
+        guard let name, result.changed.count < ApplyResult.changedLimit else { return }
+        result.changed.append(name)
     }
 
     private func find(_ path: UnsafeRawBufferPointer) throws -> EntryRow? {

@@ -1,0 +1,123 @@
+import BlockExchange
+
+@testable import IndexStore
+
+/// What the index must say, worked out from all announcements anew each time, without SQL and without increments.
+struct IndexModel {
+    /// What others announced, by name.
+    var announced: [String: [DeviceID: FileInfo]] = [:]
+    var local: [String: LocalEntry] = [:]
+    var ignored: Set<String> = []
+
+    /// The global version: of what is valid (if anything is) and of which nothing later is known, live before deleted,
+    /// then the newest, then the greatest vector; of equal versions that of the lowest device id, this device last.
+    func winner(of name: String) -> FileInfo? {
+        var candidates = (announced[name] ?? [:]).sorted { $0.key < $1.key }.map(\.value)
+        if let own = local[name] { candidates.append(own.file) }
+        if candidates.contains(where: { !$0.isInvalid }) { candidates.removeAll { $0.isInvalid } }
+        var latest: [FileInfo] = []
+        for candidate in candidates {
+            let isOutdated = candidates.contains { $0.version.compare(candidate.version) == .greater }
+            let isRepeated = latest.contains { $0.version == candidate.version }
+            if !isOutdated, !isRepeated { latest.append(candidate) }
+        }
+        return latest.max { left, right in
+            if left.isDeleted != right.isDeleted { return left.isDeleted }
+            let (old, new) = (
+                (left.modifiedSeconds, left.modifiedNanoseconds), (right.modifiedSeconds, right.modifiedNanoseconds)
+            )
+            if old != new { return old < new }
+            return left.version.compare(right.version) == .concurrentLesser
+        }
+    }
+
+    var names: [String] { Set(announced.filter { !$0.value.isEmpty }.keys).union(local.keys).sorted(by: precedes) }
+
+    func below(_ directory: String) -> Aggregate {
+        var sum = Aggregate.zero
+        for name in names where directory.isEmpty || name.hasPrefix(directory + "/") {
+            if let winner = winner(of: name) { sum += Aggregate(of: winner) }
+        }
+        return sum
+    }
+
+    func entry(_ name: String) -> GlobalEntry {
+        let winner = winner(of: name)
+        let holders = (announced[name] ?? [:]).filter { !$0.value.isInvalid && $0.value.version == winner?.version }
+        return GlobalEntry(
+            folder: music, path: name, file: winner?.withoutBlocks.withoutSequence, holders: holders.keys.sorted(),
+            local: local[name].map { own in
+                LocalEntry(file: own.file.withoutBlocks.withoutSequence, flags: own.flags, status: own.status)
+            },
+            below: below(name))
+    }
+
+    /// Every name that is to be listed, with the directories above it, in the order of a walk.
+    var listed: [GlobalEntry] {
+        var paths: Set<String> = []
+        for name in names {
+            guard let winner = winner(of: name), !winner.isDeleted, !winner.isInvalid else { continue }
+            let parts = name.split(separator: "/")
+            for count in 1...parts.count { paths.insert(parts.prefix(count).joined(separator: "/")) }
+        }
+        return paths.sorted(by: precedes).map { entry($0) }
+    }
+
+    /// What this device announces, by name, without sequences.
+    var own: [String: FileInfo] {
+        var own: [String: FileInfo] = [:]
+        for name in names {
+            if let entry = local[name] {
+                var file = entry.file.isInvalid ? unvouched(entry.file) : entry.file.withBlocksHash
+                if entry.flags.contains(.receiveOnlyChanged) { file.version = VersionVector() }
+                own[name] = file.withoutSequence
+            } else if ignored.contains(name), let winner = winner(of: name), !winner.isInvalid {
+                own[name] = unvouched(winner).withoutSequence
+            }
+        }
+        return own
+    }
+
+    var localTotal: Aggregate {
+        var sum = Aggregate.zero
+        for entry in local.values where entry.status != nil {
+            var file = entry.file
+            file.isInvalid = false
+            sum += Aggregate(of: file)
+        }
+        return sum
+    }
+
+    private func unvouched(_ file: FileInfo) -> FileInfo {
+        var file = file.withoutBlocks
+        file.isInvalid = true
+        file.size = 0
+        file.blockSize = 0
+        file.carriedFields = []
+        return file
+    }
+}
+
+/// The order of a walk: by components, each by its bytes.
+func precedes(_ left: String, _ right: String) -> Bool {
+    left.split(separator: "/").lexicographicallyPrecedes(right.split(separator: "/")) {
+        $0.utf8.lexicographicallyPrecedes($1.utf8)
+    }
+}
+
+extension FileInfo {
+    var withoutSequence: FileInfo {
+        var file = self
+        file.sequence = 0
+        return file
+    }
+}
+
+extension GlobalEntry {
+    var withoutSequences: GlobalEntry {
+        var entry = self
+        entry.file?.sequence = 0
+        entry.local?.file.sequence = 0
+        return entry
+    }
+}

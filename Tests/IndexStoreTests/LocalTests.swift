@@ -1,0 +1,150 @@
+import BlockExchange
+import Testing
+
+@testable import IndexStore
+
+@Suite struct LocalTests {
+    static let status = FileStatus(inode: 42, changedSeconds: 1_700_000_000, changedNanoseconds: 7)
+
+    @Test func localEntrySurvives() async throws {
+        let index = try await TestIndex()
+        let entry = LocalEntry(file: file("d/a", version((alice, 1)), sequence: 99), status: Self.status)
+        let result = try await index.store.applyLocal(in: music, [.set(entry)]) { _ in false }
+        #expect(result.changed == ["d/a"] && result.localSequence == 1)
+        var expected = LocalEntry(file: entry.file.withBlocksHash, status: Self.status)
+        expected.file.sequence = 1
+        #expect(try await index.store.local(music, "d/a") == expected)
+        #expect(try await index.store.local(music, "d") == nil)
+        let global = try await index.store.global(music, "d/a")
+        #expect(global?.isLocalCurrent == true && global?.holders == [])
+        #expect(try await index.store.totals(of: music).local == Aggregate(files: 1, bytes: 10))
+    }
+
+    @Test func flaggedEntriesAreAnnouncedInvalid() async throws {
+        let index = try await TestIndex()
+        let flags: [LocalFlags] = [.unsupported, .ignored, .mustRescan, .receiveOnlyChanged, []]
+        let changes = flags.enumerated().map { number, flags in
+            LocalChange.set(LocalEntry(file: file("\(number)", version((alice, 4))), flags: flags, status: Self.status))
+        }
+        try await index.store.applyLocal(in: music, changes) { _ in false }
+        let updates = try await index.store.localUpdates(of: music, after: 0, limit: 10)
+        #expect(updates.map(\.sequence) == [1, 2, 3, 4, 5])
+        #expect(updates.map(\.isInvalid) == [true, true, true, true, false])
+        #expect(updates.map(\.size) == [0, 0, 0, 0, 10])
+        #expect(updates.map(\.blocks.count) == [0, 0, 0, 0, 1])
+        #expect(updates.map(\.version.isEmpty) == [false, false, false, true, false])
+        #expect(try await index.store.local(music, "1")?.file.blocks.count == 1)
+        #expect(try await index.store.localUpdates(of: music, after: 2, limit: 2).map(\.sequence) == [3, 4])
+    }
+
+    @Test func pagesOfUpdatesEndWithTheirBlocks() async throws {
+        let index = try await TestIndex()
+        let changes = (0..<5).map { number in
+            let blocks = (0..<3).map { BlockInfo(offset: Int64($0), size: 1, hash: hash(UInt64($0))) }
+            return LocalChange.set(
+                LocalEntry(file: FileInfo(name: "\(number)", size: 3, version: version((alice, 1)), blocks: blocks)))
+        }
+        try await index.store.applyLocal(in: music, changes) { _ in false }
+        let page = try await index.store.localUpdates(of: music, after: 0, limit: 10, blockLimit: 4)
+        #expect(page.map(\.sequence) == [1, 2])
+        #expect(try await index.store.localUpdates(of: music, after: 0, limit: 10, blockLimit: 1).count == 1)
+    }
+
+    /// A name that is fetched and given up again is announced as ignored before and after, with a new sequence.
+    @Test func forgottenEntriesAreIgnoredAgain() async throws {
+        let index = try await TestIndex()
+        try await index.announce([file("a", version((alice, 1)))], by: alice, ignoring: ["a"])
+        try await index.store.applyLocal(
+            in: music, [.set(LocalEntry(file: file("a", version((alice, 1))), status: Self.status))]
+        ) { _ in false }
+        var updates = try await index.store.localUpdates(of: music, after: 0, limit: 10)
+        #expect(updates.map(\.sequence) == [2] && updates.map(\.isInvalid) == [false])
+        try await index.store.applyLocal(in: music, [.forget("a"), .forget("never")]) { _ in true }
+        updates = try await index.store.localUpdates(of: music, after: 0, limit: 10)
+        #expect(updates.map(\.sequence) == [3] && updates.map(\.isInvalid) == [true])
+        #expect(try await index.store.totals(of: music).local == .zero)
+        #expect(try await index.store.localBlocks(hash(0)) == [])
+        try await index.store.dropDevice(alice)
+        #expect(try await index.store.global(music, "a") == nil)
+    }
+
+    @Test func selectionChangesWhatIsAnnounced() async throws {
+        let index = try await TestIndex()
+        let names = (0..<20).map { "d/\($0)" }
+        try await index.announce(names.map { file($0, version((alice, 1))) }, by: alice, ignoring: Set(names))
+        try await index.announce([file("x", version((alice, 1))).asInvalid], by: alice)
+        let some = Set(names.prefix(5))
+        try await index.store.reselect(music) { some.contains($0) }
+        var updates = try await index.store.localUpdates(of: music, after: 0, limit: 100)
+        #expect(Set(updates.map(\.name)) == some && updates.map(\.sequence) == [1, 2, 3, 4, 5])
+        let result = try await index.store.reselect(music) { _ in true }
+        #expect(result.localSequence == 35)
+        updates = try await index.store.localUpdates(of: music, after: 20, limit: 100)
+        #expect(updates.count == 15 && updates.allSatisfy { $0.isInvalid && $0.version == version((alice, 1)) })
+    }
+
+    @Test func blocksAreFoundAcrossFolders() async throws {
+        let index = try await TestIndex()
+        let other = FolderID("other")
+        try await index.store.addFolder(other, newIndexID: IndexID(rawValue: 2))
+        let blocks = (0..<3).map { BlockInfo(offset: Int64($0) << 17, size: 1 << 17, hash: hash(UInt64($0))) }
+        let big = FileInfo(
+            name: "d/big", size: 3 << 17, modifiedSeconds: 5, modifiedNanoseconds: 6, version: version((alice, 1)),
+            blockSize: 1 << 17, blocks: blocks)
+        try await index.store.applyLocal(in: music, [.set(LocalEntry(file: big, status: Self.status))]) { _ in false }
+        try await index.store.applyLocal(
+            in: other,
+            [
+                .set(
+                    LocalEntry(
+                        file: file("small", version((alice, 1)), content: 2), flags: .ignored, status: Self.status)),
+                .set(LocalEntry(file: file("not here", version((alice, 1)), content: 2))),
+            ]
+        ) { _ in false }
+        let found = try await index.store.localBlocks(hash(2)).sorted { $0.folder < $1.folder }
+        #expect(
+            found == [
+                LocalBlock(
+                    folder: music, path: "d/big", offset: 2 << 17, size: 1 << 17, fileSize: 3 << 17, modifiedSeconds: 5,
+                    modifiedNanoseconds: 6, status: Self.status),
+                LocalBlock(
+                    folder: other, path: "small", offset: 0, size: 10, fileSize: 10, modifiedSeconds: 1000,
+                    modifiedNanoseconds: 0, status: Self.status),
+            ])
+        #expect(try await index.store.localBlocks(hash(2), limit: 1).count == 1)
+        #expect(try await index.store.localBlocks(hash(9)) == [])
+    }
+}
+
+@Suite struct DeviceTests {
+    @Test func lastSeenIsKept() async throws {
+        let index = try await TestIndex()
+        try await index.store.noteSeen(alice, at: 5)
+        try await index.store.noteSeen(bob, at: 6)
+        try await index.store.noteSeen(alice, at: 7)
+        #expect(try await index.store.lastSeen() == [alice: 7, bob: 6])
+    }
+
+    @Test func newestPendingStay() async throws {
+        let index = try await TestIndex()
+        let count = IndexStore.pendingLimit + 3
+        for number in 0..<count {
+            let device = DeviceID(digest: hash(UInt64(number)))
+            try await index.store.notePending(
+                PendingDevice(id: device, name: "n\(number)", address: "tcp://x:\(number)", lastSeen: Int64(number)))
+            try await index.store.notePending(
+                PendingFolder(id: FolderID("f"), device: device, label: "l\(number)", lastSeen: Int64(number)))
+        }
+        let devices = try await index.store.pendingDevices()
+        #expect(devices.map(\.lastSeen) == (3..<Int64(count)).reversed())
+        #expect(devices.first?.name == "n102" && devices.first?.address == "tcp://x:102")
+        let folders = try await index.store.pendingFolders()
+        #expect(folders.map(\.label) == (3..<count).reversed().map { "l\($0)" })
+        try await index.store.forgetPending(DeviceID(digest: hash(102)))
+        #expect(try await index.store.pendingDevices().first?.name == "n101")
+        try await index.store.forgetPending(FolderID("f"), from: DeviceID(digest: hash(101)))
+        #expect(try await index.store.pendingFolders().count == IndexStore.pendingLimit - 1)
+        try await index.store.forgetPending(FolderID("f"))
+        #expect(try await index.store.pendingFolders() == [])
+    }
+}

@@ -1,0 +1,138 @@
+import BlockExchange
+import Cryptography
+import Glibc
+
+@testable import IndexStore
+
+/// A directory of its own for one test, removed at its end.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/index-store-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw IndexStoreError.system(errno, path: "/tmp") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        for name in names { unlink(path + "/" + name) }
+        rmdir(path)
+    }
+
+    /// The file in which tests put their index.
+    var index: String { path + "/index.sqlite" }
+
+    /// The names of the files in it.
+    var names: [String] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+let music = FolderID("music")
+let alice = DeviceID(certificateDER: Array("alice".utf8))
+let bob = DeviceID(certificateDER: Array("bob".utf8))
+let carol = DeviceID(certificateDER: Array("carol".utf8))
+
+/// An index with the folder `music` in a directory of its own.
+struct TestIndex {
+    let directory: TemporaryDirectory
+    let store: IndexStore
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        store = try IndexStore.open(path: directory.index, cacheBytes: 4 << 20)
+        try await store.addFolder(music, newIndexID: IndexID(rawValue: 0xA1))
+    }
+
+    /// `device` announces `files`.
+    @discardableResult
+    func announce(
+        _ files: [FileInfo], by device: DeviceID, replacesAll: Bool = false, ignoring: Set<String> = []
+    ) async throws -> ApplyResult {
+        try await store.applyIndex(of: music, device: device, files: files, replacesAll: replacesAll) {
+            ignoring.contains($0)
+        }
+    }
+}
+
+func version(_ counters: (DeviceID, UInt64)...) -> VersionVector {
+    VersionVector(counters.map { .init(id: $0.0.shortID, value: $0.1) })
+}
+
+func hash(_ number: UInt64) -> SHA256Digest { withUnsafeBytes(of: number.bigEndian) { SHA256.digest($0) } }
+
+/// A file of one block as a peer announces it.
+func file(
+    _ name: String, _ version: VersionVector, size: Int64 = 10, modified: Int64 = 1_000, sequence: Int64 = 1,
+    content: UInt64 = 0
+) -> FileInfo {
+    FileInfo(
+        name: name, size: size, modifiedSeconds: modified, version: version, sequence: sequence,
+        modifiedBy: alice.shortID, blockSize: 131_072,
+        blocks: [BlockInfo(offset: 0, size: Int32(size), hash: hash(content))])
+}
+
+func directory(_ name: String, _ version: VersionVector, sequence: Int64 = 1) -> FileInfo {
+    FileInfo(name: name, kind: .directory, permissions: 0o755, version: version, sequence: sequence)
+}
+
+func deleted(_ name: String, _ version: VersionVector, modified: Int64 = 2_000, sequence: Int64 = 1) -> FileInfo {
+    FileInfo(name: name, modifiedSeconds: modified, isDeleted: true, version: version, sequence: sequence)
+}
+
+extension FileInfo {
+    var asInvalid: FileInfo {
+        var file = self
+        file.isInvalid = true
+        return file
+    }
+
+    /// With the hash over its blocks, as it comes out of the index.
+    var withBlocksHash: FileInfo {
+        var file = self
+        file.blocksHash = FileInfo.blocksHash(of: blocks)
+        return file
+    }
+
+    /// As it is listed: without blocks.
+    var withoutBlocks: FileInfo {
+        var file = self
+        file.blocks = []
+        file.blocksHash = nil
+        return file
+    }
+}
+
+/// The error that `body` throws, if it is one of the index.
+func indexError(_ body: () async throws -> Void) async -> IndexStoreError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? IndexStoreError
+    }
+}
