@@ -9,6 +9,12 @@ struct ConfigurationReader {
 
     func read(_ bytes: [UInt8]) throws(ConfigurationError) -> (Configuration, TOMLOutline) {
         let text = try text(bytes)
+        let outline: TOMLOutline
+        do throws(TOMLSyntaxProblem) {
+            outline = try TOMLOutline(bytes)
+        } catch {
+            throw ConfigurationError(.syntax, error.message, file: file, line: error.line)
+        }
         let root: TOMLTable
         do {
             root = try TOMLTable(string: text)
@@ -19,7 +25,6 @@ struct ConfigurationReader {
         } catch {
             throw ConfigurationError(.syntax, "this is no TOML; correct it (https://toml.io shows how)", file: file)
         }
-        let outline = TOMLOutline(bytes)
         let configuration = try configuration(root, outline)
         if let (position, problem) = configuration.firstProblem() {
             throw problem.at(file, line: outline.line(of: position))
@@ -27,24 +32,13 @@ struct ConfigurationReader {
         return (configuration, outline)
     }
 
-    /// TOMLKit hands texts on as C strings, so a zero byte would cut them off without a word.
     private func text(_ bytes: [UInt8]) throws(ConfigurationError) -> String {
-        func refuse(at offset: Int, _ message: String) -> ConfigurationError {
-            let line = 1 + bytes[..<offset].count { $0 == UInt8(ascii: "\n") }
-            return ConfigurationError(.syntax, message, file: file, line: line)
-        }
-        if let offset = bytes.firstIndex(of: 0) { throw refuse(at: offset, "there is a zero byte here; remove it") }
-        for escape in ["\\u0000", "\\U00000000"] {
-            if let range = bytes.firstRange(of: Array(escape.utf8)) {
-                throw refuse(at: range.lowerBound, "`\(escape)` stands for no character that is of use; remove it")
-            }
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            // A multi-byte character never holds a newline, so one of the lines is at fault.
-            let bad = bytes.split(separator: UInt8(ascii: "\n")).first { String(validating: $0, as: UTF8.self) == nil }
-            throw refuse(at: bad?.startIndex ?? 0, "the file is not written in UTF-8; save it as UTF-8")
-        }
-        return text
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        // A multi-byte character never holds a newline, so one of the lines is at fault.
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let index = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0
+        throw ConfigurationError(
+            .syntax, "the file is not written in UTF-8; save it as UTF-8", file: file, line: index + 1)
     }
 
     private static func oneLine(_ text: String) -> String {

@@ -9,7 +9,8 @@ enum DefaultConfiguration {
         # What other devices see this one called. Left out, it is the host name.
         \(name.map { "name = \(TOMLDraft.quoted($0))" } ?? "# name = \"laptop\"")
 
-        # Where other devices reach this one. IPv4 and IPv6 have a line each; [] only dials out.
+        # Where other devices reach this one: a port of all its addresses, IPv4 and IPv6, or of one of them, such as
+        # "tcp://192.0.2.7:22000" or "tcp://[fe80::1%eth0]:22000". [] listens nowhere and only dials.
         listen = \(TOMLDraft.list(listen ?? Configuration.defaultListen))
 
         [discovery]

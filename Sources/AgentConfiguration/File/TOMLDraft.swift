@@ -28,10 +28,11 @@ struct TOMLDraft {
 
     // MARK: - Blocks
 
+    private func blocks(_ name: String) -> [TOMLOutline.Table] { (try? TOMLOutline(bytes))?.elements(name) ?? [] }
+
     /// Adds a block `[[name]]` after the last one of its kind, or at the end.
     mutating func append(block name: String, _ settings: [(key: String, value: String)]) {
-        let outline = TOMLOutline(bytes)
-        let end = outline.elements(name).last.map { lineEnd(after: $0.contentEnd) } ?? bytes.count
+        let end = blocks(name).last.map { lineEnd(after: $0.contentEnd) } ?? bytes.count
         var lines = ["[[\(name)]]"] + settings.map { "\($0.key) = \($0.value)" }
         if end > 0, bytes[end - 1] != UInt8(ascii: "\n") { lines.insert("", at: 0) }
         if !bytes[..<end].allSatisfy({ TOMLDraft.isBlank($0) }), !endsWithBlankLine(end) { lines.insert("", at: 0) }
@@ -41,7 +42,7 @@ struct TOMLDraft {
 
     /// Removes the block from its header to its last setting; comments before and after it stay.
     mutating func remove(block name: String, at index: Int) {
-        let blocks = TOMLOutline(bytes).elements(name)
+        let blocks = self.blocks(name)
         guard blocks.indices.contains(index) else { return }
         let start = blocks[index].start
         var end = lineEnd(after: blocks[index].contentEnd)
@@ -54,7 +55,7 @@ struct TOMLDraft {
 
     /// Sets `key` in a block: its value is replaced where it stands, or a line is added after the block's first setting.
     mutating func set(_ key: String, of name: String, at index: Int, to value: String) {
-        let blocks = TOMLOutline(bytes).elements(name)
+        let blocks = self.blocks(name)
         guard blocks.indices.contains(index) else { return }
         let block = blocks[index]
         if let entry = block.entries.first(where: { $0.keys == [key] }) {
@@ -74,7 +75,7 @@ struct TOMLDraft {
         quoting text: (Element) -> String
     ) {
         let value = Self.list(new.map(text))
-        let blocks = TOMLOutline(bytes).elements(name)
+        let blocks = self.blocks(name)
         guard blocks.indices.contains(index),
             let entry = blocks[index].entries.first(where: { $0.keys == [key] }),
             entry.elements.count == old.count, isOnePerLine(entry), !new.isEmpty

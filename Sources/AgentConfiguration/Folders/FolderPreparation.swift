@@ -64,12 +64,15 @@ public enum FolderPreparation {
         for part in path.split(separator: "/") {
             made += "/" + part
             guard mkdir(made, 0o777) != 0, errno != EEXIST else { continue }
+            guard errno != ENOTDIR else {
+                throw ConfigurationError(
+                    .folderRefused, "the path leads through a file; choose another path", file: path)
+            }
             throw StoredFile.failure("make", made)
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw ConfigurationError(
-                .folderRefused, "something that is no directory is in the way; choose another path", file: path)
+            throw ConfigurationError(.folderRefused, "a link to nothing is in the way; choose another path", file: path)
         }
     }
 

@@ -184,8 +184,8 @@ struct SyncthingImportBuilder {
             } else if let tcp = Self.tcp(address) {
                 found = [tcp]
             } else if let port = Self.portOnly(address) {
-                let any = ["tcp4": ["0.0.0.0"], "tcp6": ["[::]"]][address.prefix { $0 != ":" }] ?? ["0.0.0.0", "[::]"]
-                found = any.map { "tcp://\($0):\(port)" }
+                let host = ["tcp4": "0.0.0.0", "tcp6": "[::]"][address.prefix { $0 != ":" }] ?? ""
+                found = ["tcp://\(host):\(port)"]
             }
             found = found.filter { AddressSyntax.problem(listenAddress: $0) == nil }
             if found.isEmpty {

@@ -66,7 +66,6 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
         path.append(name)
         text = ""
         switch path {
-        case ["configuration"]: hasRoot = true
         case ["configuration", "device"]:
             result.devices.append(
                 SyncthingXML.Device(id: attributes["id"] ?? "", name: attributes["name"] ?? ""))
@@ -89,6 +88,8 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
     func parser(
         _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
     ) {
+        // Noted at its end, because the parser takes a text that was cut off for a whole one.
+        if path == ["configuration"] { hasRoot = true }
         let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
         switch path {
         case ["configuration", "device", "address"]: change(&result.devices) { $0.addresses.append(value) }

@@ -5,7 +5,10 @@ public enum AddressSyntax {
     /// Nil if `text` is `dynamic` (asked of discovery) or `tcp://host:port`, else what is wrong and what to write.
     public static func problem(deviceAddress text: String) -> String? {
         if text == "dynamic" { return nil }
-        guard let (host, port) = split(text) else { return problem(of: text, or: "`dynamic` or ") }
+        guard let (host, port) = split(text) else {
+            return "the address `\(text)` is none that synctrain knows; write `dynamic` or `tcp://HOST:PORT`, "
+                + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
+        }
         guard port > 0 else { return "the address `\(text)` has port 0; name the port that the device listens on" }
         guard !isWildcard(host) else {
             return "the address `\(text)` names no device; write the device's own address, or `dynamic`"
@@ -13,14 +16,26 @@ public enum AddressSyntax {
         return nil
     }
 
-    /// Nil if `text` is `tcp://host:port`, else what is wrong and what to write. Port 0 lets the system choose one.
+    /// Nil if `text` is `tcp://:port` for all addresses of this machine or `tcp://address:port` for one, else what is
+    /// wrong and what to write. Port 0 lets the system choose one. A name is refused: it may change its meaning.
     public static func problem(listenAddress text: String) -> String? {
-        split(text) == nil ? problem(of: text, or: "") : nil
+        if portOnly(text) != nil { return nil }
+        if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
+        return "the address `\(text)` is none to listen on; write `tcp://:\(defaultPort)` for all addresses of this "
+            + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`"
     }
 
-    private static func problem(of text: String, or alternative: String) -> String {
-        "the address `\(text)` is none that synctrain knows; write \(alternative)`tcp://HOST:PORT`, "
-            + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
+    /// The port of `tcp://:port`.
+    static func portOnly(_ text: String) -> Int? {
+        let prefix = "tcp://:"
+        guard text.hasPrefix(prefix) else { return nil }
+        return split("tcp://localhost:" + text.dropFirst(prefix.count))?.port
+    }
+
+    private static func isIPv4(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4
+            && parts.allSatisfy { $0.utf8.count <= 3 && $0.utf8.allSatisfy(isDigit) && UInt8($0) != nil }
     }
 
     static func isWildcard(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }

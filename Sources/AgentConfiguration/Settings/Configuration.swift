@@ -50,14 +50,12 @@ public struct Configuration: Equatable, Sendable {
         }
     }
 
-    /// Every address of this machine, IPv4 and IPv6 each by a socket of its own.
-    public static let defaultListen = [
-        "tcp://0.0.0.0:\(AddressSyntax.defaultPort)", "tcp://[::]:\(AddressSyntax.defaultPort)",
-    ]
+    /// Every address of this machine, IPv4 and IPv6 by one socket: two that name both would be in each other's way.
+    public static let defaultListen = ["tcp://:\(AddressSyntax.defaultPort)"]
 
     /// What other devices see this one called.
     public var name: String
-    /// `tcp://host:port` each; empty for an agent that only dials.
+    /// `tcp://:port` or `tcp://address:port` each; empty for an agent that only dials.
     public var listen: [String]
     public var discovery: Discovery
     public var cache: Cache

@@ -1,0 +1,264 @@
+import BlockExchange
+import Foundation
+import Testing
+
+@testable import AgentConfiguration
+
+@Suite struct ConfigurationReadingTests {
+    @Test func emptyFileIsAllDefaults() throws {
+        #expect(try parse("") == Configuration(name: "host"))
+        #expect(try parse("# nothing\n") == Configuration(name: "host"))
+    }
+
+    @Test func everySettingIsRead() throws {
+        let configuration = try parse(
+            """
+            name = "Annas laptop"
+            listen = ["tcp://127.0.0.1:0"]
+            discovery.local = false
+            [cache]
+            limit = 4096
+            [fetch]
+            window = "128 MiB"
+            "window-per-device" = '16 MiB'
+            [log]
+            level = "debug"
+            format = "json"
+
+            [[device]]
+            id = "\(testDevice(1))"
+            [[device]]
+            id = "\(testDevice(2).description.lowercased())"
+            name = "näs \\u00e9"
+            addresses = ["tcp://192.0.2.7:22000", "dynamic"]
+            [[folder]]
+            id = "f1"
+            path = "~/Photos/"
+            [[folder]]
+            id = "f2"
+            label = "L"
+            path = "/srv/x"
+            mode = "full"
+            type = "receiveonly"
+            devices = ["\(testDevice(2))", "\(testDevice(1))"]
+            paused = true
+            """)
+        #expect(
+            configuration
+                == Configuration(
+                    name: "Annas laptop", listen: ["tcp://127.0.0.1:0"], discovery: .init(local: false),
+                    cache: .init(byteLimit: 4096),
+                    fetch: .init(windowByteCount: 128 << 20, deviceWindowByteCount: 16 << 20),
+                    log: .init(level: .debug, format: .json),
+                    devices: [
+                        DeviceConfiguration(id: testDevice(1)),
+                        DeviceConfiguration(
+                            id: testDevice(2), name: "näs é", addresses: ["tcp://192.0.2.7:22000", "dynamic"]),
+                    ],
+                    folders: [
+                        FolderConfiguration(id: FolderID("f1"), path: "/home/anna/Photos"),
+                        FolderConfiguration(
+                            id: FolderID("f2"), label: "L", path: "/srv/x", mode: .full, kind: .receiveOnly,
+                            devices: [testDevice(2), testDevice(1)], isPaused: true),
+                    ]))
+    }
+
+    /// A wrong file, the line that is to be named, and words that the message must have.
+    static let mistakes: [(text: String, code: ConfigurationError.Code, line: Int, words: [String])] = {
+        let id1 = testDevice(1).description
+        let id2 = testDevice(2).description
+        let device = "[[device]]\nid = \"\(id1)\"\n"
+        return [
+            ("name = \"a\"\nlisten = [\n", .syntax, 3, ["the file ends"]),
+            ("listen = [}\n", .syntax, 1, ["`}`"]), ("[=]\n", .syntax, 1, ["`=`"]), ("[]\n", .syntax, 1, ["name"]),
+            ("[[a]\n", .syntax, 1, ["`]]`"]), ("name = \n", .syntax, 1, ["value"]), ("name\n", .syntax, 1, ["`=`"]),
+            ("é = 1\n", .syntax, 1, ["`é`"]), ("name = \"a\n", .syntax, 1, ["closing quote"]),
+            ("name = \"\"\"a\n\n", .syntax, 1, ["closing quote"]), ("name = \"\\x\"\n", .syntax, 1, ["backslash"]),
+            ("name = \"\\uD800\"\n", .syntax, 1, ["escape"]), ("name = 01\n", .syntax, 1, ["TOML"]),
+            ("x = \(String(repeating: "[", count: 5000))\n", .syntax, 1, ["deep"]),
+            ("# x\nname = \"a\" \"b\"\n", .syntax, 2, ["line should end"]),
+            ("name = \"a\"\nname = \"b\"\n", .syntax, 2, ["TOML"]),
+            ("a\u{0}b = 1\n", .syntax, 1, ["control character"]),
+            ("\n\"a\\u0000b\" = 1\n", .syntax, 2, ["escape"]),
+            ("# c\nnmae = \"x\"\n", .unknownKey, 2, ["`nmae`", "did you mean `name`?"]),
+            ("# c\nxyzzy = \"x\"\n", .unknownKey, 2, ["`xyzzy`", "`listen`"]),
+            ("\n[discovery]\n\nglobal = true\n", .unknownKey, 4, ["`global`", "`[discovery]`"]),
+            ("[discovery]\nlocla = true\n", .unknownKey, 2, ["did you mean `local`?"]),
+            ("[discvery]\nlocal = true\n", .unknownKey, 1, ["did you mean `discovery`?"]),
+            ("[log]\n[log.sub]\nx = 1\n", .unknownKey, 2, ["`sub`"]),
+            (device + "addreses = []\n", .unknownKey, 3, ["`[[device]]`", "did you mean `addresses`?"]),
+            (device + "[device.extra]\nx = 1\n", .unknownKey, 1, ["`extra`"]),
+            ("name = 3\n", .wrongType, 1, ["`name`", "in quotes"]),
+            ("x = 1\n", .unknownKey, 1, ["`x`"]),
+            ("discovery = true\n", .wrongType, 1, ["[discovery]"]),
+            ("[discovery]\nlocal = \"yes\"\n", .wrongType, 2, ["true"]),
+            ("# a\nlisten = \"tcp://0.0.0.0:1\"\n", .wrongType, 2, ["list", "[\""]),
+            ("listen = [1]\n", .wrongType, 1, ["list"]),
+            ("listen = [\n  \"tcp://0.0.0.0:1\",\n  \"quic://x:1\",\n]\n", .invalidValue, 1, ["quic://x:1", "tcp://"]),
+            ("listen = [\"tcp://:1\", \"tcp://:1\"]\n", .duplicate, 1, ["twice"]),
+            ("[cache]\nlimit = \"1 gig\"\n", .invalidValue, 2, ["GiB"]),
+            ("[cache]\nlimit = -1\n", .invalidValue, 2, ["GiB"]),
+            ("[cache]\nlimit = 1.5\n", .syntax, 2, ["`1.5`", "quotes"]),
+            ("[cache]\nlimit = true\n", .wrongType, 2, ["GiB"]),
+            ("[log]\nlevel = info\n", .syntax, 2, ["`info`", "quotes"]),
+            ("name = 1979-05-27Ts.07:32:00\n", .syntax, 1, ["quotes"]), ("name = +-1\n", .syntax, 1, ["`+-1`"]),
+            ("[fetch]\nwindow = \"1 MiB\"\n", .invalidValue, 2, ["16 MiB"]),
+            ("fetch = { window = \"64 MiB\", window-per-device = \"2 GiB\" }\n", .invalidValue, 1, ["1 GiB"]),
+            ("[log]\nlevel = \"loud\"\n", .invalidValue, 2, ["debug"]),
+            ("name = \"a\\nb\"\n", .invalidValue, 1, ["control"]),
+            ("device = [{ id = \"\(id1)\" }]\n", .wrongType, 1, ["[[device]]"]),
+            ("\n[device]\nid = \"\(id1)\"\n", .wrongType, 2, ["[[device]]"]),
+            ("\n[[device]]\nname = \"x\"\n", .missing, 2, ["`id`"]),
+            ("[[device]]\n\nid = \"ABC\"\n", .invalidValue, 3, ["56"]),
+            ("[[device]]\nid = \"\(id1.dropLast())\"\n", .invalidValue, 2, ["56"]),
+            (device + "addresses = [\"dynamic\", \"nas\"]\n", .invalidValue, 3, ["`nas`", "`dynamic`"]),
+            (device + "# again\n" + device, .duplicate, 5, ["twice"]),
+            ("[[folder]]\nid = \"f\"\n", .missing, 1, ["`path`"]),
+            ("[[folder]]\npath = \"/a\"\n", .missing, 1, ["`id`"]),
+            ("[[folder]]\nid = \"\"\npath = \"/a\"\n", .invalidValue, 2, ["folder id"]),
+            ("[[folder]]\nid = \"f\"\npath = \"a/b\"\n", .invalidValue, 3, ["absolute"]),
+            ("[[folder]]\nid = \"f\"\npath = \"/a/../b\"\n", .invalidValue, 3, [".."]),
+            ("[[folder]]\nid = \"f\"\npath = \"/\"\n", .invalidValue, 3, ["below"]),
+            ("[[folder]]\nid = \"f\"\npath = \"/a\"\nmode = \"some\"\n", .invalidValue, 4, ["selective", "full"]),
+            ("[[folder]]\nid = \"f\"\npath = \"/a\"\ntype = \"x\"\n", .invalidValue, 4, ["receiveonly"]),
+            ("[[folder]]\nid = \"f\"\npath = \"/a\"\npaused = 1\n", .wrongType, 4, ["true"]),
+            (
+                device + "[[folder]]\nid = \"f\"\npath = \"/a\"\ndevices = [\n  \"\(id2)\"\n]\n", .noSuchDevice, 6,
+                [id2, "synctrain device add"]
+            ),
+            (device + "[[folder]]\nid = \"f\"\npath = \"/a\"\ndevices = [\"x\"]\n", .invalidValue, 6, ["device id"]),
+            (
+                device + "[[folder]]\nid = \"f\"\npath = \"/a\"\ndevices = [\"\(id1)\", \"\(id1)\"]\n", .duplicate, 6,
+                ["twice"]
+            ),
+            (
+                "[[folder]]\nid = \"f\"\npath = \"/a\"\n[[folder]]\nid = \"f\"\npath = \"/b\"\n", .duplicate, 5, ["`f`"]
+            ),
+            (
+                "[[folder]]\nid = \"f\"\npath = \"/a\"\n[[folder]]\nid = \"g\"\npath = \"/a/\"\n", .duplicate, 6,
+                ["`f`", "another directory"]
+            ),
+            (
+                "[[folder]]\nid = \"f\"\npath = \"/a/b\"\n[[folder]]\nid = \"g\"\npath = \"/a\"\n", .nestedFolder, 6,
+                ["`f`", "`g`"]
+            ),
+        ]
+    }()
+
+    @Test(arguments: mistakes.indices)
+    func mistakeIsNamed(_ index: Int) {
+        let (text, code, line, words) = Self.mistakes[index]
+        let error = failure { _ = try parse(text) }
+        #expect(error?.code == code, "\(text)")
+        #expect(error?.line == line, "\(text)\n\(error.map(\.description) ?? "")")
+        #expect(error?.file == "/c/config.toml")
+        for word in words { #expect(error?.message.contains(word) == true, "\(error?.message ?? "") lacks \(word)") }
+    }
+
+    @Test func bytesThatAreNoUTF8AreNamed() {
+        let bytes = Array("# fine\nname = \"".utf8) + [0xFF] + Array("\"\n".utf8)
+        let error = failure { _ = try ConfigurationText(bytes, reader: testReader) }
+        #expect(error?.line == 2)
+        #expect(error?.description.hasPrefix("/c/config.toml:2: ") == true)
+    }
+
+    /// No text may end the process.
+    @Test func anyTextIsAnswered() throws {
+        var random = SeededGenerator(seed: 7)
+        let pieces = [
+            "[[", "]]", "[", "]", "device", "folder", "\"", "'", "\"\"\"", "'''", "=", " ", "\n", "\r\n", "#", "\\",
+            ",",
+            "{", "}", ".", "id", "name", "1", "true", "listen", "é", "\t", "x", "1979-05-27 07:32:00", "\"a\"",
+        ]
+        var taken = 0
+        for _ in 0..<5000 {
+            let text = (0..<Int.random(in: 1...12, using: &random)).map { _ in pieces.randomElement(using: &random)! }
+                .joined()
+            if let outline = try? TOMLOutline(Array(text.utf8)) {
+                #expect(outline.tables.allSatisfy { $0.contentEnd <= text.utf8.count })
+            }
+            if (try? parse(text)) != nil { taken += 1 }
+        }
+        #expect(taken > 20)
+    }
+
+    @Test func damagedFilesAreAnswered() throws {
+        let base =
+            Array(DefaultConfiguration.text(name: "x").utf8) + Array("[[device]]\nid = \"\(testDevice(1))\"\n".utf8)
+        var random = SeededGenerator(seed: 11)
+        var refused = 0
+        for _ in 0..<800 {
+            var bytes = base
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let offset = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes[offset] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: offset)
+                default: bytes.insert(UInt8.random(in: 0...255, using: &random), at: offset)
+                }
+            }
+            do throws(ConfigurationError) {
+                _ = try ConfigurationText(bytes, reader: testReader)
+            } catch {
+                refused += 1
+                let lines = bytes.count { $0 == UInt8(ascii: "\n") } + 1
+                #expect(error.line.map { (1...lines).contains($0) } == true, "\(error)")
+            }
+        }
+        #expect(refused > 80)
+    }
+}
+
+@Suite struct TOMLOutlineTests {
+    /// What is right TOML passes the scanner and TOMLKit; as none of these settings exists, that is what is said.
+    @Test(arguments: [
+        "a=1", "a = 1\r\n", "\u{FEFF}a = 1\n", "a . b = 1", "\"\" = 1", "a = [ ]", "a = [1,]",
+        "a = [1,\n# c\n2 # d\n]", "a = { }", "a = { b = 1, c.d = [ { e = 2 } ] }", "a = '''x'''", "a = '''''''",
+        "a = \"\"\"a\\  \n  b\"\"\"", "a = \"\\u00e9 \\U0001F600 \\\" \\\\\"", "a = +1_000", "a = -7", "a = true",
+        "[a]\n[b.'c']\n[[d]]\n[[d]]\n", "a = 1 # é", "\t\n a = '\\'\n",
+    ])
+    func takesTOML(_ text: String) {
+        let error = failure { _ = try parse(text) }
+        #expect(error?.code == .unknownKey, "\(error.map(\.description) ?? "")")
+    }
+
+    @Test func findsWhatStandsWhere() throws {
+        let text = """
+            a.b = 1 # one
+            [x . "y z"]
+            's' = '''
+            [[not]]
+            n = 1
+            ''' # after
+            [[device]] # d
+              id = "a\\"]b"
+              list = [ "p", # first
+                "q", [ 1, 2 ], { k = "v", l = [ 3 ] },
+              ]
+            [[device]]
+            """
+        let outline = try TOMLOutline(Array(text.utf8))
+        #expect(outline.tables.map(\.keys) == [[], ["x", "y z"], ["device"], ["device"]])
+        #expect(outline.tables.map(\.line) == [1, 2, 7, 12])
+        #expect(outline.tables.map(\.isElement) == [false, false, true, true])
+        let bytes = Array(text.utf8)
+        func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+        let entries = outline.tables.flatMap(\.entries)
+        #expect(entries.map(\.keys) == [["a", "b"], ["s"], ["id"], ["list"]])
+        #expect(entries.map(\.line) == [1, 3, 8, 9])
+        #expect(string(entries[0].value) == "1")
+        #expect(string(entries[1].value) == "'''\n[[not]]\nn = 1\n'''")
+        #expect(string(entries[2].value) == "\"a\\\"]b\"")
+        #expect(entries[3].elements.map(string) == ["\"p\"", "\"q\"", "[ 1, 2 ]", "{ k = \"v\", l = [ 3 ] }"])
+        #expect(entries[3].comments.map(string) == ["# first"])
+        #expect(outline.line(of: ["a", "b"]) == 1)
+        #expect(outline.line(of: ["x", "y z", "s"]) == 3)
+        #expect(outline.line(of: "list", in: "device", index: 0) == 9)
+        #expect(outline.line(of: "name", in: "device", index: 1) == 12)
+    }
+
+    @Test func quotesAtTheEndOfAMultilineStringBelongToIt() throws {
+        let outline = try TOMLOutline(Array("a = \"\"\"x\"\"\"\"\"\nb = 2\n".utf8))
+        #expect(outline.tables[0].entries.map(\.keys) == [["a"], ["b"]])
+    }
+}

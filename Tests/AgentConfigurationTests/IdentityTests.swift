@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import AgentConfiguration
+
+@Suite struct DeviceIdentityFilesTests {
+    let directory: TemporaryDirectory
+    let places: AgentPlaces
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        places = try directory.places()
+    }
+
+    @Test func writesAndReads() throws {
+        try DeviceIdentityFiles.create(in: places, certificatePEM: "CERT\n", privateKeyPEM: "KEY\n")
+        let identity = try DeviceIdentityFiles.load(from: places)
+        #expect(identity.certificatePEM == "CERT\n")
+        #expect(identity.privateKeyPEM == "KEY\n")
+        #expect(identity.warnings.isEmpty)
+        #expect(try directory.mode("key.pem") == 0o600)
+        #expect(try directory.mode("cert.pem") == 0o644)
+        #expect(try directory.names() == ["cert.pem", "key.pem"])
+    }
+
+    @Test(arguments: ["cert.pem", "key.pem"])
+    func neverOverwrites(_ name: String) throws {
+        try directory.write("old", to: name)
+        let error = failure {
+            try DeviceIdentityFiles.create(in: places, certificatePEM: "CERT", privateKeyPEM: "KEY")
+        }
+        #expect(error?.code == .alreadyExists)
+        #expect(try directory.text(name) == "old")
+        #expect(try directory.names() == [name])
+    }
+
+    @Test func missingFilesSayWhatToDo() throws {
+        try directory.write("KEY", to: "key.pem")
+        let error = failure { _ = try DeviceIdentityFiles.load(from: places) }
+        #expect(error?.code == .missing)
+        #expect(error?.file == places.certificate)
+        #expect(error?.message.contains("synctrain init") == true)
+    }
+
+    @Test func aKeyThatOthersReadIsWarnedOf() throws {
+        try DeviceIdentityFiles.create(in: places, certificatePEM: "CERT", privateKeyPEM: "KEY")
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: places.privateKey)
+        #expect(try DeviceIdentityFiles.load(from: places).warnings.count == 1)
+    }
+}
+
+@Suite struct AgentLockTests {
+    @Test func onlyOneHoldsIt() throws {
+        let directory = try TemporaryDirectory()
+        let places = try directory.places()
+        var first: AgentLock? = try AgentLock.take(places)
+        let error = failure { _ = try AgentLock.take(places) }
+        #expect(error?.code == .busy)
+        #expect(error?.message.contains("process \(getpid())") == true)
+        #expect(try directory.text("lock") == "\(getpid())\n")
+        withExtendedLifetime(first) {}
+        first = nil
+        _ = try AgentLock.take(places)
+    }
+
+    /// flock(1) of util-linux stands for the other process.
+    @Test func itHoldsBetweenProcesses() throws {
+        let directory = try TemporaryDirectory()
+        let places = try directory.places()
+        func tryFromOutside() throws -> Int32 {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/flock")
+            process.arguments = ["--nonblock", "--conflict-exit-code", "9", places.lock, "true"]
+            try process.run()
+            process.waitUntilExit()
+            return process.terminationStatus
+        }
+        do {
+            let lock = try AgentLock.take(places)
+            #expect(try tryFromOutside() == 9)
+            withExtendedLifetime(lock) {}
+        }
+        #expect(try tryFromOutside() == 0)
+    }
+
+    @Test func aShorterProcessIdLeavesNothingOfALongerOne() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("4294967295 and more\n", to: "lock")
+        _ = try AgentLock.take(directory.places())
+        #expect(try directory.text("lock") == "\(getpid())\n")
+    }
+
+    @Test func withoutADirectoryItSaysSo() throws {
+        let places = try AgentPlaces.resolve(home: "/nonexistent/home", environment: [:])
+        #expect(failure { _ = try AgentLock.take(places) }?.code == .missing)
+    }
+}

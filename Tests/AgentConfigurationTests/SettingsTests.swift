@@ -1,0 +1,110 @@
+import BlockExchange
+import Testing
+
+@testable import AgentConfiguration
+
+@Suite struct ByteCountTextTests {
+    @Test(
+        arguments: [
+            ("0", 0), ("4096", 4096), ("1 GiB", 1 << 30), ("1GiB", 1 << 30), ("2 kib", 2048), ("3 MiB", 3 << 20),
+            ("1 TiB", 1 << 40), ("5 KB", 5000), ("5 MB", 5_000_000), ("5 GB", 5_000_000_000),
+            ("1 TB", 1_000_000_000_000),
+            ("7 B", 7),
+        ] as [(String, Int64)])
+    func reads(_ text: String, _ byteCount: Int64) { #expect(ByteCountText.parse(text) == byteCount) }
+
+    @Test(arguments: [
+        "", " ", "GiB", "1.5 GiB", "-1", "1 GiB ", " 1", "1 ", "1 PB", "1 GiBs", "9223372036854775808",
+        "9000000000 TiB",
+        "１ GiB", "1 G",
+    ])
+    func refuses(_ text: String) { #expect(ByteCountText.parse(text) == nil) }
+
+    @Test(arguments: [(0, "0 B"), (1000, "1000 B"), (1 << 30, "1 GiB"), (3 << 19, "1536 KiB")] as [(Int64, String)])
+    func formats(_ byteCount: Int64, _ text: String) {
+        #expect(ByteCountText.format(byteCount) == text)
+        #expect(ByteCountText.parse(text) == byteCount)
+    }
+}
+
+@Suite struct AddressSyntaxTests {
+    @Test(arguments: [
+        "dynamic", "tcp://192.0.2.7:22000", "tcp://nas.local:1", "tcp://[fe80::1]:22000", "tcp://[fe80::1%eth0]:65535",
+        "tcp://[::ffff:192.0.2.1]:5", "tcp://bücher.example:22000", "tcp://my_host:22000",
+    ])
+    func takesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) == nil) }
+
+    @Test(arguments: [
+        "", "Dynamic", "tcp://", "tcp://host", "tcp://host:", "tcp://:22000", "tcp://host:65536", "tcp://host:123456",
+        "tcp://host:0", "quic://host:22000", "tcp://fe80::1:22000", "tcp://[fe80::1]", "tcp://[host]:1", "tcp://[]:1",
+        "tcp://[fe80::1%]:1", "tcp://ho st:1", "tcp://host:1/x", "tcp://u@host:1", "tcp://host:+1",
+        "tcp://0.0.0.0:22000",
+        "tcp://[::]:22000", "tcp://host:１", "tcp://ho\nst:1", "tcp://\(String(repeating: "a", count: 300)):1",
+    ])
+    func refusesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) != nil) }
+
+    @Test(arguments: [
+        "tcp://:22000", "tcp://:0", "tcp://0.0.0.0:22000", "tcp://[::]:22000", "tcp://127.0.0.1:0", "tcp://localhost:1",
+        "tcp://[fe80::1%eth0]:22000",
+    ])
+    func takesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) == nil) }
+
+    @Test(arguments: [
+        "", "dynamic", "tcp://:", "tcp://:65536", "tcp://:x", "tcp://:1/x", "0.0.0.0:22000", "tcp://nas.local:22000",
+        "tcp://1.2.3:22000", "tcp://1.2.3.256:22000", "tcp://1.2.3.4.5:22000", "tcp://1..2.3:22000", "quic://:22000",
+    ])
+    func refusesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) != nil) }
+
+    @Test func defaultsAreValid() {
+        #expect(Configuration.defaultListen.allSatisfy { AddressSyntax.problem(listenAddress: $0) == nil })
+    }
+}
+
+@Suite struct FolderPathTests {
+    @Test(arguments: [
+        ("/a/b", "/a/b"), ("//a///b/", "/a/b"), ("~", "/home/anna"), ("~/x y", "/home/anna/x y"), ("/a/~", "/a/~"),
+        ("/a/..b/.c", "/a/..b/.c"),
+    ])
+    func cleans(_ text: String, _ path: String) throws {
+        #expect(try FolderPath.clean(text, userHome: "/home/anna") == path)
+    }
+
+    @Test(arguments: [
+        "", "a", "./a", "~anna/x", "/", "//", "/a/../b", "/a/.", "/a\nb", "/\u{7F}",
+        "/" + String(repeating: "x", count: 256), String(repeating: "/abc", count: 1024),
+    ])
+    func refuses(_ text: String) {
+        #expect(throws: SettingProblem.self) { try FolderPath.clean(text, userHome: "/home/anna") }
+    }
+
+    @Test(arguments: [
+        ("/a", "/a", true), ("/a/b", "/a", true), ("/ab", "/a", false), ("/a", "/a/b", false), ("/a", "/", true),
+        // The same letter composed and decomposed: two names on Linux.
+        ("/\u{E9}/b", "/e\u{301}", false),
+    ])
+    func contains(_ path: String, _ directory: String, _ isInside: Bool) {
+        #expect(FolderPath.isSameOrInside(path, directory) == isInside)
+    }
+}
+
+@Suite struct ConfigurationLookupTests {
+    let configuration = Configuration(
+        name: "x",
+        devices: [
+            DeviceConfiguration(id: testDevice(1), name: "nas"), DeviceConfiguration(id: testDevice(2), name: "phone"),
+            DeviceConfiguration(id: testDevice(3), name: "phone"), DeviceConfiguration(id: testDevice(4)),
+        ])
+
+    @Test func findsByIDAndName() throws {
+        #expect(try configuration.device("nas").id == testDevice(1))
+        #expect(try configuration.device(testDevice(4).description.lowercased()).id == testDevice(4))
+    }
+
+    @Test func refusesUnknownAndAmbiguous() {
+        #expect(failure { _ = try configuration.device("") }?.code == .noSuchDevice)
+        #expect(failure { _ = try configuration.device("nothing") }?.code == .noSuchDevice)
+        #expect(failure { _ = try configuration.device(testDevice(9).description) }?.code == .noSuchDevice)
+        #expect(failure { _ = try configuration.device("phone") }?.code == .duplicate)
+        #expect(failure { _ = try configuration.folder(FolderID("f")) }?.code == .noSuchFolder)
+    }
+}

@@ -1,0 +1,199 @@
+import BlockExchange
+import Foundation
+import Testing
+
+@testable import AgentConfiguration
+
+@Suite struct SyncthingImportTests {
+    /// A certificate that Syncthing 1.19 made, and the id that it gave it.
+    static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIICHTCCAaKgAwIBAgIIfPyZHqkGr4owCgYIKoZIzj0EAwIwSjESMBAGA1UEChMJ
+        U3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdlbmVyYXRlZDESMBAG
+        A1UEAxMJc3luY3RoaW5nMB4XDTI2MTEyMTAwMDAwMFoXDTQ2MTExNjAwMDAwMFow
+        SjESMBAGA1UEChMJU3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdl
+        bmVyYXRlZDESMBAGA1UEAxMJc3luY3RoaW5nMHYwEAYHKoZIzj0CAQYFK4EEACID
+        YgAEYti29sp4yNAM71q6MVK4hg/mHEqx6o50VmVUTICAjrSwlU4UrmHlNK03r8mB
+        lCQQIHAPkZsj/Bto97nuE1ewrMPtKz5XjHTMKpFrPHkoLR0ZX/c5GduQ963SMRqO
+        IClFo1UwUzAOBgNVHQ8BAf8EBAMCBaAwHQYDVR0lBBYwFAYIKwYBBQUHAwEGCCsG
+        AQUFBwMCMAwGA1UdEwEB/wQCMAAwFAYDVR0RBA0wC4IJc3luY3RoaW5nMAoGCCqG
+        SM49BAMCA2kAMGYCMQD5++2zgPd542ESxSb5wcEQDDgfKubUOtzVWAUkkvAcxwjK
+        MWZdjdOYTDCpmrvs2z0CMQCgGE5s09my/E8Ukp5c9O6rgctBqA9otxQQ7EBb85J3
+        nAcoCR9LPDOGE/mOZhHgNQg=
+        -----END CERTIFICATE-----
+
+        """
+    static let own = "IFYEOZV-GQMPPGR-T3YYCEP-CN2LDA5-5PWT72S-OYQAJA3-FTIHATD-QKRP7QI"
+    static let key = "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"
+
+    let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try directory.write(Self.certificate, to: "cert.pem")
+        try directory.write(Self.key, to: "key.pem")
+    }
+
+    func read(_ xml: String) throws -> SyncthingImport {
+        try directory.write(xml, to: "config.xml")
+        return try SyncthingImport.read(home: directory.path, userHome: directory.path)
+    }
+
+    @Test func takesOverWhatFits() throws {
+        let id1 = testDevice(1), id2 = testDevice(2)
+        try FileManager.default.createDirectory(atPath: directory.path + "/Sel", withIntermediateDirectories: false)
+        try directory.write("// mine\n!/a\n*\n\n", to: "Sel/.stignore")
+        let result = try read(
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <configuration version="36">
+                <folder id="default" label="All &amp; more" path="~/Sync" type="sendreceive" rescanIntervalS="3600">
+                    <filesystemType>basic</filesystemType>
+                    <device id="\(Self.own)" introducedBy=""><encryptionPassword></encryptionPassword></device>
+                    <device id="\(id1)" introducedBy=""><encryptionPassword></encryptionPassword></device>
+                    <device id="\(testDevice(9))" introducedBy=""></device>
+                    <paused>false</paused>
+                </folder>
+                <folder id="sel" label="" path="\(directory.path)/Sel/" type="receiveonly"><paused>true</paused></folder>
+                <folder id="enc" label="Enc" path="/e" type="receiveencrypted"></folder>
+                <folder id="pw" label="" path="/p" type="sendreceive">
+                    <device id="\(id1)"><encryptionPassword>secret</encryptionPassword></device>
+                </folder>
+                <folder id="in" label="" path="~/Sync/in" type="sendonly"></folder>
+                <folder id="rel" label="" path="rel" type="sendonly"></folder>
+                <folder id="odd" label="" path="/odd" type="strange"></folder>
+                <device id="\(Self.own)" name="me" compression="metadata"><address>dynamic</address></device>
+                <device id="\(id1)" name="nas" compression="metadata">
+                    <address>tcp://192.0.2.7</address>
+                    <address>quic://192.0.2.7:22000</address>
+                    <address> tcp6://[fe80::1]:22001 </address>
+                    <address>dynamic</address>
+                    <paused>false</paused>
+                </device>
+                <device id="\(id2)" name="phone"><address>relay://x:1/?id=Y</address><paused>true</paused></device>
+                <device id="nonsense" name="broken"></device>
+                <gui enabled="true"><address>127.0.0.1:8384</address></gui>
+                <options>
+                    <listenAddress>default</listenAddress>
+                    <listenAddress>tcp4://:22001</listenAddress>
+                    <listenAddress>quic://:22000</listenAddress>
+                    <localAnnounceEnabled>false</localAnnounceEnabled>
+                </options>
+                <defaults>
+                    <folder id="template" path="~/Template"><device id="\(id2)"/></folder>
+                    <device id="" name="template"><address>tcp://x:1</address></device>
+                </defaults>
+            </configuration>
+            """)
+        #expect(result.id.description == Self.own)
+        #expect(result.certificatePEM == Self.certificate)
+        #expect(result.privateKeyPEM == Self.key)
+        #expect(result.name == "me")
+        #expect(result.localDiscovery == false)
+        #expect(result.listen == Configuration.defaultListen + ["tcp://0.0.0.0:22001"])
+        #expect(
+            result.devices == [
+                DeviceConfiguration(
+                    id: id1, name: "nas", addresses: ["tcp://192.0.2.7:22000", "tcp://[fe80::1]:22001", "dynamic"]),
+                DeviceConfiguration(id: id2, name: "phone", addresses: ["dynamic"]),
+            ])
+        #expect(
+            result.folders == [
+                FolderConfiguration(
+                    id: FolderID("default"), label: "All & more", path: directory.path + "/Sync", mode: .full,
+                    devices: [id1]),
+                FolderConfiguration(
+                    id: FolderID("sel"), path: directory.path + "/Sel", mode: .selective, kind: .receiveOnly,
+                    isPaused: true),
+            ])
+        for words in [
+            "`Enc`", "`pw`", "`in`", "`rel`", "`odd`", "quic://192.0.2.7:22000", "relay://x", "`phone` is paused",
+            "nonsense",
+            "quic://:22000", testDevice(9).description, "Stop Syncthing",
+        ] {
+            #expect(result.notes.count { $0.contains(words) } == 1, "\(words): \(result.notes)")
+        }
+        #expect(result.notes.count == 12)
+        // What comes out can be written as it is.
+        let file = ConfigurationFile(try AgentPlaces.resolve(home: directory.path, environment: [:]))
+        let made = try file.create(
+            name: result.name, listen: result.listen, localDiscovery: result.localDiscovery,
+            edits: result.devices.map { .addDevice($0) } + result.folders.map { .addFolder($0) })
+        #expect(made.devices == result.devices)
+        #expect(made.folders == result.folders)
+    }
+
+    @Test func defaultsOfAnEmptyConfiguration() throws {
+        let result = try read("<configuration version=\"51\"></configuration>")
+        #expect(result.listen == Configuration.defaultListen)
+        #expect(result.localDiscovery)
+        #expect(result.name == nil)
+        #expect(result.devices.isEmpty && result.folders.isEmpty)
+    }
+
+    @Test(arguments: [
+        "", "no xml", "<configuration>", "<other></other>", "<configuration></folder>",
+        "<!DOCTYPE c [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><configuration><device id=\"&a;\"/></configuration>",
+        "<configuration>&undefined;</configuration>",
+        String(repeating: "<configuration>", count: 5000), "<configuration><device id=\"&#27;\"/></configuration>",
+        "<configuration><options></options>",
+    ])
+    func refuses(_ xml: String) {
+        let error = failure { _ = try read(xml) }
+        #expect(error?.code == .syntax)
+        #expect(error?.file == directory.path + "/config.xml")
+    }
+
+    /// A document in UTF-7 could spell `<!DOCTYPE` in other bytes; its claim is not believed.
+    @Test func otherEncodingsAreNotBelieved() throws {
+        let xml =
+            "<?xml version=\"1.0\" encoding=\"UTF-7\"?>\n<configuration><options>"
+            + "<listenAddress>tcp://+AGE-:1</listenAddress></options></configuration>"
+        #expect(try read(xml).listen == Configuration.defaultListen)
+    }
+
+    @Test func hostileNamesAreMadeHarmless() throws {
+        let long = String(repeating: "x", count: 3000)
+        let result = try read(
+            """
+            <configuration>
+            <device id="\(testDevice(1))" name="a&#10;b"/><device id="\(testDevice(1))" name="again"/>
+            <device id="&#x9B;31m" name="&#x9B;2J\(long)"/>
+            <folder id="f&#x85;" path="/f" type=""/><folder id="\(long)" path="/g"/><folder id="h" path="/h&#x0A;"/>
+            </configuration>
+            """)
+        #expect(result.devices == [DeviceConfiguration(id: testDevice(1))])
+        #expect(result.folders.isEmpty)
+        #expect(result.notes.allSatisfy { $0.utf8.count < 600 && Configuration.isOneLine($0) })
+        #expect(result.notes.count == 7)
+    }
+
+    @Test func missingFilesAreNamed() throws {
+        #expect(
+            failure { _ = try SyncthingImport.read(home: directory.path, userHome: nil) }?.file?.hasSuffix("config.xml")
+                == true)
+        try directory.write("nothing", to: "cert.pem")
+        #expect(failure { _ = try read("<configuration/>") }?.file?.hasSuffix("cert.pem") == true)
+        try directory.write(Self.certificate, to: "cert.pem")
+        try directory.write("nothing", to: "key.pem")
+        #expect(failure { _ = try read("<configuration/>") }?.file?.hasSuffix("key.pem") == true)
+    }
+
+    @Test(arguments: [
+        ("", false), ("*", true), ("!/a\n*\n", true), ("*\n!/a\n", false), ("*\r\n// end\r\n\r\n", true),
+        ("*.o\n", false),
+        (" * \n", true),
+    ])
+    func knowsASelection(_ ignores: String, _ isSelective: Bool) {
+        #expect(SyncthingImportBuilder.isSelective(ignores) == isSelective)
+    }
+
+    @Test(
+        arguments: [
+            ("tcp://host", "tcp://host:22000"), ("tcp4://1.2.3.4:5", "tcp://1.2.3.4:5"),
+            ("tcp://[::1]", "tcp://[::1]:22000"),
+            ("tcp://host:1/?x=y", "tcp://host:1"), ("quic://host:1", nil), ("tcp://", nil), ("tcp://:1", nil),
+            ("", nil),
+        ] as [(String, String?)])
+    func readsAddresses(_ address: String, _ tcp: String?) { #expect(SyncthingImportBuilder.tcp(address) == tcp) }
+}

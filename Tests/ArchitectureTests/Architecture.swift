@@ -1,0 +1,107 @@
+/// Which target may import what, and why not more (docs/design.md, "Targets").
+///
+/// Imports point one way: pure targets, then storage and transports, then the agent, then the command line. A target or
+/// a module that is not in these tables is refused until someone writes down where it belongs.
+struct Architecture {
+    /// For each target the targets of ours that it may import.
+    var targets: [String: Set<String>]
+    /// For each module of others, who may import it; nil: everyone. And why.
+    var modules: [String: (importers: Set<String>?, reason: String)]
+    /// Targets that are handed time, randomness and data and touch nothing else.
+    var pure: Set<String>
+    /// What a pure target may not import.
+    var impure: Set<String>
+
+    static let synctrain = Architecture(
+        targets: [
+            "CLinux": [],
+            "CLZ4": [],
+            "COpenSSL": [],
+            "CQREncode": [],
+            "Cryptography": ["COpenSSL"],
+            "BlockExchange": ["Cryptography", "CLZ4"],
+            "Selection": [],
+            "ControlAPI": [],
+            "Transport": [],
+            "IndexStore": ["BlockExchange", "Cryptography"],
+            "FileAccess": ["CLinux", "Cryptography"],
+            "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
+            "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
+            "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
+            // No concrete transport: the agent is given those that there are.
+            "SyncAgent": [
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
+                "LinkSecurity", "Selection", "Transport",
+            ],
+            // The server carries AgentControl and does not know who implements it; so does the client.
+            "AgentServer": ["ControlAPI"],
+            "ControlClient": ["ControlAPI"],
+            // The one place that joins transports, server and agent.
+            "synctrain": [
+                "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
+                "Cryptography", "FileAccess", "SyncAgent", "Transport", "TransportTCP",
+            ],
+            "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
+        ],
+        modules: [
+            "Synchronization": (nil, "locks and atomics of the standard library"),
+            "NIOCore": (
+                [
+                    "BlockExchange", "Transport", "TransportTCP", "LinkSecurity", "SyncAgent", "AgentServer",
+                    "ControlClient", "synctrain",
+                ],
+                "byte buffers and channels; storage works on bytes and paths"
+            ),
+            "NIOPosix": (
+                ["TransportTCP", "SyncAgent", "AgentServer", "ControlClient", "synctrain"],
+                "sockets and threads: what is pure has none"
+            ),
+            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "HTTP is spoken on the control socket only"),
+            "NIOSSL": (["LinkSecurity"], "one place decides who is at the other end of a link"),
+            "NIOTLS": (["LinkSecurity"], "one place decides who is at the other end of a link"),
+            "GRDB": (["IndexStore"], "SQL is written in one place"),
+            "GRDBSQLite": (["IndexStore"], "SQL is written in one place"),
+            "Hummingbird": (["AgentServer"], "HTTP is served in one place"),
+            "TOMLKit": (["AgentConfiguration"], "its parser aborts on texts that no scanner of ours has passed"),
+            "FoundationXML": (["AgentConfiguration"], "the only XML is Syncthing's configuration"),
+            "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
+            "Logging": (
+                ["TransportTCP", "SyncAgent", "AgentServer", "synctrain"],
+                "what is pure returns what happened, and others log it"
+            ),
+            "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
+            "Foundation": (
+                ["AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark"],
+                "files, clocks and large binaries come with it; FoundationEssentials has JSON and dates"
+            ),
+            "FoundationEssentials": (["ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "synctrain"], "JSON"),
+            "Dispatch": (["synctrain"], "signals; everything else is structured concurrency"),
+            "Glibc": (
+                [
+                    "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "IndexStore", "SyncAgent",
+                    "TransportTCP", "synctrain", "IndexStoreBenchmark",
+                ],
+                "system calls: what is pure makes none"
+            ),
+        ],
+        pure: ["Cryptography", "BlockExchange", "Selection", "ControlAPI", "Transport"],
+        impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
+
+    /// Why `target` may not import `module`; nil if it may.
+    func objection(to module: String, in target: String) -> String? {
+        guard let own = targets[target] else {
+            return "\(target) is not in the table of targets; say what it may import"
+        }
+        if module == target { return "\(target) imports itself" }
+        if module == "Swift" || own.contains(module) { return nil }
+        if module == "Testing" || module == "XCTest" || module == "SyncTestKit" {
+            return "\(target) is part of the product and imports \(module), which is for tests"
+        }
+        if targets[module] != nil { return "\(target) may not import \(module); it may import \(own.sorted())" }
+        guard let (importers, reason) = modules[module] else {
+            return "\(module), imported by \(target), is not in the table of modules; say who may import it and why"
+        }
+        guard let importers, !importers.contains(target) else { return nil }
+        return "\(target) may not import \(module): \(reason)"
+    }
+}
