@@ -48,7 +48,9 @@ import Testing
         ] as [[UInt8]] {
             #expect(ClientHelloReading(ByteBuffer(bytes: bytes)) == .unreadable)
         }
-        for broken in [Array(Self.protocols.dropLast()), [0, 16, 0, 2, 0, 0], [0, 16, 0, 4, 0, 9, 1, 65], [0, 16, 0]] {
+        for broken in [
+            Array(Self.protocols.dropLast()), [0, 16, 0, 2, 0, 0], [0, 16, 0, 4, 0, 9, 1, 65], [0, 16, 0],
+        ] {
             #expect(ClientHelloReading(records(hello(extensions: broken), of: 100)) == .unreadable)
         }
         #expect(ClientHelloReading(records(hello(extensions: [], type: 2), of: 100)) == .unreadable)

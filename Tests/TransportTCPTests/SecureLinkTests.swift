@@ -66,14 +66,17 @@ extension LinkTests {
             let own = try otherAuthenticator()
             try await withListener(own) { listener, port, _ in
                 var links = listener.makeAsyncIterator()
-                async let output = OpenSSL.client(
-                    port: port, ["-cert", identity.certificatePath, "-key", identity.keyPath, "-alpn", "bep/1.0"])
+                let client = try await OpenSSL.Running([
+                    "s_client", "-connect", "127.0.0.1:\(port)", "-cert", identity.certificatePath, "-key",
+                    identity.keyPath, "-alpn", "bep/1.0",
+                ])
+                defer { client.kill() }
                 let link = try #require(await links.next())
                 #expect(link.peer.digest == identity.fingerprint)
-                try await link.executeThenClose { inbound, _ in for try await _ in inbound {} }
-                #expect(try await output.contains("ALPN protocol: bep/1.0"))
+                #expect(await client.first(/ALPN protocol: (bep\/1\.0)/) != nil)
+                await link.close()
             }
-            let server = try OpenSSL.Running([
+            let server = try await OpenSSL.Running([
                 "s_server", "-accept", "127.0.0.1:0", "-cert", identity.certificatePath, "-key", identity.keyPath,
                 "-verify", "1", "-alpn", "bep/1.0", "-naccept", "1",
             ])
@@ -88,7 +91,7 @@ extension LinkTests {
 
         @Test func refusesAnOldServer() async throws {
             let identity = try #require(TestIdentity.shared[.p256])
-            let server = try OpenSSL.Running([
+            let server = try await OpenSSL.Running([
                 "s_server", "-accept", "127.0.0.1:0", "-cert", identity.certificatePath, "-key", identity.keyPath,
                 "-verify", "1", "-tls1_2", "-naccept", "1",
             ])
@@ -148,16 +151,20 @@ extension LinkTests {
 
         @Test func toleratesNoProtocolAndRefusesAnother() async throws {
             let identity = try #require(TestIdentity.shared[.p256])
-            let credentials = ["-cert", identity.certificatePath, "-key", identity.keyPath]
             try await withListener(otherAuthenticator()) { listener, port, outcomes in
+                let arguments = [
+                    "s_client", "-connect", "127.0.0.1:\(port)", "-cert", identity.certificatePath, "-key",
+                    identity.keyPath,
+                ]
+                let plain = try await OpenSSL.Running(arguments)
+                defer { plain.kill() }
+                #expect(await outcomes.nextRefusal() == nil)
                 var links = listener.makeAsyncIterator()
-                async let plain = OpenSSL.client(port: port, credentials)
                 let link = try #require(await links.next())
                 #expect(link.applicationProtocol == nil)
                 await link.close()
-                _ = try await plain
-                #expect(await outcomes.nextRefusal() == nil)
-                _ = try await OpenSSL.client(port: port, credentials + ["-alpn", "h2,http/1.1"])
+                let foreign = try await OpenSSL.Running(arguments + ["-alpn", "h2,http/1.1"])
+                defer { foreign.kill() }
                 #expect(await outcomes.nextRefusal()?.code == .otherProtocol)
                 try await expectAlive(listener)
             }
@@ -296,7 +303,7 @@ extension LinkTests {
             let identity = try #require(TestIdentity.shared[.p256])
             try await withListener(otherAuthenticator()) { listener, port, _ in
                 var links = listener.makeAsyncIterator()
-                let client = try OpenSSL.Running([
+                let client = try await OpenSSL.Running([
                     "s_client", "-connect", "127.0.0.1:\(port)", "-cert", identity.certificatePath, "-key",
                     identity.keyPath,
                 ])

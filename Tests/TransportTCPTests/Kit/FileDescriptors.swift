@@ -12,7 +12,7 @@ final class PlainSocket: Sendable {
 
     /// Binds a socket to a free port of the loopback, or to the one given.
     init?(type: __socket_type, port: UInt16 = 0) {
-        descriptor = socket(AF_INET, CInt(type.rawValue), 0)
+        descriptor = socket(AF_INET, CInt(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
