@@ -108,7 +108,9 @@ final class HandshakeHandler: ChannelDuplexHandler {
             return
         }
         do {
-            let channel = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+            let gate = WriteGate()
+            try context.pipeline.syncOperations.addHandler(gate, position: .after(self))
+            let channel = try NIOAsyncChannel<ByteBuffer, Never>(
                 wrappingChannelSynchronously: context.channel,
                 configuration: .init(backPressureStrategy: .init(lowWatermark: 2, highWatermark: 8)))
             expiry?.cancel()
@@ -116,7 +118,8 @@ final class HandshakeHandler: ChannelDuplexHandler {
             promise.succeed(
                 SecureLink(
                     peer: peer.device, names: peer.names, information: information,
-                    applicationProtocol: negotiatedProtocol, channel: channel))
+                    applicationProtocol: negotiatedProtocol, channel: channel,
+                    writer: LinkWriter(eventLoop: context.eventLoop, gate: gate)))
         } catch {
             fail(LinkSecurityError(tls: error), context: context)
         }

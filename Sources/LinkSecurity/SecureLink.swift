@@ -14,16 +14,18 @@ public struct SecureLink: Sendable {
     /// What both agreed to speak; nil when the peer named nothing, which Syncthing takes for BEP with a warning.
     public let applicationProtocol: String?
     private let lease: Lease
+    private let writer: LinkWriter
 
     init(
         peer: DeviceID, names: CertificateNames, information: LinkInformation, applicationProtocol: String?,
-        channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+        channel: NIOAsyncChannel<ByteBuffer, Never>, writer: LinkWriter
     ) {
         self.peer = peer
         self.names = names
         self.information = information
         self.applicationProtocol = applicationProtocol
         lease = Lease(channel: channel)
+        self.writer = writer
     }
 
     /// Whether the peer's certificate is named `syncthing`, as Syncthing asks of its peers; the caller decides.
@@ -41,17 +43,18 @@ public struct SecureLink: Sendable {
     /// - Inbound: pieces of at most 256 KiB or so; when eight wait to be taken, reading stops until two are left. It ends
     ///   with the peer's end of the link, with a close_notify or without, and throws `LinkSecurityError` or `IOError`
     ///   when the link breaks.
-    /// - Outbound: `write` waits while more than 512 KiB wait to be sent.
+    /// - Outbound: `write` waits while more than 512 KiB wait to be sent; any number of tasks may write.
     /// - There is no half-closed link: the peer's end ends both directions, and writing throws from then on. What was
     ///   written before closing is sent, and the closing waits one second at most for the peer's end.
     /// - Cancellation ends the inbound sequence and makes writes throw.
     public func executeThenClose<Result>(
         isolation: isolated (any Actor)? = #isolation,
-        _ body: (
-            _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
-        ) async throws -> sending Result
+        _ body: (_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: LinkWriter) async throws ->
+            sending Result
     ) async throws -> sending Result {
-        try await lease.channel.executeThenClose(isolation: isolation, body)
+        try await lease.channel.executeThenClose(isolation: isolation) { inbound in
+            try await body(inbound, writer)
+        }
     }
 
     /// Closes a link that is not wanted, or one from under its user; returns when it is closed.
@@ -60,16 +63,14 @@ public struct SecureLink: Sendable {
         try? await closeFuture.get()
     }
 
-    /// Owns the async channel. NIO traps when one goes before its channel is closed; here it is closed first.
+    /// Owns the async channel, whose own release closes nothing.
     private final class Lease: Sendable {
-        let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+        let channel: NIOAsyncChannel<ByteBuffer, Never>
 
-        init(channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>) { self.channel = channel }
+        init(channel: NIOAsyncChannel<ByteBuffer, Never>) { self.channel = channel }
 
         deinit {
-            let channel = channel
             channel.channel.close(promise: nil)
-            channel.channel.closeFuture.whenComplete { _ in withExtendedLifetime(channel) {} }
         }
     }
 }

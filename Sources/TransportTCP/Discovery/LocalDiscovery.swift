@@ -25,6 +25,11 @@ public final class LocalDiscovery: Sendable {
     public struct Sighting: Equatable, Sendable {
         public var device: DeviceID
         public var addresses: [LinkAddress]
+
+        public init(device: DeviceID, addresses: [LinkAddress]) {
+            self.device = device
+            self.addresses = addresses
+        }
     }
 
     public struct Timing: Sendable {
