@@ -129,6 +129,13 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // MARK: benchmarks
+        .executableTarget(
+            name: "CodecBenchmark",
+            dependencies: ["BlockExchange", "Cryptography", .product(name: "NIOCore", package: nio)],
+            path: "Benchmarks/CodecBenchmark",
+            swiftSettings: strict),
+
         // MARK: tests
         .target(
             name: "SyncTestKit",

@@ -29,7 +29,8 @@ public struct ConnectionMachine {
     private var lastSent: MonotonicTime
     /// How many bytes each request that was not answered yet asked for, by id.
     private var outstanding: [Int32: Int32] = [:]
-    private var nextRequestID: Int32 = 0
+    /// The id of the next request, unless that id is taken.
+    var nextRequestID: Int32 = 0
     private var isClosed = false
 
     public init(

@@ -34,7 +34,8 @@ struct IndexReader {
                 // A field that is cut off is waited for, unless the body has no more bytes to give.
                 guard error == WireReader.truncated, bytes.count < remaining else { throw error }
                 guard bytes.count - used <= limits.bufferedByteCount else {
-                    throw ProtocolError(.tooLarge, "an index has a field of more than \(limits.bufferedByteCount) bytes")
+                    throw ProtocolError(
+                        .tooLarge, "an index has a field of more than \(limits.bufferedByteCount) bytes")
                 }
                 return (used, nil)
             }

@@ -127,7 +127,9 @@ extension ClusterConfig.Folder {
             default: try reader.skip(tag.type)
             }
         }
-        guard !id.rawValue.isEmpty else { throw ProtocolError(.malformed, "a cluster config has a folder without an id") }
+        guard !id.rawValue.isEmpty else {
+            throw ProtocolError(.malformed, "a cluster config has a folder without an id")
+        }
     }
 
     func encode(into writer: inout WireWriter) {

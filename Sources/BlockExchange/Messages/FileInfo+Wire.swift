@@ -67,7 +67,7 @@ extension FileInfo {
                 try reader.skip(tag.type)
             default:
                 try reader.skip(tag.type)
-                try carry(reader.bytes[start..<reader.offset], limits: limits)
+                try carry(UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset]), limits: limits)
             }
         }
         try validate()
@@ -75,9 +75,7 @@ extension FileInfo {
     }
 
     /// Keeps a field that is not read, in wire form, for whoever gets the entry from this device.
-    private mutating func carry(
-        _ field: Slice<UnsafeRawBufferPointer>, limits: ExchangeLimits
-    ) throws(ProtocolError) {
+    private mutating func carry(_ field: UnsafeRawBufferPointer, limits: ExchangeLimits) throws(ProtocolError) {
         guard carriedFields.count + field.count <= limits.carriedByteCount else {
             throw ProtocolError(
                 .tooLarge, "an index entry carries more than \(limits.carriedByteCount) bytes of extras")
