@@ -135,6 +135,11 @@ let package = Package(
             dependencies: ["IndexStore", "BlockExchange", "Cryptography"],
             path: "Benchmarks/IndexStoreBenchmark",
             swiftSettings: strict),
+        .executableTarget(
+            name: "CodecBenchmark",
+            dependencies: ["BlockExchange", "Cryptography", .product(name: "NIOCore", package: nio)],
+            path: "Benchmarks/CodecBenchmark",
+            swiftSettings: strict),
 
         // MARK: tests
         .target(

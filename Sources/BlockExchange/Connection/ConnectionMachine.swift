@@ -27,8 +27,10 @@ public struct ConnectionMachine {
     private var reader: FrameReader
     private var lastReceived: MonotonicTime
     private var lastSent: MonotonicTime
+    /// How many bytes each request that was not answered yet asked for, by id.
     private var outstanding: [Int32: Int32] = [:]
-    private var nextRequestID: Int32 = 0
+    /// The id of the next request, unless that id is taken.
+    var nextRequestID: Int32 = 0
     private var isClosed = false
 
     public init(
@@ -46,19 +48,28 @@ public struct ConnectionMachine {
     /// The first bytes to write, without waiting for the peer's.
     public mutating func start(_ hello: Hello, at now: MonotonicTime) -> ByteBuffer {
         lastSent = now
-        return hello.encoded()
+        return hello.encoded(limits: limits)
     }
 
     public mutating func receive(_ bytes: ByteBuffer, at now: MonotonicTime) {
+        guard bytes.readableBytes > 0 else { return }
         lastReceived = now
         reader.append(bytes)
     }
 
     /// The next thing the peer said; nil when more bytes are needed. Answers to no known request are passed over, as
-    /// Syncthing does.
+    /// Syncthing does. After an error, always that error.
     public mutating func nextEvent() throws(ProtocolError) -> ConnectionEvent? {
         while let event = try reader.next() {
-            if case .response(let response) = event, outstanding.removeValue(forKey: response.id) == nil { continue }
+            if case .response(let response) = event {
+                guard let size = outstanding.removeValue(forKey: response.id) else { continue }
+                guard response.data.readableBytes <= size else {
+                    let error = ProtocolError(
+                        .tooLarge, "a request for \(size) bytes is answered with \(response.data.readableBytes)")
+                    reader.fail(error)
+                    throw error
+                }
+            }
             return event
         }
         return nil
@@ -68,22 +79,26 @@ public struct ConnectionMachine {
     public mutating func send(_ message: OutgoingMessage, at now: MonotonicTime) -> ByteBuffer {
         guard !isClosed else { return ByteBuffer() }
         lastSent = now
+        var writer = WireWriter()
         switch message {
-        case .clusterConfig(let config): return frame(.clusterConfig, config.encoded())
+        case .clusterConfig(let config):
+            config.encode(into: &writer)
+            return frame(.clusterConfig, writer.bytes)
         case .index(let folder, let files, let isFullIndex, let previousSequence):
-            var writer = WireWriter(reserving: files.count * 160)
+            writer = WireWriter(reserving: files.count * 160)
             writer.field(1, text: folder.rawValue)
-            for file in files { writer.field(2, message: file.encoded()) }
+            for file in files { writer.message(2) { file.encode(into: &$0) } }
             writer.field(3, signed: files.last?.sequence ?? 0)
             if !isFullIndex { writer.field(4, signed: previousSequence) }
             return frame(isFullIndex ? .index : .indexUpdate, writer.bytes)
         case .response(let response): return frame(response)
-        case .downloadProgress(let progress): return frame(.downloadProgress, progress.encoded())
+        case .downloadProgress(let progress):
+            progress.encode(into: &writer)
+            return frame(.downloadProgress, writer.bytes)
         case .ping: return frame(.ping, [])
         case .close(let reason):
             isClosed = true
-            var writer = WireWriter()
-            writer.field(1, text: String(decoding: reason.utf8.prefix(limits.textByteCount), as: UTF8.self))
+            writer.field(1, text: reason.prefix(utf8ByteCount: limits.textByteCount))
             return frame(.close, writer.bytes)
         }
     }
@@ -102,11 +117,13 @@ public struct ConnectionMachine {
     /// Requests that were sent and not answered yet.
     public var outstandingRequestCount: Int { outstanding.count }
 
-    /// When `advance` wants to be called next.
+    /// When `advance` wants to be called next; after `advance` it lies in the future, but after a time-out.
     public var nextDeadline: MonotonicTime {
-        min(lastSent + timers.pingInterval, lastReceived + timers.receiveTimeout)
+        let timeout = lastReceived + timers.receiveTimeout
+        return isClosed ? timeout : min(lastSent + timers.pingInterval, timeout)
     }
 
+    /// What is due at `now`. After a Close was sent nothing is written any more; the peer's silence is still an end.
     public mutating func advance(to now: MonotonicTime) -> TimerAction {
         if now >= lastReceived + timers.receiveTimeout {
             return .timedOut(
@@ -116,6 +133,11 @@ public struct ConnectionMachine {
         guard !isClosed, now >= lastSent + timers.pingInterval else { return .none }
         return .write(send(.ping, at: now))
     }
+
+    /// Bytes of the peer's that are held and not handed on; bounded by `ExchangeLimits`.
+    var bufferedByteCount: Int { reader.bufferedByteCount }
+    /// Bytes of memory that hold them.
+    var storageByteCount: Int { reader.storageByteCount }
 
     // MARK: framing
 

@@ -7,11 +7,12 @@ struct FrameReader {
         case hello
         case header
         /// A body that is collected before it is read.
-        case body(MessageHeader, length: Int)
+        case body(MessageType, isCompressed: Bool, length: Int)
         /// An Index that is read as it comes; `remaining` bytes of its body are not read yet.
         case index(IndexReader, remaining: Int)
         /// An Index that came compressed and lies here unpacked.
         case unpackedIndex(IndexReader, ByteBuffer)
+        /// The body of a message of an unknown type.
         case skipping(remaining: Int)
         case failed(ProtocolError)
         case ended
@@ -24,19 +25,35 @@ struct FrameReader {
 
     init(limits: ExchangeLimits) { self.limits = limits }
 
-    /// Bytes that were given and not read yet.
-    var bufferedByteCount: Int { buffer.readableBytes }
+    /// Bytes that were given, or unpacked from them, and not handed on as an event yet.
+    var bufferedByteCount: Int {
+        switch state {
+        case .index(let reader, _): buffer.readableBytes + reader.batchByteCount
+        case .unpackedIndex(let reader, let unpacked):
+            buffer.readableBytes + unpacked.readableBytes + reader.batchByteCount
+        default: buffer.readableBytes
+        }
+    }
+
+    /// Bytes of memory that hold what was given.
+    var storageByteCount: Int { buffer.storageCapacity }
 
     mutating func append(_ bytes: ByteBuffer) {
-        if buffer.readableBytes == 0 {
+        switch state {
+        case .failed, .ended: return
+        default: break
+        }
+        guard buffer.readableBytes > 0 else {
             buffer = bytes
             return
         }
-        var bytes = bytes
-        if case .body(_, let length) = state {
+        // What was read already makes room once it is the larger part: the buffer does not grow by what passed
+        // through it, and no byte is moved more than once on average.
+        if buffer.readerIndex >= buffer.readableBytes { buffer.discardReadBytes() }
+        if case .body(_, _, let length) = state, length > buffer.readableBytes {
             buffer.reserveCapacity(minimumWritableBytes: length - buffer.readableBytes)
         }
-        buffer.writeBuffer(&bytes)
+        buffer.writeImmutableBuffer(bytes)
     }
 
     /// The next event; nil when more bytes are needed. After an error, always that error.
@@ -46,14 +63,22 @@ struct FrameReader {
                 switch try step() {
                 case .event(let event): return event
                 case .again: continue
-                case .needsBytes: return nil
+                case .needsBytes:
+                    // An idle connection keeps no memory.
+                    if buffer.readableBytes == 0 { buffer = ByteBuffer() }
+                    return nil
                 }
             }
         } catch {
-            state = .failed(error)
-            buffer = ByteBuffer()
+            fail(error)
             throw error
         }
+    }
+
+    /// Reads nothing more.
+    mutating func fail(_ error: ProtocolError) {
+        state = .failed(error)
+        buffer = ByteBuffer()
     }
 
     private enum Step {
@@ -66,11 +91,16 @@ struct FrameReader {
         switch state {
         case .hello: return try readHello()
         case .header: return try readHeader()
-        case .body(let header, let length):
+        case .body(let type, let isCompressed, let length):
             guard buffer.readableBytes >= length else { return .needsBytes }
-            return try readBody(header, length: length)
-        case .index(let reader, let remaining): return try readIndex(reader, remaining: remaining)
-        case .unpackedIndex(let reader, let unpacked): return try readUnpackedIndex(reader, unpacked)
+            return try readBody(of: type, isCompressed: isCompressed, length: length)
+        case .index(let reader, let remaining):
+            // Out of `state` while it grows, so that its batch is never copied.
+            state = .header
+            return try readIndex(reader, remaining: remaining)
+        case .unpackedIndex(let reader, let unpacked):
+            state = .header
+            return try readUnpackedIndex(reader, unpacked)
         case .skipping(let remaining):
             let count = min(remaining, buffer.readableBytes)
             buffer.moveReaderIndex(forwardBy: count)
@@ -95,12 +125,14 @@ struct FrameReader {
                 Hello.oldMagics.contains(magic)
                     ? "the peer speaks a version of BEP that is too old; update it" : "the peer does not speak BEP")
         }
-        guard let length = buffer.getInteger(at: buffer.readerIndex + 4, as: UInt16.self) else { return .needsBytes }
-        guard length <= 32_767 else { throw ProtocolError(.tooLarge, "a Hello of \(length) bytes") }
-        guard buffer.readableBytes >= 6 + Int(length) else { return .needsBytes }
+        guard let length = buffer.getInteger(at: buffer.readerIndex + 4, as: UInt16.self).map(Int.init) else {
+            return .needsBytes
+        }
+        guard length <= Hello.maximumByteCount else { throw ProtocolError(.tooLarge, "a Hello of \(length) bytes") }
+        guard buffer.readableBytes >= 6 + length else { return .needsBytes }
         buffer.moveReaderIndex(forwardBy: 6)
         let limits = limits
-        let hello = try consume(Int(length)) { (reader) throws(ProtocolError) in
+        let hello = try consume(length) { (reader) throws(ProtocolError) in
             try Hello(decoding: &reader, limits: limits)
         }
         state = .header
@@ -137,7 +169,7 @@ struct FrameReader {
         guard length <= limit else {
             throw ProtocolError(.tooLarge, "a message of type \(type) has \(length) bytes; at most \(limit) are taken")
         }
-        state = .body(header, length: length)
+        state = .body(type, isCompressed: header.isCompressed, length: length)
         return .again
     }
 
@@ -150,144 +182,115 @@ struct FrameReader {
         }
     }
 
-    private mutating func readBody(_ header: MessageHeader, length: Int) throws(ProtocolError) -> Step {
-        guard let type = header.type else { throw ProtocolError(.malformed, "a message without a type") }
+    private mutating func readBody(
+        of type: MessageType, isCompressed: Bool, length: Int
+    ) throws(ProtocolError) -> Step {
         state = .header
-        guard header.isCompressed else { return try readMessage(type, from: takeBody(length)) }
+        let body = takeBody(length)
+        guard isCompressed else { return try readMessage(type, from: body) }
         let limit = bufferLimit(of: type)
-        let packed = takeBody(length)
-        let unpacked: ByteBuffer
-        do {
-            unpacked = try packed.withUnsafeReadableBytes { try LZ4.decompress($0, atMost: limit) }
-        } catch let error as ProtocolError {
-            throw error
-        } catch {
-            throw ProtocolError(.invalidCompression, "\(error)")
-        }
-        if type == .index || type == .indexUpdate {
-            state = .unpackedIndex(IndexReader(isFullIndex: type == .index, limits: limits), unpacked)
-            return .again
+        let unpacked = try body.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
+            try LZ4.decompress(bytes, atMost: limit)
         }
         return try readMessage(type, from: unpacked)
     }
 
-    /// Takes `length` bytes out of the buffer. What a large body leaves behind moves to a buffer of its own, so that
-    /// keeping the body neither pins nor copies what comes after it.
+    /// Below this a body is copied out of the buffer: a few bytes should not hold a large piece of memory.
+    private static let copiedByteCount = 32 << 10
+
+    /// Takes `length` bytes out of the buffer.
     private mutating func takeBody(_ length: Int) -> ByteBuffer {
-        guard length >= 32 << 10 else {
+        guard length >= Self.copiedByteCount else {
             let body = ByteBuffer(buffer.readableBytesView.prefix(length))
             buffer.moveReaderIndex(forwardBy: length)
-            if buffer.readableBytes == 0 { buffer = ByteBuffer() }
             return body
         }
         let body = buffer.readSlice(length: length) ?? ByteBuffer()
-        buffer = ByteBuffer(buffer.readableBytesView)
+        // What follows a large body moves to a buffer of its own, so that keeping the body does not copy it once more
+        // when more bytes come; unless that is much, as it would be moved for each body in it.
+        buffer = buffer.readableBytes <= length ? ByteBuffer(buffer.readableBytesView) : buffer.slice()
         return body
     }
 
     private mutating func readMessage(_ type: MessageType, from body: ByteBuffer) throws(ProtocolError) -> Step {
-        var body = body
         let limits = limits
         switch type {
         case .clusterConfig:
             hasClusterConfig = true
-            let config = try decode(&body) { (reader) throws(ProtocolError) in
+            let config = try decode(body) { (reader) throws(ProtocolError) in
                 try ClusterConfig(decoding: &reader, limits: limits)
             }
             return .event(.clusterConfig(config))
+        case .index, .indexUpdate:
+            state = .unpackedIndex(IndexReader(isFullIndex: type == .index, limits: limits), body)
+            return .again
         case .request:
-            let (id, request) = try decode(&body) { (reader) throws(ProtocolError) in
+            let (id, request) = try decode(body) { (reader) throws(ProtocolError) in
                 try BlockRequest.decode(&reader, limits: limits)
             }
             return .event(.request(id: id, request))
         case .response:
-            let (id, code, data) = try decode(&body) { (reader) throws(ProtocolError) in
+            let (id, code, data) = try decode(body) { (reader) throws(ProtocolError) in
                 try BlockResponse.decode(&reader)
             }
             let bytes = body.getSlice(at: body.readerIndex + data.lowerBound, length: data.count) ?? ByteBuffer()
             return .event(.response(BlockResponse(id: id, data: bytes, code: code)))
         case .downloadProgress:
-            let progress = try decode(&body) { (reader) throws(ProtocolError) in
+            let progress = try decode(body) { (reader) throws(ProtocolError) in
                 try DownloadProgress(decoding: &reader, limits: limits)
             }
             return .event(.downloadProgress(progress))
         case .ping:
             return .again
         case .close:
-            let reason = try decode(&body) { (reader) throws(ProtocolError) in
+            let reason = try decode(body) { (reader) throws(ProtocolError) in
                 try closeReason(decoding: &reader, limits: limits)
             }
             state = .ended
             return .event(.closed(reason: reason))
-        case .index, .indexUpdate:
-            state = .unpackedIndex(IndexReader(isFullIndex: type == .index, limits: limits), body)
-            return .again
         }
     }
 
-    private mutating func readIndex(_ reader: IndexReader, remaining: Int) throws(ProtocolError) -> Step {
-        // Out of `state` while it grows, so that its batch is never copied.
-        state = .header
-        var reader = reader
-        let (used, batch) = try Self.read(&reader, buffer, remaining: remaining)
+    private mutating func readIndex(_ reader: consuming IndexReader, remaining: Int) throws(ProtocolError) -> Step {
+        let (used, batch) = try buffer.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
+            try reader.read(UnsafeRawBufferPointer(rebasing: bytes.prefix(remaining)), remaining: remaining)
+        }
         buffer.moveReaderIndex(forwardBy: used)
-        // Without this the buffer would grow by what was read already.
-        if buffer.readableBytes == 0 { buffer = ByteBuffer() } else if used > 0 { buffer.discardReadBytes() }
-        if let batch {
-            if !batch.isLast { state = .index(reader, remaining: remaining - used) }
-            return .event(.index(batch))
+        guard let batch else {
+            state = .index(reader, remaining: remaining - used)
+            return .needsBytes
         }
-        state = .index(reader, remaining: remaining - used)
-        return .needsBytes
+        if !batch.isLast { state = .index(reader, remaining: remaining - used) }
+        return .event(.index(batch))
     }
 
-    private mutating func readUnpackedIndex(_ reader: IndexReader, _ unpacked: ByteBuffer) throws(ProtocolError) -> Step
-    {
-        state = .header
-        var reader = reader
-        var unpacked = unpacked
-        let (used, batch) = try Self.read(&reader, unpacked, remaining: unpacked.readableBytes)
+    private mutating func readUnpackedIndex(
+        _ reader: consuming IndexReader, _ unpacked: consuming ByteBuffer
+    ) throws(ProtocolError) -> Step {
+        let remaining = unpacked.readableBytes
+        let (used, batch) = try unpacked.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
+            try reader.read(bytes, remaining: remaining)
+        }
         guard let batch else { throw ProtocolError(.malformed, "an index ends in the middle of an entry") }
         unpacked.moveReaderIndex(forwardBy: used)
         if !batch.isLast { state = .unpackedIndex(reader, unpacked) }
         return .event(.index(batch))
     }
 
-    private static func read(
-        _ reader: inout IndexReader, _ buffer: ByteBuffer, remaining: Int
-    ) throws(ProtocolError) -> (used: Int, batch: IndexBatch?) {
-        do {
-            return try buffer.withUnsafeReadableBytes { bytes in
-                let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(remaining))
-                return try reader.read(part, remaining: remaining)
-            }
-        } catch let error as ProtocolError {
-            throw error
-        } catch {
-            throw ProtocolError(.malformed, "\(error)")
-        }
-    }
-
     /// Reads the next `length` bytes of the buffer as a message.
     private mutating func consume<Value>(
         _ length: Int, _ decode: (inout WireReader) throws(ProtocolError) -> Value
     ) throws(ProtocolError) -> Value {
-        var part = buffer.readSlice(length: length) ?? ByteBuffer()
-        return try self.decode(&part, decode)
+        let part = buffer.readSlice(length: length) ?? ByteBuffer()
+        return try self.decode(part, decode)
     }
 
     private func decode<Value>(
-        _ body: inout ByteBuffer, _ decode: (inout WireReader) throws(ProtocolError) -> Value
+        _ body: ByteBuffer, _ decode: (inout WireReader) throws(ProtocolError) -> Value
     ) throws(ProtocolError) -> Value {
-        do {
-            return try body.withUnsafeReadableBytes { bytes in
-                var reader = WireReader(bytes)
-                return try decode(&reader)
-            }
-        } catch let error as ProtocolError {
-            throw error
-        } catch {
-            throw ProtocolError(.malformed, "\(error)")
+        try body.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
+            var reader = WireReader(bytes)
+            return try decode(&reader)
         }
     }
 }

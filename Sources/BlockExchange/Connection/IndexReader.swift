@@ -7,7 +7,8 @@ struct IndexReader {
     private let isFullIndex: Bool
     private let limits: ExchangeLimits
     private var files: [FileInfo] = []
-    private var batchByteCount = 0
+    /// Wire bytes of the entries in `files`.
+    private(set) var batchByteCount = 0
     private var isFirst = true
     private var lastSequence: Int64 = 0
     private var previousSequence: Int64 = 0
@@ -19,46 +20,38 @@ struct IndexReader {
 
     /// Takes what it can from `bytes`, the next `bytes.count` of the `remaining` bytes of the body.
     ///
-    /// - Returns: how many bytes it used up, and a batch if one is full or the body has ended. Used none and no batch:
-    ///   more bytes are needed.
+    /// - Returns: how many bytes it used up, and a batch if one is full or the body has ended. No batch: more bytes are
+    ///   needed, behind the ones that it did not use.
     mutating func read(
         _ bytes: UnsafeRawBufferPointer, remaining: Int
     ) throws(ProtocolError) -> (used: Int, batch: IndexBatch?) {
         var reader = WireReader(bytes)
         var used = 0
         while !reader.isAtEnd {
-            let field: Field
             do {
-                field = try next(&reader)
+                try readField(&reader, remaining: remaining - used)
             } catch {
                 // A field that is cut off is waited for, unless the body has no more bytes to give.
                 guard error == WireReader.truncated, bytes.count < remaining else { throw error }
-                guard reader.bytes.count - used <= limits.bufferedByteCount else {
-                    throw ProtocolError(.tooLarge, "an index entry has more than \(limits.bufferedByteCount) bytes")
+                guard bytes.count - used <= limits.bufferedByteCount else {
+                    throw ProtocolError(
+                        .tooLarge, "an index has a field of more than \(limits.bufferedByteCount) bytes")
                 }
                 return (used, nil)
             }
             batchByteCount += reader.offset - used
             used = reader.offset
-            switch field {
-            case .other: break
-            case .file(let file):
-                files.append(file)
-                if used < remaining, files.count >= limits.entriesPerBatch || batchByteCount >= limits.bytesPerBatch {
-                    return (used, try takeBatch(isLast: false))
-                }
+            if used < remaining, files.count >= limits.entriesPerBatch || batchByteCount >= limits.bytesPerBatch {
+                // What is no entry costs nothing to keep and makes no batch.
+                guard files.isEmpty else { return (used, try takeBatch(isLast: false)) }
+                batchByteCount = 0
             }
         }
         return (used, used == remaining ? try takeBatch(isLast: true) : nil)
     }
 
-    private enum Field {
-        case file(FileInfo)
-        case other
-    }
-
-    private mutating func next(_ reader: inout WireReader) throws(ProtocolError) -> Field {
-        guard let tag = try reader.tag() else { return .other }
+    private mutating func readField(_ reader: inout WireReader, remaining: Int) throws(ProtocolError) {
+        guard let tag = try reader.tag() else { return }
         switch tag.field {
         case 1:
             try reader.expect(tag, .bytes)
@@ -68,13 +61,17 @@ struct IndexReader {
         case 2:
             try reader.expect(tag, .bytes)
             guard folder != nil else { throw ProtocolError(.malformed, "an index has entries before its folder") }
-            var nested = WireReader(try reader.borrowed())
+            let entry = try reader.borrowed(atMost: limits.bufferedByteCount, "an index entry")
+            var nested = WireReader(entry)
+            if files.isEmpty {
+                files.reserveCapacity(min(limits.entriesPerBatch, remaining / max(entry.count, 1) + 1))
+            }
             do {
-                return .file(try FileInfo(decoding: &nested, limits: limits))
+                files.append(try FileInfo(decoding: &nested, limits: limits))
             } catch {
                 // The entry is here whole: what it lacks will not come.
                 throw error == WireReader.truncated
-                    ? ProtocolError(.malformed, "an index entry ends in a field") : error
+                    ? ProtocolError(.malformed, "an index entry ends in the middle of a field") : error
             }
         case 3:
             try reader.expect(tag, .varint)
@@ -84,13 +81,12 @@ struct IndexReader {
             previousSequence = try reader.int64()
         default: try reader.skip(tag.type)
         }
-        return .other
     }
 
     private mutating func takeBatch(isLast: Bool) throws(ProtocolError) -> IndexBatch {
         guard let folder else { throw ProtocolError(.malformed, "an index names no folder") }
         defer {
-            files.removeAll(keepingCapacity: false)
+            files = []
             batchByteCount = 0
             isFirst = false
         }

@@ -156,7 +156,16 @@ public struct FolderID: RawRepresentable, Hashable, Sendable, Comparable, Custom
 
     public init(_ text: String) { self.init(rawValue: text) }
 
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    // Swift compares texts by what they look like: "é" in one code point would equal "é" in two.
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.utf8.elementsEqual(right.rawValue.utf8) }
+
+    public static func < (left: Self, right: Self) -> Bool {
+        left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in rawValue.utf8 { hasher.combine(byte) }
+    }
 
     public var description: String { rawValue }
 }

@@ -18,23 +18,23 @@ public struct VersionVector: Hashable, Sendable, CustomStringConvertible {
         public var isConcurrent: Bool { self == .concurrentGreater || self == .concurrentLesser }
     }
 
-    /// Sorted by id, no id twice.
+    /// Sorted by id, no id twice, no value zero: two vectors that say the same are equal.
     public private(set) var counters: [Counter]
 
     public init() { counters = [] }
 
-    /// Takes counters in any order; of an id that comes twice the larger value stays.
+    /// Takes counters in any order; of an id that comes twice the larger value stays, and zeros say nothing.
     public init(_ counters: [Counter]) {
-        var isSorted = true
-        for index in counters.indices.dropFirst() where counters[index - 1].id >= counters[index].id {
-            isSorted = false
+        var isNormal = counters.first.map { $0.value > 0 } ?? true
+        for index in counters.indices.dropFirst() {
+            if counters[index - 1].id >= counters[index].id || counters[index].value == 0 { isNormal = false }
         }
-        if isSorted {
+        if isNormal {
             self.counters = counters
             return
         }
         self.counters = []
-        for counter in counters.sorted(by: { ($0.id, $0.value) < ($1.id, $1.value) }) {
+        for counter in counters.sorted(by: { ($0.id, $0.value) < ($1.id, $1.value) }) where counter.value > 0 {
             if self.counters.last?.id == counter.id { self.counters.removeLast() }
             self.counters.append(counter)
         }
@@ -85,6 +85,7 @@ public struct VersionVector: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The vector after a change by `id` at `unixSeconds`: its counter becomes one more, and no less than the clock.
+    /// At the largest value it stays.
     public func updated(by id: ShortID, unixSeconds: UInt64) -> VersionVector {
         let old = value(of: id)
         let next = max(old == .max ? .max : old + 1, unixSeconds)

@@ -64,6 +64,7 @@ public struct ClusterConfig: Equatable, Sendable {
     init(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
         self.init()
         var deviceCount = 0
+        var folderIDs: Set<FolderID> = []
         while let tag = try reader.tag() {
             switch tag.field {
             case 1:
@@ -73,7 +74,11 @@ public struct ClusterConfig: Equatable, Sendable {
                         .tooMany, "a cluster config has more than \(limits.foldersPerClusterConfig) folders")
                 }
                 var nested = WireReader(try reader.borrowed())
-                folders.append(try Folder(decoding: &nested, limits: limits, deviceCount: &deviceCount))
+                let folder = try Folder(decoding: &nested, limits: limits, deviceCount: &deviceCount)
+                guard folderIDs.insert(folder.id).inserted else {
+                    throw ProtocolError(.malformed, "a cluster config names a folder twice")
+                }
+                folders.append(folder)
             case 2:
                 try reader.expect(tag, .varint)
                 isSecondary = try reader.bool()
@@ -82,17 +87,16 @@ public struct ClusterConfig: Equatable, Sendable {
         }
     }
 
-    func encoded() -> [UInt8] {
-        var writer = WireWriter()
-        for folder in folders { writer.field(1, message: folder.encoded()) }
+    func encode(into writer: inout WireWriter) {
+        for folder in folders { writer.message(1) { folder.encode(into: &$0) } }
         writer.field(2, flag: isSecondary)
-        return writer.bytes
     }
 }
 
 extension ClusterConfig.Folder {
     init(decoding reader: inout WireReader, limits: ExchangeLimits, deviceCount: inout Int) throws(ProtocolError) {
         self.init(id: FolderID(""))
+        var deviceIDs: Set<DeviceID> = []
         while let tag = try reader.tag() {
             switch tag.field {
             case 1:
@@ -115,32 +119,46 @@ extension ClusterConfig.Folder {
                         .tooMany, "a cluster config has more than \(limits.devicesPerClusterConfig) devices")
                 }
                 var nested = WireReader(try reader.borrowed())
-                devices.append(try ClusterConfig.Device(decoding: &nested, limits: limits))
+                let device = try ClusterConfig.Device(decoding: &nested, limits: limits)
+                guard deviceIDs.insert(device.id).inserted else {
+                    throw ProtocolError(.malformed, "a cluster config names a device twice for a folder")
+                }
+                devices.append(device)
             default: try reader.skip(tag.type)
             }
         }
+        guard !id.rawValue.isEmpty else {
+            throw ProtocolError(.malformed, "a cluster config has a folder without an id")
+        }
     }
 
-    func encoded() -> [UInt8] {
-        var writer = WireWriter()
+    func encode(into writer: inout WireWriter) {
         writer.field(1, text: id.rawValue)
         writer.field(2, text: label)
         writer.field(3, signed: Int64(type))
         writer.field(7, signed: Int64(stopReason))
-        for device in devices { writer.field(16, message: device.encoded()) }
-        return writer.bytes
+        for device in devices { writer.message(16) { device.encode(into: &$0) } }
     }
 }
 
 extension ClusterConfig.Device {
     init(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
+        var start = reader
         var digest: SHA256Digest?
-        self.init(id: DeviceID(digest: SHA256.digest([])))
+        while let tag = try start.tag() {
+            if tag.field == 1, tag.type == .bytes {
+                digest = try start.digest("a device id")
+            } else {
+                try start.skip(tag.type)
+            }
+        }
+        guard let digest else { throw ProtocolError(.malformed, "a cluster config has a device without an id") }
+        self.init(id: DeviceID(digest: digest))
         while let tag = try reader.tag() {
             switch tag.field {
             case 1:
                 try reader.expect(tag, .bytes)
-                digest = try reader.digest("a device id")
+                try reader.skip(tag.type)
             case 2:
                 try reader.expect(tag, .bytes)
                 name = try reader.text(atMost: limits.textByteCount, "a device name")
@@ -156,7 +174,8 @@ extension ClusterConfig.Device {
                 certificateName = try reader.text(atMost: limits.textByteCount, "a certificate name")
             case 6:
                 try reader.expect(tag, .varint)
-                maxSequence = try reader.int64()
+                // Less than nothing is nothing: the index is sent whole.
+                maxSequence = max(0, try reader.int64())
             case 7:
                 try reader.expect(tag, .varint)
                 isIntroducer = try reader.bool()
@@ -172,12 +191,9 @@ extension ClusterConfig.Device {
             default: try reader.skip(tag.type)
             }
         }
-        guard let digest else { throw ProtocolError(.malformed, "a cluster config has a device without an id") }
-        id = DeviceID(digest: digest)
     }
 
-    func encoded() -> [UInt8] {
-        var writer = WireWriter()
+    func encode(into writer: inout WireWriter) {
         writer.field(1, digest: id.digest)
         writer.field(2, text: name)
         for address in addresses { writer.field(3, text: address) }
@@ -188,7 +204,6 @@ extension ClusterConfig.Device {
         writer.field(8, unsigned: indexID.rawValue)
         writer.field(9, flag: skipsIntroductionRemovals)
         writer.field(10, bytes: encryptionPasswordToken)
-        return writer.bytes
     }
 }
 

@@ -4,7 +4,9 @@ extension FileInfo {
     /// Decodes and checks one entry against BEP's rules; `limits` bound its parts.
     init(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
         self.init(name: "", permissions: 0)
-        while let tag = try reader.tag() {
+        while true {
+            let start = reader.offset
+            guard let tag = try reader.tag() else { break }
             switch tag.field {
             case 1:
                 try reader.expect(tag, .bytes)
@@ -64,7 +66,8 @@ extension FileInfo {
                 // The blocks hash is computed below; the others are another device's private notes.
                 try reader.skip(tag.type)
             default:
-                try carry(tag, &reader, limits: limits)
+                try reader.skip(tag.type)
+                try carry(UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset]), limits: limits)
             }
         }
         try validate()
@@ -72,20 +75,12 @@ extension FileInfo {
     }
 
     /// Keeps a field that is not read, in wire form, for whoever gets the entry from this device.
-    private mutating func carry(
-        _ tag: WireReader.Tag, _ reader: inout WireReader, limits: ExchangeLimits
-    ) throws(ProtocolError) {
-        let start = reader.offset
-        try reader.skip(tag.type)
-        let value = reader.bytes[start..<reader.offset]
-        guard carriedFields.count + value.count <= limits.carriedByteCount else {
+    private mutating func carry(_ field: UnsafeRawBufferPointer, limits: ExchangeLimits) throws(ProtocolError) {
+        guard carriedFields.count + field.count <= limits.carriedByteCount else {
             throw ProtocolError(
                 .tooLarge, "an index entry carries more than \(limits.carriedByteCount) bytes of extras")
         }
-        var writer = WireWriter()
-        writer.varint(UInt64(tag.field) << 3 | UInt64(tag.type.rawValue))
-        carriedFields += writer.bytes
-        carriedFields += value
+        carriedFields += field
     }
 
     private static func name(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) -> String
@@ -136,24 +131,23 @@ extension FileInfo {
         guard (0..<1_000_000_000).contains(modifiedNanoseconds) else { throw refuse("impossible nanoseconds") }
         guard sequence >= 0 else { throw refuse("a negative sequence") }
         guard size >= 0 else { throw refuse("a negative size") }
-        if isDeleted {
-            guard blocks.isEmpty else { throw refuse("deleted, with blocks") }
-            size = 0
-            return
-        }
-        if kind != .file {
-            guard blocks.isEmpty else { throw refuse("not a file, with blocks") }
-            guard size == 0 || kind == .directory && size == 128 else { throw refuse("not a file, with a size") }
-            size = 0
-            return
-        }
-        if isInvalid {
+        guard !kind.isSymlink || !symlinkTarget.contains(0) else { throw refuse("its target holds a zero byte") }
+        let hasBlockSize = blockSize == 0 || BlockSize.isValid(Int(blockSize))
+        guard kind == .file, !isDeleted, !isInvalid else {
+            guard blocks.isEmpty || kind == .file && !isDeleted else {
+                throw refuse(isDeleted ? "deleted, with blocks" : "not a file, with blocks")
+            }
+            guard kind == .file || isDeleted || size == 0 || kind == .directory && size == 128 else {
+                throw refuse("not a file, with a size")
+            }
             // Nobody is asked for an invalid entry's blocks; what they say is of no use.
             blocks = []
+            size = 0
+            if !hasBlockSize { blockSize = 0 }
             return
         }
         guard !blocks.isEmpty else { throw refuse("file with empty block list") }
-        guard blockSize == 0 || BlockSize.isValid(Int(blockSize)) else { throw refuse("block size \(blockSize)") }
+        guard hasBlockSize else { throw refuse("block size \(blockSize)") }
         let wholeBlock = Int32(effectiveBlockSize)
         var offset: Int64 = 0
         for (index, block) in blocks.enumerated() {
@@ -168,27 +162,26 @@ extension FileInfo {
         guard offset == size else { throw refuse("its blocks make \(offset) bytes and not \(size)") }
     }
 
-    /// The entry as it goes on the wire.
-    func encoded() -> [UInt8] {
-        var writer = WireWriter(reserving: name.utf8.count + 96 + blocks.count * 48)
+    /// Writes the entry as it goes on the wire.
+    func encode(into writer: inout WireWriter) {
         writer.field(1, text: name)
-        writer.field(2, signed: Int64(kind.rawValue))
+        // The older kinds of symbolic link are not written any more.
+        writer.field(2, signed: Int64(kind.isSymlink ? Kind.symlink.rawValue : kind.rawValue))
         writer.field(3, signed: size)
         writer.field(4, unsigned: UInt64(permissions))
         writer.field(5, signed: modifiedSeconds)
         writer.field(6, flag: isDeleted)
         writer.field(7, flag: isInvalid)
         writer.field(8, flag: hasNoPermissions)
-        if !version.isEmpty { writer.field(9, message: version.encoded()) }
+        if !version.isEmpty { writer.message(9) { version.encode(into: &$0) } }
         writer.field(10, signed: sequence)
         writer.field(11, signed: Int64(modifiedNanoseconds))
         writer.field(12, unsigned: modifiedBy.rawValue)
         writer.field(13, signed: Int64(blockSize))
-        for block in blocks { writer.field(16, message: block.encoded()) }
+        for block in blocks { writer.message(16) { block.encode(into: &$0) } }
         writer.field(17, bytes: symlinkTarget)
         if let blocksHash { writer.field(18, digest: blocksHash) }
         writer.raw(carriedFields)
-        return writer.bytes
     }
 }
 
@@ -222,13 +215,11 @@ extension BlockInfo {
         self.init(offset: offset, size: size, hash: hash, weakHash: weakHash)
     }
 
-    func encoded() -> [UInt8] {
-        var writer = WireWriter(reserving: 48)
+    func encode(into writer: inout WireWriter) {
         writer.field(1, signed: offset)
         writer.field(2, signed: Int64(size))
         writer.field(3, digest: hash)
         writer.field(4, unsigned: UInt64(weakHash))
-        return writer.bytes
     }
 }
 
@@ -265,12 +256,16 @@ extension VersionVector {
     /// The vector as a protobuf message.
     public func encoded() -> [UInt8] {
         var writer = WireWriter(reserving: counters.count * 20)
-        for counter in counters {
-            var nested = WireWriter(reserving: 18)
-            nested.field(1, unsigned: counter.id.rawValue)
-            nested.field(2, unsigned: counter.value)
-            writer.field(1, message: nested.bytes)
-        }
+        encode(into: &writer)
         return writer.bytes
+    }
+
+    func encode(into writer: inout WireWriter) {
+        for counter in counters {
+            writer.message(1) { nested in
+                nested.field(1, unsigned: counter.id.rawValue)
+                nested.field(2, unsigned: counter.value)
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@ public struct Hello: Equatable, Sendable {
     public var timestamp: Int64
 
     public static let magic: UInt32 = 0x2EA7_D90B
+    static let maximumByteCount = 32_767
     static let oldMagics: Set<UInt32> = [0x9F79_BC40, 0x0001_0000, 0x0001_0001]
 
     public init(
@@ -47,12 +48,12 @@ public struct Hello: Equatable, Sendable {
         }
     }
 
-    /// The whole Hello as it goes on the wire: magic, length, message.
-    func encoded() -> ByteBuffer {
+    /// The whole Hello as it goes on the wire: magic, length, message. Texts are cut to what peers take.
+    func encoded(limits: ExchangeLimits) -> ByteBuffer {
         var writer = WireWriter()
-        writer.field(1, text: deviceName)
-        writer.field(2, text: clientName)
-        writer.field(3, text: clientVersion)
+        writer.field(1, text: deviceName.prefix(utf8ByteCount: limits.textByteCount))
+        writer.field(2, text: clientName.prefix(utf8ByteCount: limits.textByteCount))
+        writer.field(3, text: clientVersion.prefix(utf8ByteCount: limits.textByteCount))
         writer.field(4, signed: Int64(connectionCount))
         writer.field(5, signed: timestamp)
         var buffer = ByteBufferAllocator().buffer(capacity: writer.bytes.count + 6)

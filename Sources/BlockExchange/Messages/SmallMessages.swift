@@ -68,7 +68,9 @@ public struct BlockRequest: Equatable, Sendable {
             default: try reader.skip(tag.type)
             }
         }
-        guard request.size >= 0, request.size <= 32 << 20, request.offset >= 0 else {
+        guard request.size >= 0, request.size <= 32 << 20, request.offset >= 0,
+            request.offset <= Int64.max - Int64(request.size)
+        else {
             throw ProtocolError(.malformed, "a request for \(request.size) bytes at \(request.offset)")
         }
         return (id, request)
@@ -184,23 +186,9 @@ public struct DownloadProgress: Equatable, Sendable {
         }
     }
 
-    func encoded() -> [UInt8] {
-        var writer = WireWriter()
+    func encode(into writer: inout WireWriter) {
         writer.field(1, text: folder.rawValue)
-        for update in updates {
-            var nested = WireWriter()
-            nested.field(1, signed: Int64(update.kind.rawValue))
-            nested.field(2, text: update.name)
-            if !update.version.isEmpty { nested.field(3, message: update.version.encoded()) }
-            // Unpacked, as Syncthing writes and expects it; index 0 counts, so zeros are written too.
-            for index in update.blockIndexes {
-                nested.varint(4 << 3)
-                nested.varint(UInt64(bitPattern: Int64(index)))
-            }
-            nested.field(5, signed: Int64(update.blockSize))
-            writer.field(2, message: nested.bytes)
-        }
-        return writer.bytes
+        for update in updates { writer.message(2) { update.encode(into: &$0) } }
     }
 }
 
@@ -234,6 +222,18 @@ extension DownloadProgress.Update {
             default: try reader.skip(tag.type)
             }
         }
+    }
+
+    func encode(into writer: inout WireWriter) {
+        writer.field(1, signed: Int64(kind.rawValue))
+        writer.field(2, text: name)
+        if !version.isEmpty { writer.message(3) { version.encode(into: &$0) } }
+        // Unpacked, as Syncthing writes and expects it; index 0 counts, so zeros are written too.
+        for index in blockIndexes {
+            writer.varint(4 << 3)
+            writer.varint(UInt64(bitPattern: Int64(index)))
+        }
+        writer.field(5, signed: Int64(blockSize))
     }
 }
 

@@ -44,11 +44,11 @@ struct WireReader {
         while offset < bytes.count {
             let byte = bytes[offset]
             offset += 1
+            // The tenth byte holds the 64th bit and ends the number.
             if shift == 63, byte > 1 { throw ProtocolError(.malformed, "a protobuf number has more than 64 bits") }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return value }
             shift += 7
-            if shift > 63 { throw ProtocolError(.malformed, "a protobuf number has more than 10 bytes") }
         }
         throw Self.truncated
     }
@@ -69,24 +69,29 @@ struct WireReader {
     mutating func borrowed() throws(ProtocolError) -> UnsafeRawBufferPointer {
         let length = try varint()
         guard length <= UInt64(remaining) else { throw Self.truncated }
-        defer { offset += Int(length) }
-        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(length)])
+        let end = offset + Int(length)
+        defer { offset = end }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
+    }
+
+    /// A length-delimited field's bytes, borrowed. What is too long is refused by its length, before its bytes came.
+    @inline(__always)
+    mutating func borrowed(atMost limit: Int, _ what: StaticString) throws(ProtocolError) -> UnsafeRawBufferPointer {
+        let start = offset
+        let length = try varint()
+        guard length <= UInt64(limit) else {
+            throw ProtocolError(.tooLarge, "\(what) has \(length) bytes; at most \(limit) are taken")
+        }
+        offset = start
+        return try borrowed()
     }
 
     mutating func bytes(atMost limit: Int, _ what: StaticString) throws(ProtocolError) -> [UInt8] {
-        let part = try borrowed()
-        guard part.count <= limit else {
-            throw ProtocolError(.tooLarge, "\(what) has \(part.count) bytes; at most \(limit) are taken")
-        }
-        return Array(part)
+        Array(try borrowed(atMost: limit, what))
     }
 
     mutating func text(atMost limit: Int, _ what: StaticString) throws(ProtocolError) -> String {
-        let part = try borrowed()
-        guard part.count <= limit else {
-            throw ProtocolError(.tooLarge, "\(what) has \(part.count) bytes; at most \(limit) are taken")
-        }
-        guard let text = String(validating: part, as: UTF8.self) else {
+        guard let text = String(validating: try borrowed(atMost: limit, what), as: UTF8.self) else {
             throw ProtocolError(.malformed, "\(what) is not UTF-8")
         }
         return text

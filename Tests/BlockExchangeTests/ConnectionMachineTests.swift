@@ -1,0 +1,206 @@
+import NIOCore
+import SyncTestKit
+import Testing
+
+@testable import BlockExchange
+
+/// Time and request ids.
+struct ConnectionMachineTests {
+    static let request = BlockRequest(folder: FolderID("f"), name: "a", offset: 0, size: 100, hash: nil)
+
+    /// A machine whose peer has said what must come first.
+    static func machine(at now: MonotonicTime = .zero) throws -> ConnectionMachine {
+        var machine = ConnectionMachine(compression: .never, now: now)
+        machine.receive(ByteBuffer(bytes: Frame.hello() + Frame.message(Frame.clusterConfig)), at: now)
+        while try machine.nextEvent() != nil {}
+        return machine
+    }
+
+    static func response(_ id: Int32, byteCount: Int = 3) -> ByteBuffer {
+        ByteBuffer(
+            bytes: Frame.message(
+                Frame.response, Proto().signed(1, Int64(id)).bytes(2, [UInt8](repeating: 1, count: byteCount))))
+    }
+
+    // MARK: time
+
+    @Test func `pings after 45 seconds of own silence`() throws {
+        var machine = try Self.machine(at: .seconds(1000))
+        #expect(machine.nextDeadline == .seconds(1045))
+        #expect(machine.advance(to: .seconds(1000)) == .none)
+        #expect(machine.advance(to: .milliseconds(1_044_999)) == .none)
+        guard case .write(let bytes) = machine.advance(to: .seconds(1045)) else {
+            Issue.record("no ping")
+            return
+        }
+        #expect(Array(bytes.readableBytesView) == (try Golden.named("ping")).bytes)
+        // The ping itself was written.
+        #expect(machine.advance(to: .seconds(1046)) == .none)
+        #expect(machine.nextDeadline == .seconds(1090))
+    }
+
+    @Test func `whatever is written puts the ping off, what is read does not`() throws {
+        typealias Act = (inout ConnectionMachine) -> Void
+        let writes: [Act] = [
+            { _ = $0.start(Hello(deviceName: "", clientName: "", clientVersion: ""), at: .seconds(40)) },
+            { _ = $0.send(.ping, at: .seconds(40)) }, { _ = $0.request(Self.request, at: .seconds(40)) },
+            { _ = $0.send(.clusterConfig(ClusterConfig()), at: .seconds(40)) },
+        ]
+        for write in writes {
+            var machine = try Self.machine()
+            write(&machine)
+            #expect(machine.nextDeadline == .seconds(85))
+            #expect(machine.advance(to: .seconds(84)) == .none)
+            #expect(machine.advance(to: .seconds(85)) != .none)
+        }
+        var machine = try Self.machine()
+        machine.receive(ByteBuffer(bytes: Frame.message(Frame.ping)), at: .seconds(40))
+        #expect(machine.nextDeadline == .seconds(45))
+    }
+
+    @Test func `ends after 300 seconds of the peer's silence`() throws {
+        var machine = try Self.machine()
+        for second in stride(from: 45, through: 270, by: 45) {
+            #expect(machine.nextDeadline == .seconds(second))
+            guard case .write = machine.advance(to: .seconds(second)) else {
+                Issue.record("no ping at \(second) s")
+                return
+            }
+        }
+        #expect(machine.nextDeadline == .seconds(300))
+        #expect(machine.advance(to: .milliseconds(299_999)) == .none)
+        guard case .timedOut(let error) = machine.advance(to: .seconds(300)) else {
+            Issue.record("no end")
+            return
+        }
+        #expect(error.code == .timedOut)
+        #expect(error.message.contains("300 s"))
+    }
+
+    @Test func `any byte of the peer's puts the end off, no byte does not`() throws {
+        var machine = try Self.machine()
+        machine.receive(ByteBuffer(bytes: [0]), at: .seconds(100))
+        machine.receive(ByteBuffer(), at: .seconds(200))
+        _ = machine.advance(to: .seconds(370))
+        #expect(machine.nextDeadline == .seconds(400))
+        #expect(machine.advance(to: .milliseconds(399_999)) == .none)
+        guard case .timedOut = machine.advance(to: .seconds(400)) else {
+            Issue.record("no end")
+            return
+        }
+    }
+
+    @Test func `writes nothing after a Close`() throws {
+        var machine = try Self.machine()
+        #expect(machine.send(.close(reason: "bye"), at: .seconds(10)).readableBytes > 0)
+        #expect(machine.send(.ping, at: .seconds(11)).readableBytes == 0)
+        #expect(machine.send(.close(reason: "again"), at: .seconds(11)).readableBytes == 0)
+        #expect(
+            machine.send(.response(BlockResponse(id: 0, data: ByteBuffer(), code: .ok)), at: .seconds(11)).readableBytes
+                == 0)
+        #expect(machine.request(Self.request, at: .seconds(11)).bytes.readableBytes == 0)
+        #expect(machine.outstandingRequestCount == 0)
+        // Nor is there a deadline that is never met.
+        for second in [12, 55, 100, 299] {
+            #expect(machine.advance(to: .seconds(second)) == .none)
+            #expect(machine.nextDeadline > .seconds(second))
+        }
+    }
+
+    // MARK: request ids
+
+    @Test func `ids count from zero, and the first is not on the wire`() throws {
+        var machine = try Self.machine()
+        let (first, bytes) = machine.request(Self.request, at: .zero)
+        #expect(first == 0)
+        #expect(
+            Array(bytes.readableBytesView)
+                == Frame.message(Frame.request, Proto().text(2, "f").text(3, "a").varint(5, 100)).withoutZeroCompression
+        )
+        #expect((1...5).allSatisfy { machine.request(Self.request, at: .zero).id == $0 })
+        #expect(machine.outstandingRequestCount == 6)
+    }
+
+    @Test func `ids start again after the largest, and pass over those in use`() throws {
+        var machine = try Self.machine()
+        #expect(machine.request(Self.request, at: .zero).id == 0)
+        #expect(machine.request(Self.request, at: .zero).id == 1)
+        machine.nextRequestID = .max - 1
+        let ids = (0..<4).map { _ in machine.request(Self.request, at: .zero).id }
+        // 0 and 1 are not answered yet.
+        #expect(ids == [.max - 1, .max, 2, 3])
+        machine.receive(Self.response(0), at: .zero)
+        #expect(try machine.nextEvent() != nil)
+        machine.nextRequestID = .max
+        #expect(machine.request(Self.request, at: .zero).id == 0)
+    }
+
+    @Test func `answers come in any order, once each`() throws {
+        var machine = try Self.machine()
+        var random = SeededGenerator(seed: 201)
+        let ids = (0..<100).map { _ in machine.request(Self.request, at: .zero).id }
+        let order = ids.shuffled(using: &random)
+        var answered: [Int32] = []
+        for id in order {
+            // Each twice, and one that nobody asked for.
+            for stray in [id, id, 1000 + id, -1] { machine.receive(Self.response(stray), at: .zero) }
+            while let event = try machine.nextEvent() {
+                guard case .response(let response) = event else { continue }
+                #expect(response.data.readableBytes == 3)
+                answered.append(response.id)
+            }
+        }
+        #expect(answered == order)
+        #expect(machine.outstandingRequestCount == 0)
+    }
+
+    @Test func `an answer is as long as was asked for, or shorter`() throws {
+        for (byteCount, isTaken) in [(0, true), (99, true), (100, true), (101, false)] {
+            var machine = try Self.machine()
+            let (id, _) = machine.request(Self.request, at: .zero)
+            machine.receive(Self.response(id, byteCount: byteCount), at: .zero)
+            if isTaken {
+                #expect(try machine.nextEvent() != nil)
+                #expect(try machine.nextEvent() == nil)
+            } else {
+                for _ in 0..<2 {
+                    #expect(throws: ProtocolError(.tooLarge, "a request for 100 bytes is answered with 101")) {
+                        try machine.nextEvent()
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `pings are heard and not passed on`() throws {
+        var machine = try Self.machine()
+        machine.receive(ByteBuffer(bytes: Frame.message(Frame.ping) + Frame.message(Frame.ping)), at: .zero)
+        #expect(try machine.nextEvent() == nil)
+        #expect(machine.bufferedByteCount == 0)
+    }
+
+    @Test func `two machines talk`() throws {
+        var (left, right) = (ConnectionMachine(now: .zero), ConnectionMachine(now: .zero))
+        var random = SeededGenerator(seed: 202)
+        let hello = random.hello()
+        let config = random.clusterConfig()
+        right.receive(left.start(hello, at: .zero), at: .zero)
+        right.receive(left.send(.clusterConfig(config), at: .zero), at: .zero)
+        #expect(try right.nextEvent() == .hello(hello))
+        #expect(try right.nextEvent() == .clusterConfig(config))
+        left.receive(right.start(random.hello(), at: .zero), at: .zero)
+        left.receive(right.send(.clusterConfig(ClusterConfig()), at: .zero), at: .zero)
+        while try left.nextEvent() != nil {}
+        let (id, bytes) = left.request(Self.request, at: .zero)
+        right.receive(bytes, at: .zero)
+        #expect(try right.nextEvent() == .request(id: id, Self.request))
+        let answer = BlockResponse(id: id, data: ByteBuffer(repeating: 4, count: 100), code: .ok)
+        left.receive(right.send(.response(answer), at: .zero), at: .zero)
+        #expect(try left.nextEvent() == .response(answer))
+    }
+}
+
+extension [UInt8] {
+    /// A frame that was built with the field of the header that is zero, as it is sent: without it.
+    fileprivate var withoutZeroCompression: [UInt8] { [0, 2] + self[2..<4] + self[6...] }
+}
