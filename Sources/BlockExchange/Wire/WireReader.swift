@@ -41,13 +41,17 @@ struct WireReader {
     private mutating func longVarint() throws(ProtocolError) -> UInt64 {
         var value: UInt64 = 0
         var shift: UInt64 = 0
-        while offset < bytes.count {
-            let byte = bytes[offset]
-            offset += 1
+        var place = offset
+        while place < bytes.count {
+            let byte = bytes[place]
+            place += 1
             // The tenth byte holds the 64th bit and ends the number.
             if shift == 63, byte > 1 { throw ProtocolError(.malformed, "a protobuf number has more than 64 bits") }
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
+            value |= UInt64(byte & 0x7F) &<< shift
+            if byte < 0x80 {
+                offset = place
+                return value
+            }
             shift += 7
         }
         throw Self.truncated
