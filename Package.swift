@@ -129,13 +129,6 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // MARK: benchmarks
-        .executableTarget(
-            name: "CodecBenchmark",
-            dependencies: ["BlockExchange", "Cryptography", .product(name: "NIOCore", package: nio)],
-            path: "Benchmarks/CodecBenchmark",
-            swiftSettings: strict),
-
         // MARK: tests
         .target(
             name: "SyncTestKit",
@@ -208,6 +201,13 @@ let package = Package(
         .testTarget(
             name: "ArchitectureTests",
             dependencies: [],
+            swiftSettings: strict),
+
+        // MARK: measuring
+        .executableTarget(
+            name: "CodecBenchmark",
+            dependencies: ["BlockExchange", "Cryptography", .product(name: "NIOCore", package: nio)],
+            path: "Benchmarks/CodecBenchmark",
             swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17
