@@ -3,7 +3,16 @@ import Cryptography
 extension FileInfo {
     /// Decodes and checks one entry against BEP's rules; `limits` bound its parts.
     init(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
-        self.init(name: "", permissions: 0)
+        self.init(undecoded: ())
+        try decode(&reader, limits: limits)
+    }
+
+    /// An entry of which nothing was read yet: all is as proto3 has it where a field is left out.
+    init(undecoded: Void) { self.init(name: "", permissions: 0) }
+
+    /// Decodes and checks one entry in the place of this one, which is undecoded. An entry is large: its way into an
+    /// array costs as much as its decoding.
+    mutating func decode(_ reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
         while true {
             let start = reader.offset
             guard let tag = try reader.tag() else { break }
@@ -92,7 +101,7 @@ extension FileInfo {
         if let reason = invalidName(bytes, limits: limits) {
             throw ProtocolError(.invalidEntry, "a name in an index \(reason)")
         }
-        guard let name = String(validating: bytes, as: UTF8.self) else {
+        guard let name = String(validUTF8: bytes) else {
             throw ProtocolError(.invalidEntry, "a name in an index is not UTF-8")
         }
         return name
@@ -103,7 +112,8 @@ extension FileInfo {
         guard !name.isEmpty else { return "is empty" }
         var start = 0
         var depth = 0
-        for (index, byte) in name.enumerated() {
+        for index in name.indices {
+            let byte = name[index]
             // All letters and digits are above the slash.
             guard byte <= UInt8(ascii: "/") else { continue }
             if byte == 0 { return "holds a zero byte" }
