@@ -4,9 +4,13 @@ import COpenSSL
 public enum SHA256 {
     /// The digest of `bytes`.
     public static func digest(_ bytes: UnsafeRawBufferPointer) -> SHA256Digest {
-        var hasher = SHA256Hasher()
-        hasher.update(bytes)
-        return hasher.finalize()
+        withUnsafeTemporaryAllocation(byteCount: SHA256Digest.byteCount, alignment: 8) { output in
+            synctrain_sha256(bytes.baseAddress, bytes.count, output.baseAddress)
+            guard let digest = SHA256Digest(UnsafeRawBufferPointer(output)) else {
+                fatalError("a SHA-256 digest has 32 bytes")
+            }
+            return digest
+        }
     }
 
     /// The digest of `bytes`.

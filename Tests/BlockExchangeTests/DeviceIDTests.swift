@@ -114,8 +114,9 @@ struct DeviceIDTests {
         (String(repeating: "AAAA=", count: 11) + "A", .wrongCharacter),
     ]
 
-    @Test(arguments: refused)
-    func `refuses what is no id`(text: String, error: DeviceIDError) {
+    @Test(arguments: refused.indices)
+    func `refuses what is no id`(row: Int) {
+        let (text, error) = Self.refused[row]
         #expect(throws: error) { try DeviceID(parsing: text) }
         #expect(error.description.isEmpty == false)
     }

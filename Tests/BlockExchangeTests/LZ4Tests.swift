@@ -66,6 +66,19 @@ struct LZ4Tests {
         #expect(Peer.refusal(frame) == code, "\(why)")
     }
 
+    @Test(arguments: [64 << 20, 3 * 255 + 17])
+    func `does not claim memory that three bytes cannot fill`(declared: Int) {
+        guard
+            case .failure(let error) = Peer.outcome(
+                Frame.compressed(Frame.index, declared: declared, block: [1, 2, 3]))
+        else {
+            Issue.record("taken")
+            return
+        }
+        // Refused by the sizes alone, not by trying.
+        #expect(error.message.contains("more than LZ4 can pack"))
+    }
+
     @Test func `a real bomb within the limits is unpacked and read as what it is`() {
         let size = 1 + 4 + 15 + 4000 * 255 + 5
         let packed = Frame.bigEndian(UInt32(size)) + Self.bomb

@@ -8,10 +8,10 @@ struct FrameReader {
         case header
         /// A body that is collected before it is read.
         case body(MessageType, isCompressed: Bool, length: Int)
-        /// An Index that is read as it comes; `remaining` bytes of its body are not read yet.
-        case index(IndexReader, remaining: Int)
-        /// An Index that came compressed and lies here unpacked.
-        case unpackedIndex(IndexReader, ByteBuffer)
+        /// An Index that `indexReader` reads as it comes; `remaining` bytes of its body are not read yet.
+        case index(remaining: Int)
+        /// An Index that came compressed and lies here unpacked, for `indexReader`.
+        case unpackedIndex(ByteBuffer)
         /// The body of a message of an unknown type.
         case skipping(remaining: Int)
         case failed(ProtocolError)
@@ -20,19 +20,20 @@ struct FrameReader {
 
     private var state = State.hello
     private var buffer = ByteBuffer()
+    /// Beside `state`, so that its batch grows in place.
+    private var indexReader: IndexReader
     private let limits: ExchangeLimits
     private var hasClusterConfig = false
 
-    init(limits: ExchangeLimits) { self.limits = limits }
+    init(limits: ExchangeLimits) {
+        self.limits = limits
+        indexReader = IndexReader(isFullIndex: false, limits: limits)
+    }
 
     /// Bytes that were given, or unpacked from them, and not handed on as an event yet.
     var bufferedByteCount: Int {
-        switch state {
-        case .index(let reader, _): buffer.readableBytes + reader.batchByteCount
-        case .unpackedIndex(let reader, let unpacked):
-            buffer.readableBytes + unpacked.readableBytes + reader.batchByteCount
-        default: buffer.readableBytes
-        }
+        let unpackedByteCount = if case .unpackedIndex(let unpacked) = state { unpacked.readableBytes } else { 0 }
+        return buffer.readableBytes + unpackedByteCount + indexReader.batchByteCount
     }
 
     /// Bytes of memory that hold what was given.
@@ -79,6 +80,7 @@ struct FrameReader {
     mutating func fail(_ error: ProtocolError) {
         state = .failed(error)
         buffer = ByteBuffer()
+        indexReader = IndexReader(isFullIndex: false, limits: limits)
     }
 
     private enum Step {
@@ -94,13 +96,8 @@ struct FrameReader {
         case .body(let type, let isCompressed, let length):
             guard buffer.readableBytes >= length else { return .needsBytes }
             return try readBody(of: type, isCompressed: isCompressed, length: length)
-        case .index(let reader, let remaining):
-            // Out of `state` while it grows, so that its batch is never copied.
-            state = .header
-            return try readIndex(reader, remaining: remaining)
-        case .unpackedIndex(let reader, let unpacked):
-            state = .header
-            return try readUnpackedIndex(reader, unpacked)
+        case .index(let remaining): return try readIndex(remaining: remaining)
+        case .unpackedIndex(let unpacked): return try readUnpackedIndex(unpacked)
         case .skipping(let remaining):
             let count = min(remaining, buffer.readableBytes)
             buffer.moveReaderIndex(forwardBy: count)
@@ -162,7 +159,8 @@ struct FrameReader {
             throw ProtocolError(.unexpectedMessage, "the first message is \(type) and not a cluster config")
         }
         if !header.isCompressed, type == .index || type == .indexUpdate {
-            state = .index(IndexReader(isFullIndex: type == .index, limits: limits), remaining: length)
+            indexReader = IndexReader(isFullIndex: type == .index, limits: limits)
+            state = .index(remaining: length)
             return .again
         }
         let limit = bufferLimit(of: type)
@@ -222,7 +220,8 @@ struct FrameReader {
             }
             return .event(.clusterConfig(config))
         case .index, .indexUpdate:
-            state = .unpackedIndex(IndexReader(isFullIndex: type == .index, limits: limits), body)
+            indexReader = IndexReader(isFullIndex: type == .index, limits: limits)
+            state = .unpackedIndex(body)
             return .again
         case .request:
             let (id, request) = try decode(body) { (reader) throws(ProtocolError) in
@@ -251,30 +250,31 @@ struct FrameReader {
         }
     }
 
-    private mutating func readIndex(_ reader: consuming IndexReader, remaining: Int) throws(ProtocolError) -> Step {
-        let (used, batch) = try buffer.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
-            try reader.read(UnsafeRawBufferPointer(rebasing: bytes.prefix(remaining)), remaining: remaining)
-        }
+    private mutating func readIndex(remaining: Int) throws(ProtocolError) -> Step {
+        let (used, batch) = try readEntries(of: buffer, remaining: remaining)
         buffer.moveReaderIndex(forwardBy: used)
-        guard let batch else {
-            state = .index(reader, remaining: remaining - used)
-            return .needsBytes
-        }
-        if !batch.isLast { state = .index(reader, remaining: remaining - used) }
+        state = batch?.isLast == true ? .header : .index(remaining: remaining - used)
+        return batch.map { .event(.index($0)) } ?? .needsBytes
+    }
+
+    private mutating func readUnpackedIndex(_ unpacked: ByteBuffer) throws(ProtocolError) -> Step {
+        let (used, batch) = try readEntries(of: unpacked, remaining: unpacked.readableBytes)
+        guard let batch else { throw ProtocolError(.malformed, "an index ends in the middle of an entry") }
+        state =
+            batch.isLast
+            ? .header
+            : .unpackedIndex(
+                unpacked.getSlice(at: unpacked.readerIndex + used, length: unpacked.readableBytes - used)
+                    ?? ByteBuffer())
         return .event(.index(batch))
     }
 
-    private mutating func readUnpackedIndex(
-        _ reader: consuming IndexReader, _ unpacked: consuming ByteBuffer
-    ) throws(ProtocolError) -> Step {
-        let remaining = unpacked.readableBytes
-        let (used, batch) = try unpacked.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
-            try reader.read(bytes, remaining: remaining)
+    private mutating func readEntries(
+        of bytes: ByteBuffer, remaining: Int
+    ) throws(ProtocolError) -> (used: Int, batch: IndexBatch?) {
+        try bytes.withUnsafeReadableBytes { (bytes) throws(ProtocolError) in
+            try indexReader.read(UnsafeRawBufferPointer(rebasing: bytes.prefix(remaining)), remaining: remaining)
         }
-        guard let batch else { throw ProtocolError(.malformed, "an index ends in the middle of an entry") }
-        unpacked.moveReaderIndex(forwardBy: used)
-        if !batch.isLast { state = .unpackedIndex(reader, unpacked) }
-        return .event(.index(batch))
     }
 
     /// Reads the next `length` bytes of the buffer as a message.

@@ -67,7 +67,8 @@ struct IndexReader {
                 files.reserveCapacity(min(limits.entriesPerBatch, remaining / max(entry.count, 1) + 1))
             }
             do {
-                files.append(try FileInfo(decoding: &nested, limits: limits))
+                files.append(FileInfo(undecoded: ()))
+                try files[files.count - 1].decode(&nested, limits: limits)
             } catch {
                 // The entry is here whole: what it lacks will not come.
                 throw error == WireReader.truncated

@@ -72,9 +72,17 @@ public struct FileInfo: Equatable, Sendable {
     /// SHA-256 over the concatenated hashes of `blocks` (Syncthing 2's form): the key of this content.
     public static func blocksHash(of blocks: [BlockInfo]) -> SHA256Digest? {
         guard !blocks.isEmpty else { return nil }
-        var hasher = SHA256Hasher()
-        for block in blocks { block.hash.withUnsafeBytes { hasher.update($0) } }
-        return hasher.finalize()
+        let byteCount = blocks.count * SHA256Digest.byteCount
+        return withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { hashes in
+            var end = 0
+            for block in blocks {
+                block.hash.withUnsafeBytes {
+                    UnsafeMutableRawBufferPointer(rebasing: hashes[end...]).copyMemory(from: $0)
+                }
+                end += SHA256Digest.byteCount
+            }
+            return SHA256.digest(UnsafeRawBufferPointer(hashes))
+        }
     }
 
     /// Whether this entry, announced by one device, wins over `other`, announced by another, as the folder's global

@@ -3,7 +3,16 @@ import Cryptography
 extension FileInfo {
     /// Decodes and checks one entry against BEP's rules; `limits` bound its parts.
     init(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
-        self.init(name: "", permissions: 0)
+        self.init(undecoded: ())
+        try decode(&reader, limits: limits)
+    }
+
+    /// An entry of which nothing was read yet: all is as proto3 has it where a field is left out.
+    init(undecoded: Void) { self.init(name: "", permissions: 0) }
+
+    /// Decodes and checks one entry in the place of this one, which is undecoded. An entry is large: its way into an
+    /// array costs as much as its decoding.
+    mutating func decode(_ reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
         while true {
             let start = reader.offset
             guard let tag = try reader.tag() else { break }
@@ -92,7 +101,7 @@ extension FileInfo {
         if let reason = invalidName(bytes, limits: limits) {
             throw ProtocolError(.invalidEntry, "a name in an index \(reason)")
         }
-        guard let name = String(validating: bytes, as: UTF8.self) else {
+        guard let name = String(validUTF8: bytes) else {
             throw ProtocolError(.invalidEntry, "a name in an index is not UTF-8")
         }
         return name
@@ -103,30 +112,38 @@ extension FileInfo {
         guard !name.isEmpty else { return "is empty" }
         var start = 0
         var depth = 0
-        for index in 0...name.count {
-            if index < name.count {
-                if name[index] == 0 { return "holds a zero byte" }
-                guard name[index] == UInt8(ascii: "/") else { continue }
-            }
-            let length = index - start
-            if length == 0 { return "starts or ends with a slash or has two in a row" }
-            if length == 1, name[start] == UInt8(ascii: ".") { return "has the component \".\"" }
-            if length == 2, name[start] == UInt8(ascii: "."), name[start + 1] == UInt8(ascii: ".") {
-                return "has the component \"..\""
-            }
-            if length > limits.componentByteCount { return "has a component of \(length) bytes" }
+        for index in name.indices {
+            let byte = name[index]
+            // All letters and digits are above the slash.
+            guard byte <= UInt8(ascii: "/") else { continue }
+            if byte == 0 { return "holds a zero byte" }
+            guard byte == UInt8(ascii: "/") else { continue }
             depth += 1
-            if depth > limits.pathDepth { return "is more than \(limits.pathDepth) levels deep" }
+            if let reason = invalidComponent(name, start..<index, depth: depth, limits: limits) { return reason }
             start = index + 1
         }
-        return nil
+        return invalidComponent(name, start..<name.count, depth: depth + 1, limits: limits)
+    }
+
+    private static func invalidComponent(
+        _ name: UnsafeRawBufferPointer, _ part: Range<Int>, depth: Int, limits: ExchangeLimits
+    ) -> String? {
+        let dot = UInt8(ascii: ".")
+        return switch part.count {
+        case 0: "starts or ends with a slash or has two in a row"
+        case 1 where name[part.lowerBound] == dot: "has the component \".\""
+        case 2 where name[part.lowerBound] == dot && name[part.lowerBound + 1] == dot: "has the component \"..\""
+        case let length where length > limits.componentByteCount: "has a component of \(length) bytes"
+        default: depth > limits.pathDepth ? "is more than \(limits.pathDepth) levels deep" : nil
+        }
+    }
+
+    private func refuse(_ reason: String) -> ProtocolError {
+        ProtocolError(.invalidEntry, "index entry \(name.debugDescription): \(reason)")
     }
 
     /// BEP's rules for entries, which a peer must keep, and the layout of blocks that all code here relies on.
     private mutating func validate() throws(ProtocolError) {
-        func refuse(_ reason: String) -> ProtocolError {
-            ProtocolError(.invalidEntry, "index entry \(name.debugDescription): \(reason)")
-        }
         guard !name.isEmpty else { throw ProtocolError(.invalidEntry, "an index entry has no name") }
         guard (0..<1_000_000_000).contains(modifiedNanoseconds) else { throw refuse("impossible nanoseconds") }
         guard sequence >= 0 else { throw refuse("a negative sequence") }

@@ -39,18 +39,52 @@ struct WireReader {
     }
 
     private mutating func longVarint() throws(ProtocolError) -> UInt64 {
+        if let value = wideVarint() { return value }
+        let end = min(remaining, 10)
         var value: UInt64 = 0
-        var shift: UInt64 = 0
-        while offset < bytes.count {
-            let byte = bytes[offset]
-            offset += 1
-            // The tenth byte holds the 64th bit and ends the number.
-            if shift == 63, byte > 1 { throw ProtocolError(.malformed, "a protobuf number has more than 64 bits") }
-            value |= UInt64(byte & 0x7F) << shift
-            if byte < 0x80 { return value }
-            shift += 7
+        var count = 0
+        while count < end {
+            let byte = UInt64(bytes[offset &+ count])
+            // At most nine times seven.
+            let shift = UInt64(truncatingIfNeeded: count &* 7)
+            value |= (byte & 0x7F) &<< shift
+            count &+= 1
+            guard byte < 0x80 else { continue }
+            // The tenth byte holds the 64th bit.
+            guard shift < 63 || byte <= 1 else {
+                throw ProtocolError(.malformed, "a protobuf number has more than 64 bits")
+            }
+            offset += count
+            return value
         }
-        throw Self.truncated
+        throw count == 10 ? ProtocolError(.malformed, "a protobuf number has more than 10 bytes") : Self.truncated
+    }
+
+    /// A number where ten bytes are left, read eight bytes in one go; nil for one that is none.
+    @inline(__always)
+    private mutating func wideVarint() -> UInt64? {
+        guard remaining >= 10 else { return nil }
+        let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        // The lowest byte without its high bit is the number's last; without one, all eight belong to it.
+        let ends = ~word & 0x8080_8080_8080_8080
+        var value = word & (ends ^ (ends &- 1)) & 0x7F7F_7F7F_7F7F_7F7F
+        // The groups of seven bits move together: to pairs, to pairs of pairs, to one.
+        value = value & 0x007F_007F_007F_007F | (value & 0x7F00_7F00_7F00_7F00) >> 1
+        value = value & 0x0000_3FFF_0000_3FFF | (value & 0x3FFF_0000_3FFF_0000) >> 2
+        value = value & 0x0000_0000_0FFF_FFFF | (value & 0x0FFF_FFFF_0000_0000) >> 4
+        if ends != 0 {
+            offset += ends.trailingZeroBitCount / 8 + 1
+            return value
+        }
+        let (ninth, tenth) = (UInt64(bytes[offset + 8]), UInt64(bytes[offset + 9]))
+        value |= (ninth & 0x7F) << 56
+        if ninth < 0x80 {
+            offset += 9
+            return value
+        }
+        guard tenth <= 1 else { return nil }
+        offset += 10
+        return value | tenth << 63
     }
 
     /// The next field's number and wire type; nil at the end.
@@ -91,7 +125,7 @@ struct WireReader {
     }
 
     mutating func text(atMost limit: Int, _ what: StaticString) throws(ProtocolError) -> String {
-        guard let text = String(validating: try borrowed(atMost: limit, what), as: UTF8.self) else {
+        guard let text = String(validUTF8: try borrowed(atMost: limit, what)) else {
             throw ProtocolError(.malformed, "\(what) is not UTF-8")
         }
         return text
