@@ -4,7 +4,8 @@ import NIOCore
 ///
 /// Called once per link on the channel's event loop, when the channel is active and before a byte was read from it: what
 /// the installer adds to the pipeline before it returns sees every byte. The future must complete within a time of the
-/// installer's own; when it fails, the transport closes the channel.
+/// installer's own; when it fails, the transport closes the channel. A transport closes and drops what nobody takes, as
+/// after a cancelled dial, so an output must bear to be dropped.
 public typealias LinkInstaller<Output: Sendable> =
     @Sendable (_ channel: any Channel, _ information: LinkInformation) -> EventLoopFuture<Output>
 

@@ -62,7 +62,7 @@ import Testing
         let good = Array(records(hello(extensions: Self.serverName + Self.protocols), of: 40).readableBytesView)
         let certificate = Array(Self.minimalCertificate)
         var generator = SplitMix(state: 11)
-        for _ in 0..<20_000 {
+        for _ in 0..<3_000 {
             var bytes = good, der = certificate
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
                 bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)

@@ -112,7 +112,8 @@ extension LinkTests {
             let link = try await transport.dial(listener.address, timeout: .seconds(10), install: raw)
             await listener.close()
             try await link.executeThenClose { inbound, _ in
-                for try await _ in inbound { Issue.record("bytes from nowhere") }
+                // A link still in the kernel's queue is reset instead of closed.
+                do { for try await _ in inbound { Issue.record("bytes from nowhere") } } catch is IOError {}
             }
             var links = listener.makeAsyncIterator()
             #expect(await links.next() == nil)

@@ -3,10 +3,12 @@ import Cryptography
 import Glibc
 import Logging
 import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 import Transport
-import TransportTCP
+
+@testable import TransportTCP
 
 extension LinkTests {
     @Suite struct LocalDiscoveryTests {
@@ -137,6 +139,42 @@ extension LinkTests {
                 tasks.cancelAll()
             }
         }
+
+        /// Two agents of one machine share the port, as one of ours does with Syncthing: each hears the other's broadcast
+        /// or multicast on a real interface.
+        @Test(
+            .enabled(if: hasBroadcast, "no interface with IPv4 broadcast and IPv6 multicast here"),
+            arguments: ["IPv4", "IPv6"])
+        func devicesShareThePortOnRealInterfaces(family: String) async throws {
+            let clock = ManualClock()
+            let port = try #require(try freePorts(1).first)
+            let network = DiscoveryNetwork(
+                endpoints: try DiscoveryNetwork.local(port: Int(port)).endpoints.filter { $0.name == family })
+            #expect(network.endpoints.count == 1)
+            func discovery(_ device: DeviceID) throws -> LocalDiscovery {
+                LocalDiscovery(
+                    device: device, instanceID: 1, network: network, clock: clock,
+                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                    listening: { [.tcp(host: "", port: 22001)] }, isKnown: { _ in true })
+            }
+            let alice = try discovery(Self.alice), bob = try discovery(Self.bob)
+            await withTaskGroup { tasks in
+                tasks.addTask { await alice.run() }
+                tasks.addTask { await bob.run() }
+                await pass(clock) {
+                    !alice.addresses(of: Self.bob).isEmpty && !bob.addresses(of: Self.alice).isEmpty
+                }
+                let found = alice.addresses(of: Self.bob)
+                #expect(found.allSatisfy { $0.isDialable && $0.ipAddress?.isIPv4 == (family == "IPv4") }, "\(found)")
+                tasks.cancelAll()
+            }
+        }
+
+        private static let hasBroadcast: Bool = {
+            let devices = (try? System.enumerateDevices()) ?? []
+            return devices.contains { $0.broadcastAddress != nil }
+                && (try? DiscoveryNetwork.multicastInterfaces())?.isEmpty == false
+        }()
 
         private func freePorts(_ count: Int) throws -> [UInt16] {
             // Held together, so that all differ.

@@ -30,7 +30,7 @@ struct TestIdentity: Sendable {
     let fingerprint: SHA256Digest
 
     init(_ kind: Kind = .p256, subject: String = "/O=Syncthing/CN=syncthing", extensions: [String] = []) throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "links-\(UUID().uuidString)")
+        let directory = Self.directory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         certificatePath = directory.appending(path: "cert.pem").path
         keyPath = directory.appending(path: "key.pem").path
@@ -45,6 +45,12 @@ struct TestIdentity: Sendable {
         guard let digest = SHA256Digest(hex: hex) else { throw OpenSSL.Failure(output: text) }
         fingerprint = digest
     }
+
+    /// Goes with the process.
+    private static let directory: URL = {
+        atexit { try? FileManager.default.removeItem(at: TestIdentity.directory) }
+        return FileManager.default.temporaryDirectory.appending(path: "links-\(UUID().uuidString)")
+    }()
 
     static let shared: [Kind: TestIdentity] = {
         var identities: [Kind: TestIdentity] = [:]
