@@ -188,6 +188,7 @@ let package = Package(
                 "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", "synctrain",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio), .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .testTarget(
