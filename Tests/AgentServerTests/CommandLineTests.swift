@@ -1,4 +1,3 @@
-import ArgumentParser
 import ControlAPI
 import Foundation
 import Testing

@@ -1,4 +1,3 @@
-import ArgumentParser
 import ControlAPI
 import Foundation
 import Testing
@@ -77,7 +76,9 @@ struct RenderingTests {
     @Test(
         arguments: [
             (nil, "a/b/c.txt", "c.txt"), ("", "a/b/c.txt", "a/b/c.txt"), ("a", "a/b/c.txt", "b/c.txt"),
-            ("a/b/c.txt", "a/b/c.txt", "c.txt"), ("a/b", "a/bc", "bc"),
+            ("a/b/c.txt", "a/b/c.txt", "c.txt"), (nil, "a/\u{301}x", "\u{301}x"), ("a", "a/\u{301}x", "\u{301}x"),
+            (nil, "", "."),
+            ("", "", "."), ("a/b", "a/bc", "bc"),
         ] as [(String?, String, String)])
     func namesAreRelativeToTheirBase(base: String?, path: String, expected: String) {
         let rendering = EntryRendering(style: Style(hasColor: false, escapesNames: false), base: base)
