@@ -115,7 +115,10 @@ public struct AgentServer: Service {
                 logger.debug("A control request was refused: \(error)")
                 await sink.answer(error)
                 // The client may still be writing what is too large: if it could not, it would not read the answer.
-                if error.code == .tooLarge { try? await channel.closeFuture.get() }
+                if error.code == .tooLarge {
+                    try? await channel.close(mode: .output)
+                    try? await channel.closeFuture.get()
+                }
             }
             try? await channel.close()
         } onCancelOrGracefulShutdown: {

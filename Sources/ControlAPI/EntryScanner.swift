@@ -17,7 +17,9 @@ struct EntryScanner {
         var holders: [String]?
         var files: Int64?
         var directories: Int64?
-        guard take(UInt8(ascii: "{")) else { return nil }
+        guard bytes.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) != nil,
+            take(UInt8(ascii: "{"))
+        else { return nil }
         repeat {
             guard let key = string(), take(UInt8(ascii: ":")) else { return nil }
             switch key {
@@ -71,20 +73,30 @@ struct EntryScanner {
     }
 
     private mutating func string() -> String? {
+        guard let range = quoted() else { return nil }
+        // Cut at quotation marks, so it is UTF-8 as the whole line is.
+        return bytes.withUnsafeBufferPointer {
+            String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self)
+        }
+    }
+
+    /// What lies between two quotation marks.
+    private mutating func quoted() -> Range<Int>? {
         guard take(UInt8(ascii: "\"")) else { return nil }
         let start = position
-        while position < bytes.count {
-            switch bytes[position] {
-            case UInt8(ascii: "\""):
-                defer { position += 1 }
-                return String(validating: bytes[start..<position], as: UTF8.self)
-            case UInt8(ascii: "\\"), 0..<0x20:
-                return nil
-            default:
-                position += 1
+        let end = bytes.withUnsafeBufferPointer { bytes -> Int? in
+            var index = start
+            while index < bytes.count {
+                let byte = bytes[index]
+                if byte == UInt8(ascii: "\"") { return index }
+                if byte < 0x20 || byte == UInt8(ascii: "\\") { break }
+                index += 1
             }
+            return nil
         }
-        return nil
+        guard let end else { return nil }
+        position = end + 1
+        return start..<end
     }
 
     private mutating func strings() -> [String]? {

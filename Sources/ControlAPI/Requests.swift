@@ -157,7 +157,8 @@ public struct FetchRequest: Codable, Equatable, Sendable {
 public enum FetchEvent: Codable, Equatable, Sendable {
     /// What is to be done: first of all.
     case plan(files: Int64, bytes: Int64)
-    /// At most ten times a second. `bytesPerSecond` over the last few seconds; `holders` are device names.
+    /// At most ten times a second. Bytes are of the whole fetch, `path` is the file that they last came for,
+    /// `bytesPerSecond` is over the last few seconds; `holders` are device names.
     case progress(path: String, bytesDone: Int64, bytesTotal: Int64, bytesPerSecond: Int64, holders: [String])
     /// A file is complete at `output` (absolute); `wasPresent` if it was before.
     case file(path: String, output: String, size: Int64, wasPresent: Bool)

@@ -8,7 +8,8 @@ struct CatCommand: RunnableCommand {
     @Argument(help: "The file.", completion: .file())
     var path: String
 
-    @Option(help: ByteRangeArgument.help)
+    // A suffix, -N, begins like an option.
+    @Option(parsing: .unconditional, help: ByteRangeArgument.help)
     var range: ByteRangeArgument?
 
     @OptionGroup var global: GlobalOptions

@@ -19,7 +19,8 @@ struct FetchCommand: RunnableCommand {
         completion: .file())
     var output: String?
 
-    @Option(help: ByteRangeArgument.help)
+    // A suffix, -N, begins like an option.
+    @Option(parsing: .unconditional, help: ByteRangeArgument.help)
     var range: ByteRangeArgument?
 
     @Flag(help: "Write the one file's bytes to standard output.")

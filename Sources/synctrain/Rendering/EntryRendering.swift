@@ -26,9 +26,20 @@ struct EntryRendering: Sendable {
 
     /// The name with nothing escaped, added or coloured.
     func plainName(_ entry: Entry) -> String {
-        if let base, base.isEmpty { return entry.path.isEmpty ? "." : entry.path }
-        if let base, entry.path.hasPrefix(base + "/") { return String(entry.path.dropFirst(base.count + 1)) }
-        return entry.path.split(separator: "/").last.map(String.init) ?? "."
+        // By bytes: a combining character behind a slash would make one character of the two.
+        let path = entry.path.utf8
+        if path.isEmpty { return "." }
+        let slash = UInt8(ascii: "/")
+        guard let base else {
+            guard let last = path.lastIndex(of: slash) else { return entry.path }
+            return String(entry.path[path.index(after: last)...])
+        }
+        if base.isEmpty { return entry.path }
+        let rest = path.dropFirst(base.utf8.count)
+        guard path.starts(with: base.utf8), rest.first == slash, let name = String(rest.dropFirst()) else {
+            return EntryRendering(style: style).plainName(entry)
+        }
+        return name
     }
 
     /// `stat`: a line for each fact.

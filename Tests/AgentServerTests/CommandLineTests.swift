@@ -1,0 +1,390 @@
+import ControlAPI
+import Foundation
+import Testing
+
+@testable import synctrain
+
+/// A run of the command line in this process.
+private struct CommandRunResult {
+    var code: Int32
+    var output: String
+    var errors: String
+}
+
+/// The world of a run: who is asked and what the terminal is.
+private struct Scene {
+    var control: ScriptedControl? = ScriptedControl()
+    var edits = Box<[ConfigurationEdit]>([])
+    var terminal = Terminal(isInputTTY: false, isOutputTTY: false, isErrorTTY: false, width: 80, readLine: { nil })
+    var variables: [String: String] = [:]
+    var unitDirectory = "/nonexistent"
+    /// What standard output does once it has taken this many bytes.
+    var pipeBreaksAfter: Int?
+
+    func run(_ arguments: String...) async -> CommandRunResult { await run(arguments) }
+
+    func run(_ arguments: [String]) async -> CommandRunResult {
+        let (output, errors) = (Box<[UInt8]>([]), Box<[UInt8]>([]))
+        let limit = pipeBreaksAfter
+        let process = ProcessSurroundings(
+            environment: environment, variables: variables, workingDirectory: "/work dir",
+            output: Output(isBuffered: true) { bytes throws(OutputError) in
+                if let limit, output.current.count + bytes.count > limit { throw OutputError(errno: EPIPE) }
+                output.change { $0 += bytes }
+            },
+            errors: Output(isBuffered: false) { bytes throws(OutputError) in errors.change { $0 += bytes } },
+            terminal: terminal, isInterruptible: false)
+        let code = await CommandRun.run(arguments: arguments, process: process)
+        return CommandRunResult(
+            code: code, output: String(decoding: output.current, as: UTF8.self),
+            errors: String(decoding: errors.current, as: UTF8.self))
+    }
+
+    private var environment: CommandEnvironment {
+        let (control, edits, unitDirectory) = (control, edits, unitDirectory)
+        return CommandEnvironment(
+            places: { home, variables in
+                let home = home ?? variables["SYNCTRAIN_HOME"]
+                let base = home ?? "/xdg"
+                return .init(
+                    home: home, configurationFile: base + "/config.toml", socket: base + "/agent.sock",
+                    logFile: base + "/agent.log", unitDirectory: unitDirectory)
+            },
+            connect: { _ in
+                control ?? ScriptedControl(failure: ControlError(.noAgent, "No agent answers.", isRetryable: true))
+            },
+            initialise: { places, options in
+                "ID of \(options.name ?? "-") \(options.listen) \(options.hasDiscovery) \(places.configurationFile)"
+            },
+            deviceID: { _ in "AAAAAAA-BBBBBBB" },
+            runAgent: { _, _, ready in await ready() },
+            configured: { _ in
+                .init(
+                    devices: [DeviceSettings(id: "AAAAAAA-B", name: "nas", addresses: ["dynamic"])],
+                    folders: [FolderSettings(id: "docs", path: "/d", devices: ["AAAAAAA-B"])])
+            },
+            edit: { _, edit in edits.change { $0.append(edit) } },
+            resetIndex: { _, folder in
+                throw ControlError(.noSuchFolder, "offline \(folder ?? "all")", path: folder)
+            })
+    }
+}
+
+struct CommandLineTests {
+    private static let refusing = Scene(control: nil)
+
+    @Test(arguments: [
+        ["--home", "/h", "init", "--name", "n"], ["init", "--home", "/h", "--name", "n"],
+        ["--home=/h", "-q", "init", "--name", "n"], ["init", "--name", "n", "--home", "/h"],
+    ])
+    func globalOptionsStandAnywhere(_ arguments: [String]) async {
+        let result = await Scene().run(arguments)
+        #expect(result.code == 0, "\(result.errors)")
+        #expect(result.output == "ID of n [] true /h/config.toml\n")
+    }
+
+    @Test func homeComesFromTheEnvironmentToo() async {
+        let result = await Scene(variables: ["SYNCTRAIN_HOME": "/env"]).run("init", "-q")
+        #expect(result.output.contains("/env/config.toml"))
+        #expect(result.errors.isEmpty)
+    }
+
+    @Test func initTakesItsOptions() async {
+        let result = await Scene().run(
+            "--home", "/h", "init", "--listen", "tcp://127.0.0.1:1", "--listen", "tcp://127.0.0.1:2", "--no-discovery",
+            "--json")
+        #expect(
+            result.output
+                == #"{"device":"ID of - [\"tcp://127.0.0.1:1\", \"tcp://127.0.0.1:2\"] false /h/config.toml","schema":1}"#
+                + "\n")
+    }
+
+    @Test func idIsAlone() async throws {
+        #expect(await Scene().run("id").output == "AAAAAAA-BBBBBBB\n")
+        let drawn = await Scene().run("id", "--qr")
+        let code = QRCode.lines(try QRCode.modules("AAAAAAA-BBBBBBB"), hasColor: false)
+        #expect(drawn.output == (code + ["AAAAAAA-BBBBBBB", ""]).joined(separator: "\n"))
+    }
+
+    @Test func agentRunSaysReady() async {
+        #expect(await Scene().run("--home", "/h", "agent", "run").output == "ready\n")
+    }
+
+    @Test(
+        arguments: [
+            (["ls", "--nonsense"], 64), (["nonsense"], 64), (["stat"], 64), (["cat", "x", "--range", "5-3"], 64),
+            (["fetch", "a", "--range", "0-1"], 64), (["fetch", "a", "b", "--stdout"], 64),
+            (["wait", "--timeout", "-1"], 64),
+            (["ls", "-0", "--json"], 64), (["--help"], 0), (["ls", "--help"], 0), (["--version"], 0), ([], 0),
+            (["agent"], 0), (["completions", "bash"], 0), (["completions", "tcsh"], 64), (["man"], 0),
+            (["folder", "add", "x", "/p", "--mode", "some"], 64),
+        ] as [([String], Int32)])
+    func wrongUsageIs64(arguments: [String], code: Int32) async {
+        let result = await Scene().run(arguments)
+        #expect(result.code == code, "\(arguments): \(result.errors)")
+        #expect(result.output.isEmpty == (code != 0))
+        let isJSON = arguments.contains("--json")
+        if code != 0 { #expect(result.errors.hasPrefix(isJSON ? "{\"code\":\"invalid-request\"" : "synctrain: ")) }
+    }
+
+    @Test(
+        arguments: [
+            ("failed", 1), ("no-agent", 3), ("no-such-path", 4), ("no-such-device", 4), ("no-such-folder", 4),
+            ("no-holder", 5), ("confirmation-needed", 6), ("timeout", 7), ("invalid-request", 64), ("of-later", 1),
+        ] as [(String, Int32)])
+    func errorsHaveTheirCodes(code: String, exit: Int32) async throws {
+        let error = ControlError(ControlError.Code(rawValue: code), "What to\u{1b} do.", path: "p")
+        let scene = Scene(control: ScriptedControl(failure: error))
+        let plain = await scene.run("stat", "x")
+        #expect(plain.code == exit)
+        #expect(plain.errors == "synctrain: What to\\x1b do.\n")
+        #expect(plain.output.isEmpty)
+        let json = await scene.run("--json", "stat", "x")
+        #expect(json.code == exit)
+        #expect(try ControlJSON.decode(ControlError.self, from: Array(json.errors.utf8)) == error)
+    }
+
+    @Test func listingsAreOneNameALine() async {
+        let scene = Scene(
+            control: ScriptedControl(entries: [Sample.directory("a/d"), Sample.file("a/x\ny"), Sample.file("a/z")]))
+        #expect(await scene.run("ls", "docs:a").output == "d/\nx\ny\nz\n")
+        #expect(await scene.run("ls", "-0", "docs:a").output == "d\0x\ny\0z\0")
+        var terminal = scene
+        terminal.terminal.isOutputTTY = true
+        #expect(await terminal.run("ls", "--color", "never").output == "d/\nx\\x0ay\nz\n")
+        #expect(await terminal.run("ls").output == "\u{1b}[34md/\u{1b}[0m\nx\\x0ay\nz\n")
+        terminal.variables = ["NO_COLOR": "1"]
+        #expect(await terminal.run("ls").output == "d/\nx\\x0ay\nz\n")
+        terminal.variables = ["TERM": "dumb"]
+        #expect(await terminal.run("ls").output == "d/\nx\\x0ay\nz\n")
+        #expect(await terminal.run("ls", "--color", "always").output.hasPrefix("\u{1b}[34md/"))
+        #expect(scene.control?.asked.first == "list docs:a in /work dir false")
+    }
+
+    @Test func jsonListingsKeepTheContract() async throws {
+        let scene = Scene(
+            control: ScriptedControl(entries: [Sample.directory("d"), Sample.file("d/x", holders: ["A", "B"])]))
+        for command in [["ls", "-R"], ["tree"], ["search", "x"]] {
+            let lines = await scene.run(command + ["--json"]).output.split(separator: "\n")
+            #expect(lines.count == 2)
+            let object = try #require(
+                try JSONSerialization.jsonObject(with: Data(lines[1].utf8)) as? [String: any Sendable])
+            #expect(object["type"] as? String == "file")
+            #expect(object["path"] as? String == "d/x")
+            #expect(object["size"] as? Int == 12)
+            #expect(object["modified"] as? String == Sample.time)
+            #expect(object["state"] as? String == "absent")
+            #expect(object["selected"] as? String == "no")
+            #expect(object["holders"] as? [String] == ["A", "B"])
+        }
+    }
+
+    @Test func statusKeepsTheContract() async throws {
+        let result = await Scene().run("status", "--json")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        #expect(object["schema"] as? Int == 1)
+        #expect(object["device"] as? String == "XXXXXXX-Y")
+        let folder = try #require((object["folders"] as? [[String: Any]])?.first)
+        for key in ["id", "path", "mode", "state", "global", "local", "need", "extraneous", "conflicts", "errors"] {
+            #expect(folder[key] != nil, "\(key)")
+        }
+        #expect((folder["global"] as? [String: Int]) == ["files": 20, "directories": 3, "bytes": 5_000_000])
+        let devices = try #require(object["devices"] as? [[String: Any]])
+        #expect(devices[0]["connected"] as? Bool == true)
+        #expect(devices[0]["transport"] as? String == "tcp")
+        #expect(devices[0]["address"] as? String == "10.0.0.2:22000")
+        #expect((object["transfers"] as? [Any])?.count == 1)
+    }
+
+    @Test func aBrokenPipeEndsQuietly() async {
+        let entries = (0..<20_000).map { Sample.file("a name of some length \($0)") }
+        let result = await Scene(control: ScriptedControl(entries: entries), pipeBreaksAfter: 0).run("ls")
+        #expect(result.code == 0)
+        #expect(result.errors.isEmpty)
+    }
+
+    @Test func changesGoToTheAgentOrElseToTheConfiguration() async {
+        let online = Scene()
+        #expect(await online.run("device", "add", "AAAAAAA-B", "--name", "nas", "--address", "tcp://h:1").code == 0)
+        #expect(
+            online.control?.asked
+                == ["addDevice \(DeviceSettings(id: "AAAAAAA-B", name: "nas", addresses: ["tcp://h:1"]))"])
+        #expect(online.edits.current.isEmpty)
+        let offline = Scene(control: nil)
+        for arguments in [
+            ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b"],
+            ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
+            ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f"],
+        ] {
+            #expect(await offline.run(arguments).code == 0)
+        }
+        #expect(
+            offline.edits.current == [
+                .addDevice(DeviceSettings(id: "A")), .renameDevice("A", to: "b"), .removeDevice("b"),
+                .addFolder(
+                    FolderSettings(
+                        id: "f", label: "F", path: "/work dir/rel", mode: "full", type: "sendonly", devices: ["A"])),
+                .setFolderPaused("f", true), .setFolderPaused("f", false), .removeFolder("f"),
+            ])
+    }
+
+    @Test func withoutAnAgentListsShowTheConfiguration() async {
+        let scene = Scene(control: nil)
+        let devices = await scene.run("device", "list")
+        #expect(devices.code == 0)
+        #expect(devices.output.contains("nas"))
+        #expect(devices.errors == "No agent runs: this is what is configured.\n")
+        let folders = await scene.run("folder", "list", "--json", "-q")
+        #expect(folders.output.contains(#""state":"stopped""#))
+        #expect(await scene.run("device", "list", "--pending").code == 3)
+        #expect(await scene.run("reset", "index", "docs").code == 4)
+    }
+
+    @Test func pendingListsAreShown() async {
+        #expect(await Scene().run("device", "list", "--pending").output.contains("tcp://10.0.0.9:22000"))
+        #expect(
+            await Scene().run("folder", "list", "--pending", "--json").output.hasPrefix(
+                #"{"folders":[{"device":"AAAAAAA-B""#))
+    }
+
+    @Test func catWritesTheBytesAndNothingElse() async {
+        let content = (0..<5000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+        let scene = Scene(control: ScriptedControl(content: content))
+        #expect(await scene.run("cat", "f").output == String(decoding: content, as: UTF8.self))
+        #expect(await scene.run("cat", "f", "--range", "1-3").output == "bcd")
+        #expect(
+            await scene.run("cat", "f", "--range", "-2").output == String(decoding: content.suffix(2), as: UTF8.self))
+        #expect(await scene.run("fetch", "f", "--stdout", "--range", "0-0").output == "a")
+    }
+
+    @Test func aPartGoesToAFileOfItsOwn() async throws {
+        try await withTemporaryDirectory { directory in
+            let scene = Scene(control: ScriptedControl(content: Array("0123456789".utf8)))
+            let out = directory + "/part"
+            #expect(await scene.run("fetch", "f", "--range", "2-4", "-o", out).code == 0)
+            #expect(FileManager.default.contents(atPath: out) == Data("234".utf8))
+            let again = await scene.run("fetch", "f", "--range", "5-", "-o", out)
+            #expect(again.code == 1)
+            #expect(FileManager.default.contents(atPath: out) == Data("234".utf8))
+            #expect(await scene.run("fetch", "f", "--range", "5-", "-o", out, "--force").code == 0)
+            #expect(FileManager.default.contents(atPath: out) == Data("56789".utf8))
+            let left = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(left == ["part"])
+        }
+    }
+
+    @Test func aPartThatBreaksOffLeavesNothing() async throws {
+        try await withTemporaryDirectory { directory in
+            let control = ScriptedControl(
+                content: [UInt8](repeating: 1, count: 5000), readFailure: (2000, ControlError(.noHolder, "gone")))
+            let result = await Scene(control: control).run("fetch", "f", "--range", "0-", "-o", directory + "/part")
+            #expect(result.code == 5)
+            let left = try FileManager.default.contentsOfDirectory(atPath: directory)
+            #expect(left.isEmpty)
+        }
+    }
+
+    static let holder = ControlError(.noHolder, "nobody", path: "b")
+    static let space = ControlError(.noSpace, "full", path: "c")
+
+    @Test(
+        arguments: [
+            (1, [], 0), (1, [holder], 2), (0, [holder], 5), (0, [holder, holder], 5), (0, [holder, space], 1),
+            (0, [space], 1),
+        ] as [(Int64, [ControlError], Int32)])
+    func fetchEndsWithWhatBecameOfIt(fetched: Int64, failures: [ControlError], code: Int32) async {
+        let control = ScriptedControl(onFetch: { emit in
+            try await emit(.plan(files: fetched + Int64(failures.count), bytes: 10))
+            for _ in 0..<fetched { try await emit(.file(path: "a", output: "/o/a", size: 10, wasPresent: false)) }
+            for failure in failures { try await emit(.failed(path: failure.path ?? "", error: failure)) }
+            try await emit(.done(files: fetched, bytes: 10 * fetched, failed: Int64(failures.count), seconds: 0.26))
+        })
+        let result = await Scene(control: control).run("fetch", "docs:a", "b", "-o", "out")
+        #expect(result.code == code)
+        #expect(result.output.isEmpty)
+        let remarks = failures.map { "synctrain: \($0.path ?? ""): \($0.message)\n" }.joined()
+        #expect(result.errors == remarks + "\(fetched == 1 ? "1 file, 10 B" : "0 files, 0 B") in 0.3 s\n")
+        #expect(
+            control.asked == [
+                "fetch "
+                    + "\(FetchRequest(paths: ["docs:a", "b"].map { PathReference(text: $0, workingDirectory: "/work dir") }, output: "/work dir/out"))"
+            ])
+        let quiet = await Scene(control: control).run("fetch", "docs:a", "b", "-q")
+        #expect(quiet.errors == remarks)
+    }
+
+    @Test func aFetchWithoutItsEndHasFailed() async {
+        let control = ScriptedControl(onFetch: { emit in try await emit(.plan(files: 1, bytes: 1)) })
+        let result = await Scene(control: control).run("fetch", "a", "--json")
+        #expect(result.code == 1)
+        #expect(result.output == #"{"bytes":1,"files":1,"type":"plan"}"# + "\n")
+        #expect(result.errors.contains(#""code":"interrupted""#))
+    }
+
+    @Test func waitEndsWhenNothingIsNeeded() async {
+        let needing = AgentStatus.sample.needing(.init(files: 2, bytes: 10))
+        let control = ScriptedControl(statuses: [needing, .sample.needing(.init(), state: "receiving-index"), .sample])
+        #expect(await Scene(control: control).run("wait", "docs").code == 0)
+        #expect(control.asked.count == 3)
+        let late = await Scene(control: ScriptedControl(statuses: [needing])).run("wait", "--timeout", "0")
+        #expect(late.code == 7)
+        #expect(late.errors == "synctrain: The time is over: docs needs 2 files, 10 B.\n")
+        #expect(await Scene().run("wait", "unknown").code == 4)
+        let broken = ScriptedControl(statuses: [.sample.needing(.init(), state: "error")])
+        #expect(await Scene(control: broken).run("wait").code == 1)
+        #expect(await Self.refusing.run("wait").code == 3)
+    }
+
+    @Test func treesAreDrawn() async {
+        let control = ScriptedControl(entries: [Sample.directory("d"), Sample.file("d/ä")])
+        // The script gives the same two entries for every directory: two levels show how lines are drawn.
+        let result = await Scene(control: control).run("tree", "--depth", "2")
+        #expect(
+            result.output == """
+                d
+                ├── d/
+                │   ├── d/
+                │   └── ä
+                └── ä
+
+                """)
+    }
+
+    @Test func whereisListsHolders() async {
+        let result = await Scene().run("whereis", "docs:a")
+        #expect(
+            result.output
+                == "nas    AAAAAAA  connected\nphone  CCCCCCC  last seen \(Timestamp.local(Sample.time))\n")
+    }
+
+    @Test func installingAsksBeforeItReplaces() async throws {
+        try await withTemporaryDirectory { directory in
+            var scene = Scene(unitDirectory: directory + "/systemd/user")
+            let unit = directory + "/systemd/user/synctrain.service"
+            #expect(await scene.run("--home", "/h h", "agent", "install").output == unit + "\n")
+            let text = String(decoding: try #require(FileManager.default.contents(atPath: unit)), as: UTF8.self)
+            #expect(text.contains(#"agent run --log-format json --home "/h h""#))
+            #expect(await scene.run("--home", "/h h", "agent", "install").code == 0)
+            #expect(await scene.run("agent", "install").code == 6)
+            scene.terminal = Terminal(
+                isInputTTY: true, isOutputTTY: false, isErrorTTY: true, width: 80, readLine: { "" })
+            #expect(await scene.run("agent", "install").code == 6)
+            #expect(FileManager.default.contents(atPath: unit) == Data(text.utf8))
+            scene.terminal.readLine = { "y" }
+            #expect(await scene.run("agent", "install").code == 0)
+            #expect(FileManager.default.contents(atPath: unit) != Data(text.utf8))
+            #expect(await scene.run("agent", "install", "--home", "/h h", "--yes").code == 0)
+            #expect(FileManager.default.contents(atPath: unit) == Data(text.utf8))
+        }
+    }
+
+    @Test func followedLogsAreLinesOfJSON() async {
+        let event = AgentEvent(type: "index-updated", time: Sample.time, folder: "docs")
+        let control = ScriptedControl(onEvents: { emit in try await emit(event) })
+        #expect(
+            await Scene(control: control).run("logs", "-f").output
+                == #"{"folder":"docs","time":"\#(Sample.time)","type":"index-updated"}"# + "\n")
+        #expect(await Scene().run("logs").code == 4)
+    }
+}

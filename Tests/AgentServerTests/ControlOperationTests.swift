@@ -1,0 +1,121 @@
+import ControlAPI
+import Testing
+
+struct ControlOperationTests {
+    static let oddPath = PathReference(text: "docs:ä/ö b+c%&=?#\u{1}.txt", workingDirectory: "/home/u/x y")
+
+    static let operations: [ControlOperation] = [
+        .status, .events, .devices, .addDevice(DeviceSettings(id: "A", name: "n", addresses: ["dynamic"])),
+        .renameDevice(DeviceRename(device: "a b", name: "c/d")), .removeDevice("a&b"), .folders,
+        .addFolder(FolderSettings(id: "f", label: "F", path: "/x", devices: ["A"])),
+        .setFolderPaused(FolderPause(folder: "f/g", isPaused: true)), .removeFolder("f/../g"), .pending,
+        .resetIndex(IndexReset(folder: nil)), .resetIndex(IndexReset(folder: "f")), .stat(oddPath),
+        .list(oddPath, isRecursive: true), .list(oddPath, isRecursive: false),
+        .search(text: "100%", folder: nil, limit: .max), .search(text: "a b", folder: "f", limit: 7),
+        .whereis(oddPath), .fetch(FetchRequest(paths: [oddPath, oddPath], output: "/o", isForced: true)),
+        .file(oddPath), .fileHead(oddPath), .stop,
+    ]
+
+    @Test(arguments: operations)
+    func isReadAsItIsWritten(_ operation: ControlOperation) throws {
+        let read = try ControlOperation(
+            method: operation.method.rawValue, target: operation.target, body: try operation.body() ?? [])
+        #expect(read == operation)
+        #expect(operation.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f })
+    }
+
+    @Test(arguments: [
+        ("GET", "/", "not-found"), ("GET", "/v1/nothing", "not-found"), ("GET", "", "not-found"),
+        ("GET", "/v1/status/", "not-found"), ("PUT", "/v1/status", "method-not-allowed"),
+        ("GET", "/v1/stop", "method-not-allowed"), ("GET", "/v1/stat", "invalid-request"),
+        ("GET", "/v1/stat?path=", "invalid-request"), ("GET", "/v1/stat?path=%zz", "invalid-request"),
+        ("GET", "/v1/stat?path=%4", "invalid-request"), ("GET", "/v1/stat?path=%ff", "invalid-request"),
+        ("GET", "/v1/stat?path=a&path=b", "invalid-request"),
+        ("GET", "/v1/entries?path=a&recursive=perhaps", "invalid-request"),
+        ("GET", "/v1/search?text=a&limit=0", "invalid-request"),
+        ("GET", "/v1/search?text=a&limit=99999999999999999999", "invalid-request"),
+        ("POST", "/v1/devices", "invalid-request"), ("POST", "/v1/fetch", "invalid-request"),
+    ])
+    func refusesWhatItIsNot(method: String, target: String, code: String) {
+        let error = #expect(throws: ControlError.self) {
+            try ControlOperation(method: method, target: target, body: Array("{}".utf8))
+        }
+        #expect(error?.code.rawValue == code)
+    }
+}
+
+struct ByteRangeTests {
+    @Test(
+        arguments: [
+            ("0-0", 10, 0...0), ("0-9", 10, 0...9), ("3-", 10, 3...9), ("5-99", 10, 5...9), ("-3", 10, 7...9),
+            ("-99", 10, 0...9), ("10-", 10, nil), ("10-12", 10, nil), ("-0", 10, nil), ("0-", 0, nil), ("-5", 0, nil),
+            ("9223372036854775807-", 10, nil), ("0-9223372036854775807", 10, 0...9),
+        ] as [(String, Int64, ClosedRange<Int64>?)])
+    func meansBytes(text: String, size: Int64, expected: ClosedRange<Int64>?) throws {
+        let range = try #require(ByteRange(text: text))
+        #expect(range.resolved(size: size) == expected)
+        #expect(ByteRange(text: range.text) == range)
+    }
+
+    @Test(arguments: [
+        "", "-", "5", "a-b", "5-3", "--1", "1--2", "+1-2", "1-2-3", " 1-2", "1- 2", "99999999999999999999-", "0x1-2",
+        "-+1",
+        "١-٢",
+    ])
+    func isNothingElse(text: String) {
+        #expect(ByteRange(text: text) == nil)
+    }
+
+    @Test(arguments: [
+        ("bytes=0-4", ByteRange.bytes(from: 0, through: 4)), ("Bytes= 0-4 ", .bytes(from: 0, through: 4)),
+        ("bytes=-4", .suffix(4)), ("bytes=0-1,3-4", nil), ("lines=0-4", nil), ("bytes", nil), ("bytes=", nil),
+        ("bytes=4-1", nil), ("=0-4", nil),
+    ])
+    func isReadFromAHeader(header: String, expected: ByteRange?) {
+        #expect(ByteRange(header: header) == expected)
+    }
+}
+
+struct EntryLineTests {
+    static let entries: [Entry] = [
+        Sample.file("a"), Sample.directory(""), Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
+        Sample.file("none", size: .min, holders: []),
+        Sample.file("two", state: .conflict, selected: .implicit, holders: ["A", "B\"C"]),
+        Entry(
+            kind: .symlink, folder: "f\t", path: "l", size: 0, modified: nil, state: .present, selected: .explicit,
+            details: .init(permissions: "0777", version: "A:1", modifiedBy: "A", symlinkTarget: "x\"y")),
+    ]
+
+    @Test(arguments: entries)
+    func isReadAsItIsWritten(_ entry: Entry) throws {
+        var line: [UInt8] = []
+        try EntryLine.append(entry, to: &line)
+        #expect(line.last == UInt8(ascii: "\n"))
+        #expect(try EntryLine.parse(line) == entry)
+        #expect(try EntryLine.parse(line.dropLast()) == entry)
+        // Whoever reads it with another JSON library sees the same.
+        #expect(try ControlJSON.decode(Entry.self, from: line) == entry)
+        #expect(try EntryLine.parse(try ControlJSON.encode(entry)) == entry)
+    }
+
+    @Test func everyCutOrChangedByteIsHarmless() throws {
+        var line: [UInt8] = []
+        try EntryLine.append(Self.entries[4], to: &line)
+        var refused = 0
+        for index in line.indices {
+            for byte: UInt8 in [0, 0x22, 0x5c, 0x2c, 0x7d, 0x39, 0xff] {
+                var changed = line
+                changed[index] = byte
+                if (try? EntryLine.parse(changed)) == nil { refused += 1 }
+            }
+            // Without its line feed the line is whole, with less it is not.
+            #expect(((try? EntryLine.parse(Array(line[..<index]))) == nil) == (index < line.count - 1))
+        }
+        #expect(refused > line.count)
+    }
+
+    @Test func anErrorLineIsThrown() {
+        let error = ControlError(.noHolder, "nobody \"has\" it", isRetryable: true, path: "a")
+        #expect(throws: error) { try EntryLine.parse(try ControlJSON.encode(error)) }
+    }
+}

@@ -1,0 +1,169 @@
+import ControlAPI
+import Synchronization
+
+/// An agent in memory that does what a test says and keeps what it was asked.
+final class ScriptedControl: AgentControl {
+    typealias EntryEmit = @Sendable (Entry) async throws -> Void
+
+    /// What was asked, in words.
+    private let log = Mutex<[String]>([])
+    private let entries: [Entry]
+    private let failure: ControlError?
+    private let content: [UInt8]
+    private let onList: (@Sendable (EntryEmit) async throws -> Void)?
+    private let onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)?
+    private let onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)?
+    private let readFailure: (afterBytes: Int, error: ControlError)?
+    private let statuses: Mutex<[AgentStatus]>
+
+    init(
+        entries: [Entry] = [], content: [UInt8] = [], failure: ControlError? = nil,
+        statuses: [AgentStatus] = [.sample], readFailure: (afterBytes: Int, error: ControlError)? = nil,
+        onList: (@Sendable (EntryEmit) async throws -> Void)? = nil,
+        onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)? = nil,
+        onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)? = nil
+    ) {
+        self.entries = entries
+        self.content = content
+        self.failure = failure
+        self.readFailure = readFailure
+        self.onList = onList
+        self.onFetch = onFetch
+        self.onEvents = onEvents
+        self.statuses = Mutex(statuses)
+    }
+
+    var asked: [String] { log.withLock { $0 } }
+
+    private func note(_ text: String) throws {
+        log.withLock { $0.append(text) }
+        if let failure { throw failure }
+    }
+
+    func status() async throws -> AgentStatus {
+        try note("status")
+        return statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+    }
+
+    func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
+        try note("events")
+        try await onEvents?(emit)
+    }
+
+    func addDevice(_ settings: DeviceSettings) async throws { try note("addDevice \(settings)") }
+    func renameDevice(_ reference: String, to name: String) async throws { try note("rename \(reference) to \(name)") }
+    func removeDevice(_ reference: String) async throws { try note("removeDevice \(reference)") }
+    func pendingDevices() async throws -> [PendingDevice] {
+        try note("pendingDevices")
+        return [PendingDevice(id: "AAAAAAA-B", name: "neu", address: "tcp://10.0.0.9:22000", lastSeen: Sample.time)]
+    }
+    func addFolder(_ settings: FolderSettings) async throws { try note("addFolder \(settings)") }
+    func setFolderPaused(_ id: String, _ isPaused: Bool) async throws { try note("pause \(id) \(isPaused)") }
+    func removeFolder(_ id: String) async throws { try note("removeFolder \(id)") }
+    func pendingFolders() async throws -> [PendingFolder] {
+        try note("pendingFolders")
+        return [PendingFolder(id: "music", label: "Music", device: "AAAAAAA-B", lastSeen: Sample.time)]
+    }
+    func resetIndex(folder: String?) async throws { try note("reset \(folder ?? "all")") }
+
+    func stat(_ path: PathReference) async throws -> Entry {
+        try note("stat \(path.text) in \(path.workingDirectory)")
+        if !content.isEmpty || entries.isEmpty { return Sample.file("f.bin", size: Int64(content.count)) }
+        return entries[0]
+    }
+
+    func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws {
+        try note("list \(path.text) in \(path.workingDirectory) \(isRecursive)")
+        if let onList { return try await onList(emit) }
+        for entry in entries { try await emit(entry) }
+    }
+
+    func search(_ text: String, folder: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void) async throws
+    {
+        try note("search \(text) in \(folder ?? "all") \(limit == .max ? "" : String(limit))")
+        for entry in entries.prefix(limit) { try await emit(entry) }
+    }
+
+    func whereis(_ path: PathReference) async throws -> Whereabouts {
+        try note("whereis \(path.text)")
+        return Whereabouts(
+            folder: "docs", path: "a",
+            holders: [
+                .init(id: "AAAAAAA-B", name: "nas", isConnected: true, lastSeen: nil),
+                .init(id: "CCCCCCC-D", name: "phone", isConnected: false, lastSeen: Sample.time),
+            ])
+    }
+
+    func fetch(_ request: FetchRequest, emit: @Sendable (FetchEvent) async throws -> Void) async throws {
+        try note("fetch \(request)")
+        try await onFetch?(emit)
+    }
+
+    func read(
+        _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
+        emit: @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try note("read \(path.text) \(range?.text ?? "all")")
+        let part = (range ?? .bytes(from: 0, through: nil)).resolved(size: Int64(content.count))
+        try await start(Sample.file("f.bin", size: Int64(content.count)), part)
+        guard let part else { return }
+        var sent = 0
+        for from in stride(from: Int(part.lowerBound), through: Int(part.upperBound), by: 1000) {
+            if let readFailure, sent >= readFailure.afterBytes { throw readFailure.error }
+            let through = min(from + 999, Int(part.upperBound))
+            try await emit(Array(content[from...through]))
+            sent += through - from + 1
+        }
+    }
+
+    func stop() async throws { try note("stop") }
+}
+
+enum Sample {
+    static let time = "2026-11-21T14:03:05Z"
+
+    static func file(
+        _ path: String, size: Int64 = 12, state: Entry.State = .absent, selected: Entry.Selected = .no,
+        holders: [String] = ["AAAAAAA-B"]
+    ) -> Entry {
+        Entry(
+            kind: .file, folder: "docs", path: path, size: size, modified: time, state: state, selected: selected,
+            holders: holders)
+    }
+
+    static func directory(_ path: String, size: Int64 = 4096, files: Int64 = 2) -> Entry {
+        Entry(
+            kind: .directory, folder: "docs", path: path, size: size, modified: nil, state: .absent, selected: .no,
+            files: files, directories: 0)
+    }
+}
+
+extension AgentStatus {
+    static let sample = AgentStatus(
+        device: "XXXXXXX-Y", name: "laptop", version: "0.1.0", startedAt: Sample.time,
+        listening: ["tcp://0.0.0.0:22000"],
+        folders: [
+            FolderStatus(
+                id: "docs", label: "Docs", path: "/home/u/docs", mode: "selective", type: "sendreceive", state: "idle",
+                devices: ["AAAAAAA-B"], global: .init(files: 20, directories: 3, bytes: 5_000_000),
+                local: .init(files: 1, bytes: 1000), need: .init(), conflicts: 1)
+        ],
+        devices: [
+            DeviceStatus(
+                id: "AAAAAAA-B", name: "nas", isConnected: true, transport: "tcp", address: "10.0.0.2:22000",
+                addresses: ["dynamic"], client: "syncthing v2", lastSeen: Sample.time, bytesIn: 1234, bytesOut: 99),
+            DeviceStatus(
+                id: "CCCCCCC-D", name: "phone", isConnected: false, addresses: ["tcp://10.0.0.3:22000"],
+                lastSeen: nil, lastError: "connection refused"),
+        ],
+        transfers: [
+            TransferStatus(folder: "docs", path: "a/b.bin", bytesDone: 50, bytesTotal: 200, holders: ["AAAAAAA-B"])
+        ])
+
+    func needing(_ need: FolderStatus.Totals, state: String = "idle") -> AgentStatus {
+        var status = self
+        status.folders[0].need = need
+        status.folders[0].state = state
+        return status
+    }
+}

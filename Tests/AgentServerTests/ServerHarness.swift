@@ -1,0 +1,137 @@
+import AgentServer
+import ControlAPI
+import ControlClient
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+/// A real server on a socket in a directory of its own.
+struct ServerHarness {
+    let socketPath: String
+
+    var client: ControlClient { ControlClient(socketPath: socketPath) }
+
+    /// Runs the server while `body` runs.
+    static func run(
+        _ control: any AgentControl, limits: AgentServer.Limits = .init(),
+        _ body: @escaping @Sendable (ServerHarness) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            let harness = ServerHarness(socketPath: directory + "/run/s.sock")
+            try await harness.serve(control, limits: limits) { try await body(harness) }
+        }
+    }
+
+    func serve(
+        _ control: any AgentControl, limits: AgentServer.Limits = .init(),
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
+        let server = AgentServer(
+            control: control, socketPath: socketPath, limits: limits, logger: .quiet
+        ) { continuation.finish() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            group.addTask {
+                for await _ in listening {}
+                try await body()
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Sends bytes as they are and gives all that comes back until the server closes.
+    func exchange(_ request: String) async throws -> RawResponse { try await exchange(Array(request.utf8)) }
+
+    func exchange(_ request: [UInt8]) async throws -> RawResponse {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(unixDomainSocketPath: socketPath) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(bytes: request))
+            var bytes: [UInt8] = []
+            do {
+                for try await part in inbound { bytes += part.readableBytesView }
+            } catch let error as IOError where error.errnoCode == ECONNRESET {
+                // The server has closed on bytes that it did not want: as good an end as any.
+            }
+            return RawResponse(bytes: bytes)
+        }
+    }
+
+    func get(_ target: String, headers: String = "", method: String = "GET") async throws -> RawResponse {
+        try await exchange("\(method) \(target) HTTP/1.1\r\nHost: x\r\n\(headers)\r\n")
+    }
+
+    func post(_ target: String, json: String, method: String = "POST") async throws -> RawResponse {
+        try await exchange(
+            "\(method) \(target) HTTP/1.1\r\nHost: x\r\nContent-Length: \(json.utf8.count)\r\n\r\n\(json)")
+    }
+}
+
+struct RawResponse {
+    var status: Int
+    /// Names in lower case.
+    var headers: [String: String]
+    var body: [UInt8]
+
+    init(bytes: [UInt8]) {
+        let separator = Array("\r\n\r\n".utf8)
+        var end = bytes.count
+        for index in bytes.indices where bytes[index...].starts(with: separator) {
+            end = index
+            break
+        }
+        let lines = String(decoding: bytes[..<end], as: UTF8.self).components(separatedBy: "\r\n")
+        status = lines[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        headers = [:]
+        for line in lines.dropFirst() {
+            let halves = line.split(separator: ":", maxSplits: 1)
+            if halves.count == 2 { headers[halves[0].lowercased()] = halves[1].trimmingCharacters(in: .whitespaces) }
+        }
+        body = Array(bytes.dropFirst(end + 4))
+    }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    var error: ControlError? { try? ControlJSON.decode(ControlError.self, from: body) }
+}
+
+extension Logger {
+    static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}
+
+func withTemporaryDirectory(_ body: (String) async throws -> Void) async throws {
+    let path = NSTemporaryDirectory() + "st-" + UUID().uuidString.prefix(8)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try await body(path)
+}
+
+/// The error that `body` throws.
+func controlError(_ body: () async throws -> Void) async -> ControlError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? ControlError
+    }
+}
+
+/// Values that closures bring together.
+final class Box<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    var current: Value { value.withLock { $0 } }
+
+    func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
+}
