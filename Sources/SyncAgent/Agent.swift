@@ -182,7 +182,8 @@ public final class Agent: Service, Sendable {
             device: link.peer, address: link.information.remoteAddress, pending: pending, isRefused: !hasRoom)
         _ = await session.run(owner: owner)
         setup.logger.info(
-            "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)")
+            "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)"
+        )
     }
 
     private func dial(_ address: LinkAddress) async throws -> SecureLink {

@@ -54,7 +54,10 @@ private struct Scene {
                 control ?? ScriptedControl(failure: ControlError(.noAgent, "No agent answers.", isRetryable: true))
             },
             initialise: { places, options in
-                "ID of \(options.name ?? "-") \(options.listen) \(options.hasDiscovery) \(places.configurationFile)"
+                .init(
+                    device:
+                        "ID of \(options.name ?? "-") \(options.listen) \(options.hasDiscovery) \(places.configurationFile)"
+                )
             },
             deviceID: { _ in "AAAAAAA-BBBBBBB" },
             runAgent: { _, _, ready in await ready() },

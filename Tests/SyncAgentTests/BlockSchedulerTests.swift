@@ -11,15 +11,16 @@ import Testing
 
     static func device(_ number: UInt8) -> DeviceID { DeviceID(digest: SHA256.digest([number])) }
 
-    func scheduler(_ count: Int, window: Int = 1 << 30, requests: Int = 64, done: Set<Int> = []) -> BlockScheduler {
+    func scheduler(_ count: Int, window: Int = 1 << 30, requests: Int = 64, done: Set<Int> = []) -> Subject {
         var settings = BlockScheduler.Settings()
         settings.windowByteCount = window
         settings.windowRequestCount = requests
-        return BlockScheduler(blockSizes: Array(repeating: 100, count: count), done: done, settings: settings)
+        return Subject(
+            BlockScheduler(blockSizes: Array(repeating: 100, count: count), done: done, settings: settings))
     }
 
-    @Test func asksInOrderWithinTheWindow() {
-        var scheduler = scheduler(5, window: 300)
+    @Test func asksInOrderWithinTheWindow() throws {
+        let scheduler = scheduler(5, window: 300)
         scheduler.setHolders([Self.alice])
         let asked = (0..<5).compactMap { _ in scheduler.next(at: .zero)?.block }
         #expect(asked == [0, 1, 2])
@@ -28,23 +29,23 @@ import Testing
         #expect(scheduler.next(at: .seconds(1)) == nil)
     }
 
-    @Test func oneBlockLargerThanTheWindowStillGoes() {
-        var scheduler = scheduler(2, window: 10)
+    @Test func oneBlockLargerThanTheWindowStillGoes() throws {
+        let scheduler = scheduler(2, window: 10)
         scheduler.setHolders([Self.alice])
         #expect(scheduler.next(at: .zero)?.block == 0)
         #expect(scheduler.next(at: .zero) == nil)
     }
 
-    @Test func spreadsOverHolders() {
-        var scheduler = scheduler(10)
+    @Test func spreadsOverHolders() throws {
+        let scheduler = scheduler(10)
         scheduler.setHolders([Self.alice, Self.bob])
         var counts: [DeviceID: Int] = [:]
         while let assignment = scheduler.next(at: .zero) { counts[assignment.holder, default: 0] += 1 }
         #expect(counts == [Self.alice: 5, Self.bob: 5])
     }
 
-    @Test func theFasterHolderGetsMore() {
-        var scheduler = scheduler(1000, requests: 8)
+    @Test func theFasterHolderGetsMore() throws {
+        let scheduler = scheduler(1000, requests: 8)
         scheduler.setHolders([Self.alice, Self.bob])
         // Alice answers in 1 s, Bob in 4 s: a small simulation with a queue of answers.
         var answers: [(time: Int, assignment: BlockScheduler.Assignment)] = []
@@ -65,10 +66,10 @@ import Testing
         #expect(counts.values.reduce(0, +) == 1000)
     }
 
-    @Test func aLiarIsOutForGood() {
-        var scheduler = scheduler(3)
+    @Test func aLiarIsOutForGood() throws {
+        let scheduler = scheduler(3)
         scheduler.setHolders([Self.alice, Self.bob])
-        guard let first = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+        let first = try #require(scheduler.next(at: .zero))
         scheduler.failed(first, .wrongBytes)
         #expect(scheduler.liars == [first.holder])
         scheduler.setHolders([Self.alice, Self.bob])
@@ -83,10 +84,10 @@ import Testing
     }
 
     @Test(arguments: [BlockScheduler.Failure.notThere, .linkLost])
-    func aHolderThatCannotServeIsLeftUntilItComesBack(failure: BlockScheduler.Failure) {
-        var scheduler = scheduler(2)
+    func aHolderThatCannotServeIsLeftUntilItComesBack(failure: BlockScheduler.Failure) throws {
+        let scheduler = scheduler(2)
         scheduler.setHolders([Self.alice])
-        guard let first = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+        let first = try #require(scheduler.next(at: .zero))
         scheduler.failed(first, failure)
         #expect(scheduler.availableHolders.isEmpty)
         #expect(scheduler.next(at: .zero) == nil)
@@ -95,28 +96,32 @@ import Testing
         #expect(scheduler.next(at: .zero)?.block == 0)
     }
 
-    @Test func aHolderIsLeftAfterThreeFailuresInARow() {
-        var scheduler = scheduler(10)
+    @Test func aHolderIsLeftAfterThreeFailuresInARow() throws {
+        let scheduler = scheduler(10)
         scheduler.setHolders([Self.alice])
         for _ in 0..<2 {
-            guard let assignment = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+            let assignment = try #require(scheduler.next(at: .zero))
             scheduler.failed(assignment, .other)
         }
-        guard let good = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+        let good = try #require(scheduler.next(at: .zero))
         _ = scheduler.succeeded(good, at: .zero)
         for _ in 0..<3 {
-            guard let assignment = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+            let assignment = try #require(scheduler.next(at: .zero))
             scheduler.failed(assignment, .other)
         }
         #expect(scheduler.availableHolders.isEmpty)
     }
 
-    @Test func blocksOfALostHolderAreAskedOfAnother() {
-        var scheduler = scheduler(4, requests: 2)
+    @Test func blocksOfALostHolderAreAskedOfAnother() throws {
+        let scheduler = scheduler(4, requests: 2)
         scheduler.setHolders([Self.alice, Self.bob])
         var byHolder: [DeviceID: Set<Int>] = [:]
-        while let assignment = scheduler.next(at: .zero) { byHolder[assignment.holder, default: []].insert(assignment.block) }
-        for block in byHolder[Self.bob] ?? [] { _ = scheduler.succeeded(.init(block: block, holder: Self.bob), at: .zero) }
+        while let assignment = scheduler.next(at: .zero) {
+            byHolder[assignment.holder, default: []].insert(assignment.block)
+        }
+        for block in byHolder[Self.bob] ?? [] {
+            _ = scheduler.succeeded(.init(block: block, holder: Self.bob), at: .zero)
+        }
         scheduler.setHolders([Self.bob])
         var again: Set<Int> = []
         while let assignment = scheduler.next(at: .zero) {
@@ -126,10 +131,10 @@ import Testing
         #expect(again == byHolder[Self.alice])
     }
 
-    @Test func aLateBlockIsAskedOfAnotherAndTheFirstAnswerCounts() {
-        var scheduler = scheduler(1)
+    @Test func aLateBlockIsAskedOfAnotherAndTheFirstAnswerCounts() throws {
+        let scheduler = scheduler(1)
         scheduler.setHolders([Self.alice, Self.bob])
-        guard let first = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+        let first = try #require(scheduler.next(at: .zero))
         #expect(scheduler.nextDeadline == .seconds(3))
         #expect(scheduler.hedges(at: .seconds(2)).isEmpty)
         let hedges = scheduler.hedges(at: .seconds(3))
@@ -143,10 +148,10 @@ import Testing
         #expect(!scheduler.hasRequestsUnderWay)
     }
 
-    @Test func aLateHolderGetsNothingNewUntilItAnswers() {
-        var scheduler = scheduler(3, requests: 1)
+    @Test func aLateHolderGetsNothingNewUntilItAnswers() throws {
+        let scheduler = scheduler(3, requests: 1)
         scheduler.setHolders([Self.alice])
-        guard let first = scheduler.next(at: .zero) else { return #expect(Bool(false), "nothing to ask") }
+        let first = try #require(scheduler.next(at: .zero))
         #expect(scheduler.hedges(at: .seconds(10)).isEmpty)
         scheduler.setHolders([Self.alice, Self.bob])
         #expect(scheduler.hedges(at: .seconds(11)).map(\.holder) == [Self.bob])
@@ -154,8 +159,8 @@ import Testing
         #expect(scheduler.next(at: .seconds(12))?.holder == Self.alice)
     }
 
-    @Test func respectsTheHorizonAndWhatIsDone() {
-        var scheduler = scheduler(10, done: [0, 2])
+    @Test func respectsTheHorizonAndWhatIsDone() throws {
+        let scheduler = scheduler(10, done: [0, 2])
         scheduler.horizon = 4
         scheduler.setHolders([Self.alice])
         var asked: [Int] = []
@@ -166,10 +171,10 @@ import Testing
     }
 
     /// Whatever happens, every block is delivered exactly once and the books balance.
-    @Test(arguments: 0..<50) func anyOrderOfEventsDeliversEachBlockOnce(seed: Int) {
+    @Test(arguments: 0..<50) func anyOrderOfEventsDeliversEachBlockOnce(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let all = [Self.alice, Self.bob, Self.carol]
-        var scheduler = scheduler(40, window: 800, requests: 5)
+        let scheduler = scheduler(40, window: 800, requests: 5)
         var present = Set(all)
         var underWay: [BlockScheduler.Assignment] = []
         var delivered: [Int: Int] = [:]
@@ -204,6 +209,33 @@ import Testing
         }
         #expect(scheduler.isComplete, "seed \(seed)")
         #expect(delivered == Dictionary(uniqueKeysWithValues: (0..<40).map { ($0, 1) }), "seed \(seed)")
+    }
+}
+
+/// A scheduler behind a reference, so that its steps can be taken inside `#expect`.
+final class Subject {
+    private var scheduler: BlockScheduler
+
+    init(_ scheduler: BlockScheduler) { self.scheduler = scheduler }
+
+    var horizon: Int {
+        get { scheduler.horizon }
+        set { scheduler.horizon = newValue }
+    }
+    var isComplete: Bool { scheduler.isComplete }
+    var hasRequestsUnderWay: Bool { scheduler.hasRequestsUnderWay }
+    var availableHolders: [DeviceID] { scheduler.availableHolders }
+    var liars: Set<DeviceID> { scheduler.liars }
+    var nextDeadline: MonotonicTime? { scheduler.nextDeadline }
+
+    func setHolders(_ present: Set<DeviceID>) { scheduler.setHolders(present) }
+    func next(at now: MonotonicTime) -> BlockScheduler.Assignment? { scheduler.next(at: now) }
+    func hedges(at now: MonotonicTime) -> [BlockScheduler.Assignment] { scheduler.hedges(at: now) }
+    func succeeded(_ assignment: BlockScheduler.Assignment, at now: MonotonicTime) -> Bool {
+        scheduler.succeeded(assignment, at: now)
+    }
+    func failed(_ assignment: BlockScheduler.Assignment, _ failure: BlockScheduler.Failure) {
+        scheduler.failed(assignment, failure)
     }
 }
 

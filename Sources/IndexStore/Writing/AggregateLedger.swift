@@ -17,7 +17,7 @@ struct AggregateLedger {
         read = try RawStatement(
             database, "SELECT files, symlinks, directories, bytes FROM aggregate WHERE entry = ?1")
         write = try RawStatement(
-            database, 
+            database,
             """
             INSERT OR REPLACE INTO aggregate (entry, files, symlinks, directories, bytes) VALUES (?1, ?2, ?3, ?4, ?5)
             """)

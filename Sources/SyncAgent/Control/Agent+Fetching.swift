@@ -45,7 +45,8 @@ extension Agent {
                 bytes = range.resolved(size: file.size)
                 guard bytes != nil else {
                     throw ControlError(
-                        .rangeNotSatisfiable, "\(path) has \(file.size) bytes; the range asks for none of them", path: path)
+                        .rangeNotSatisfiable, "\(path) has \(file.size) bytes; the range asks for none of them",
+                        path: path)
                 }
             } else {
                 bytes = file.size > 0 ? 0...file.size - 1 : nil
@@ -57,7 +58,9 @@ extension Agent {
             let lookahead = max(2, Self.readAheadBytes / Int(size))
             let fetch = BlockFetch(
                 folder: folder.id, file: file, holders: found.holders, environment: fetching,
-                store: { [cache] block, bytes in cache.keep(Array(bytes.readableBytesView), hash: file.blocks[block].hash) })
+                store: { [cache] block, bytes in
+                    cache.keep(Array(bytes.readableBytesView), hash: file.blocks[block].hash)
+                })
             let transfer = transfers.begin(
                 folder: folder.id, path: path, bytesTotal: bytes.upperBound - bytes.lowerBound + 1)
             defer { transfers.end(transfer) }
@@ -94,7 +97,8 @@ extension Agent {
                 roots.append(FetchJob.Root(folder: folder, entry: entry, place: try? folder.place().get()))
             } catch {
                 guard request.paths.count > 1 else { throw error }
-                failures.append(.failed(path: reference.text, error: ControlError(describing: error, path: reference.text)))
+                failures.append(
+                    .failed(path: reference.text, error: ControlError(describing: error, path: reference.text)))
             }
         }
         if let output = request.output { try await place(&roots, at: output, isOne: request.paths.count == 1) }
@@ -124,7 +128,8 @@ extension Agent {
                 let fallback = RelativePath(roots[index].folder.id.rawValue)
                 guard let path = name.flatMap({ RelativePath($0) }) ?? fallback else {
                     throw ControlError(
-                        .invalidRequest, "the folder \(roots[index].folder.id) has no name that a directory can have; fetch it alone")
+                        .invalidRequest,
+                        "the folder \(roots[index].folder.id) has no name that a directory can have; fetch it alone")
                 }
                 roots[index].output = FetchTarget(root: root, path: path)
                 continue

@@ -23,7 +23,8 @@ extension Configuration {
         }
         guard settings.name != nil || settings.addresses != nil else {
             throw ControlError(
-                .alreadyExists, "the device \(id) is known already; --name or --address give it others", path: settings.id)
+                .alreadyExists, "the device \(id) is known already; --name or --address give it others",
+                path: settings.id)
         }
         return [settings.name.map { .renameDevice(id, name: $0) }, settings.addresses.map { .setAddresses(id, $0) }]
             .compactMap { $0 }

@@ -235,7 +235,9 @@ struct BlockFetch: Sendable {
 
 extension BlockScheduler {
     /// The block is on this disk. False if it was done before.
-    mutating func haveLocally(_ block: Int) -> Bool { succeeded(Assignment(block: block, holder: Self.nobody), at: .zero) }
+    mutating func haveLocally(_ block: Int) -> Bool {
+        succeeded(Assignment(block: block, holder: Self.nobody), at: .zero)
+    }
 
     private static let nobody = DeviceID(digest: SHA256.digest([]))
 }

@@ -172,7 +172,8 @@ struct BlockScheduler {
         holders.filter { id, holder in
             holder.isAvailable && !holder.isLate && !except.contains(id)
                 && holder.requestsUnderWay < settings.windowRequestCount
-                && (holder.requestsUnderWay == 0 || holder.bytesUnderWay + blockSizes[block] <= settings.windowByteCount)
+                && (holder.requestsUnderWay == 0
+                    || holder.bytesUnderWay + blockSizes[block] <= settings.windowByteCount)
         }.min { left, right in
             (load(left.value), left.key) < (load(right.value), right.key)
         }?.key

@@ -47,7 +47,8 @@ struct FetchJob: Sendable {
         let start = environment.time.monotonic()
         var plan = Aggregate()
         for root in roots {
-            let below = root.entry.isDirectory ? root.entry.below : Aggregate(files: 1, bytes: root.entry.file?.size ?? 0)
+            let below =
+                root.entry.isDirectory ? root.entry.below : Aggregate(files: 1, bytes: root.entry.file?.size ?? 0)
             plan.files += below.files
             plan.bytes += below.bytes
         }
@@ -142,7 +143,8 @@ struct FetchJob: Sendable {
             }
             let isSelected = root.place.map { !$0.selection.isIgnored(entry.path) } ?? false
             var ready = Ready(
-                folder: root.folder, file: found, target: target, isInPlace: root.output == nil && root.outputRoot == nil, isSelected: isSelected)
+                folder: root.folder, file: found, target: target,
+                isInPlace: root.output == nil && root.outputRoot == nil, isSelected: isSelected)
             if found.kind.isSymlink {
                 let wasPresent = try await link(found, target)
                 await outbox.sendOrDrop(
@@ -205,7 +207,9 @@ struct FetchJob: Sendable {
     private func link(_ file: FileInfo, _ target: FetchTarget) async throws -> Bool {
         try await environment.threads.runIfActive {
             if let existing = try target.root.status(of: target.path) {
-                if existing.type == .symlink, try target.root.readSymlink(target.path) == file.symlinkTarget { return true }
+                if existing.type == .symlink, try target.root.readSymlink(target.path) == file.symlinkTarget {
+                    return true
+                }
                 throw ControlError(
                     .alreadyExists, "\(target.absolutePath) exists; move it away or use -o for another name",
                     path: file.name)

@@ -50,7 +50,8 @@ struct FileFetch: Sendable {
             guard isForced, existing.type != .directory else {
                 let remedy =
                     existing.type == .directory
-                    ? "it is a directory; choose another name with -o" : "use --force to replace it, or -o for another name"
+                    ? "it is a directory; choose another name with -o"
+                    : "use --force to replace it, or -o for another name"
                 throw ControlError(
                     .alreadyExists, "\(target.absolutePath) exists and is not this version; \(remedy)", path: file.name)
             }

@@ -30,7 +30,9 @@ final class TransferRegistry: Sendable {
     func progressed(_ id: Int, by bytes: Int64, from holder: DeviceID?) {
         state.withLock { state in
             state.transfers[id]?.bytesDone += bytes
-            guard let holder = holder?.description, state.transfers[id]?.holders.contains(holder) == false else { return }
+            guard let holder = holder?.description, state.transfers[id]?.holders.contains(holder) == false else {
+                return
+            }
             state.transfers[id]?.holders.append(holder)
         }
     }

@@ -20,7 +20,8 @@ struct FolderPlace: Sendable {
             guard let marker = RelativePath(marker), try root.status(of: marker) != nil else {
                 return .failure(
                     FolderSession.Problem(
-                        message: "\(configuration.path) has no \(Self.marker): is its disk mounted? If this is the right "
+                        message:
+                            "\(configuration.path) has no \(Self.marker): is its disk mounted? If this is the right "
                             + "place, run: mkdir '\(configuration.path)/\(Self.marker)'"))
             }
             let (selection, status) = try readSelection(root)
@@ -56,7 +57,8 @@ struct FolderPlace: Sendable {
                 throw FolderSession.Problem(message: "there is no file \(name)")
             }
             guard status.size <= ignoreByteLimit else {
-                throw FolderSession.Problem(message: "\(name) has \(status.size) bytes; at most \(ignoreByteLimit) are read")
+                throw FolderSession.Problem(
+                    message: "\(name) has \(status.size) bytes; at most \(ignoreByteLimit) are read")
             }
             return String(
                 decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)

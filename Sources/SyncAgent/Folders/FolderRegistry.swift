@@ -51,15 +51,18 @@ final class FolderRegistry: Sendable {
             }
             guard folder.isShared(with: device) else { continue }
             guard let local = offered.devices.first(where: { $0.id == localDevice }) else {
-                throw ProtocolError(.unexpectedMessage, "the cluster config's folder \(offered.id) does not list this device")
+                throw ProtocolError(
+                    .unexpectedMessage, "the cluster config's folder \(offered.id) does not list this device")
             }
             guard let remote = offered.devices.first(where: { $0.id == device }) else {
-                throw ProtocolError(.unexpectedMessage, "the cluster config's folder \(offered.id) does not list its sender")
+                throw ProtocolError(
+                    .unexpectedMessage, "the cluster config's folder \(offered.id) does not list its sender")
             }
             guard local.encryptionPasswordToken.isEmpty, remote.encryptionPasswordToken.isEmpty else {
                 // What an encrypted folder holds cannot be read here, and mixing the two would spoil both.
                 logger.warning(
-                    "folder \(offered.id) is encrypted for this device, which synctrain does not support; share it unencrypted")
+                    "folder \(offered.id) is encrypted for this device, which synctrain does not support; share it unencrypted"
+                )
                 continue
             }
             if let feed = try await folder.exchangeIndexes(with: device, itKnows: local, itHas: remote) {

@@ -129,7 +129,9 @@ final class FolderSession: Sendable {
         return signal
     }
 
-    func unsubscribe(_ signal: Signal) { state.withLock { _ = $0.subscribers.removeValue(forKey: ObjectIdentifier(signal)) } }
+    func unsubscribe(_ signal: Signal) {
+        state.withLock { _ = $0.subscribers.removeValue(forKey: ObjectIdentifier(signal)) }
+    }
 
     private func notifySubscribers() {
         for signal in state.withLock({ Array($0.subscribers.values) }) { signal.notify() }

@@ -38,7 +38,9 @@ final class DeviceRegistry: Sendable {
             state.listeners[state.nextID] = continuation
             return state.nextID
         }
-        continuation.onTermination = { [weak self] _ in _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) } }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.listeners.removeValue(forKey: id) }
+        }
         return stream
     }
 }

@@ -19,7 +19,8 @@ struct AgentRunCommand: RunnableCommand {
     var logFormat: CommandEnvironment.RunOptions.LogFormat?
 
     @Option(
-        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical; as configured if not given.", valueName: "level"))
+        help: ArgumentHelp(
+            "trace, debug, info, notice, warning, error or critical; as configured if not given.", valueName: "level"))
     var logLevel: CommandEnvironment.RunOptions.LogLevel?
 
     @OptionGroup var global: GlobalOptions

@@ -31,7 +31,8 @@ struct LineLogHandler: LogHandler {
         let time = WallTime.now.rfc3339
         let extras = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         let message = Self.withoutControls("\(event.message)\(extras)")
-        return "\(time.prefix(19))Z \(event.level.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)) \(message)\n"
+        return
+            "\(time.prefix(19))Z \(event.level.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)) \(message)\n"
     }
 
     private func json(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
