@@ -42,13 +42,14 @@ struct Architecture {
                 "Cryptography", "FileAccess", "SyncAgent", "Transport", "TransportTCP",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
+            "CodecBenchmark": ["BlockExchange", "Cryptography"],
         ],
         modules: [
             "Synchronization": (nil, "locks and atomics of the standard library"),
             "NIOCore": (
                 [
                     "BlockExchange", "Transport", "TransportTCP", "LinkSecurity", "SyncAgent", "AgentServer",
-                    "ControlClient", "synctrain",
+                    "ControlClient", "synctrain", "CodecBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),
@@ -71,7 +72,7 @@ struct Architecture {
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
             "Foundation": (
-                ["AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark"],
+                ["AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark", "CodecBenchmark"],
                 "files, clocks and large binaries come with it; FoundationEssentials has JSON and dates"
             ),
             "FoundationEssentials": (["ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "synctrain"], "JSON"),
@@ -79,7 +80,7 @@ struct Architecture {
             "Glibc": (
                 [
                     "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "IndexStore", "SyncAgent",
-                    "TransportTCP", "synctrain", "IndexStoreBenchmark",
+                    "TransportTCP", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
                 ],
                 "system calls: what is pure makes none"
             ),

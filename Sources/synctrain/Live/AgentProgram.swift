@@ -33,7 +33,7 @@ enum AgentProgram {
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
             let setup = AgentSetup(
-                places: places, configurationFile: file, transports: [TCPTransport()],
+                places: places, configurationFile: file, transports: [TCPTransport(setUpLimit: 512)],
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil, logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
