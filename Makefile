@@ -1,6 +1,7 @@
 # synctrain: what to type. `make help` lists it.
 SHELL := /bin/bash
 SWIFT_BUILD := swift build --jobs 2
+DEBUG_BIN = $(shell swift build --show-bin-path)
 RELEASE_BIN = $(shell swift build -c release --show-bin-path)
 PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
@@ -26,7 +27,7 @@ build: setup ## release build; prints where the programs are
 	@echo "$(RELEASE_BIN)/synctrain"
 
 debug: setup ## debug build
-	$(SWIFT_BUILD)
+	$(SWIFT_BUILD) --product synctrain --explicit-target-dependency-import-check error
 
 demo: build ## the main job on real files against a real Syncthing node, in a temporary folder
 	@SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
@@ -39,8 +40,8 @@ unit-test: setup
 	# These count the descriptors of their process: nothing else may run beside them.
 	swift test --skip-build --no-parallel --filter 'TransportTCPTests|FileAccessTests'
 
-interop-test: build
-	SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop
+interop-test: debug
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop
 
 lint: toolchain ## formatting, as CI checks it
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
