@@ -29,8 +29,8 @@ build: setup ## release build; prints where the programs are
 debug: setup ## debug build
 	$(SWIFT_BUILD) --product synctrain --explicit-target-dependency-import-check error
 
-demo: build ## the main job on real files against a real Syncthing node, in a temporary folder
-	@SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
+demo: debug ## the main job on real files against a real Syncthing node, in a temporary folder
+	@SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
 
 test: unit-test interop-test ## all tests, against a real Syncthing too
 
