@@ -11,7 +11,8 @@ let package = Package(
     // Only read on Apple systems, where nothing here is built; ArgumentParser's async commands want it stated.
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "synctrain", targets: ["synctrain"])
+        .executable(name: "synctrain", targets: ["synctrain"]),
+        .executable(name: "synctrain-watch", targets: ["synctrain-watch"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -37,6 +38,10 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Selection", swiftSettings: strict),
 
+        .target(
+            name: "Reconciliation", dependencies: ["BlockExchange", "Cryptography", "Selection"],
+            swiftSettings: strict),
+
         // MARK: storage
         .target(
             name: "IndexStore",
@@ -46,6 +51,18 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"], swiftSettings: strict),
+
+        // MARK: folders
+        .target(
+            name: "FolderScanner", dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
+            swiftSettings: strict),
+        // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
+        .executableTarget(
+            name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
+        .target(
+            name: "FolderWatcher",
+            dependencies: ["CLinux", "FileAccess", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict),
 
         // MARK: transports
         .target(
@@ -94,8 +111,8 @@ let package = Package(
         .target(
             name: "SyncAgent",
             dependencies: [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
-                "LinkSecurity", "Selection", "Transport",
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
+                "FolderWatcher", "IndexStore", "LinkSecurity", "Reconciliation", "Selection", "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -177,6 +194,23 @@ let package = Package(
             name: "FileAccessTests",
             dependencies: [
                 "FileAccess", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ReconciliationTests",
+            dependencies: ["Reconciliation", "BlockExchange", "Cryptography", "Selection", "SyncTestKit"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FolderScannerTests",
+            dependencies: [
+                "FolderScanner", "BlockExchange", "Cryptography", "FileAccess", "Selection", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FolderWatcherTests",
+            dependencies: [
+                "FolderWatcher", "FileAccess", "SyncTestKit", "synctrain-watch",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -23,15 +23,20 @@ struct Architecture {
             "Selection": [],
             "ControlAPI": [],
             "Transport": [],
+            "Reconciliation": ["BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "Cryptography"],
             "FileAccess": ["CLinux", "Cryptography"],
+            "FolderScanner": ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
+            // C: speaks with FolderWatcher through pipes only.
+            "synctrain-watch": [],
+            "FolderWatcher": ["CLinux", "FileAccess"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
-                "LinkSecurity", "Selection", "Transport",
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
+                "FolderWatcher", "IndexStore", "LinkSecurity", "Reconciliation", "Selection", "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
             "AgentServer": ["ControlAPI"],
@@ -62,12 +67,11 @@ struct Architecture {
             "NIOTLS": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "GRDB": (["IndexStore"], "SQL is written in one place"),
             "GRDBSQLite": (["IndexStore"], "SQL is written in one place"),
-            "Hummingbird": (["AgentServer"], "HTTP is served in one place"),
             "TOMLKit": (["AgentConfiguration"], "its parser aborts on texts that no scanner of ours has passed"),
             "FoundationXML": (["AgentConfiguration"], "the only XML is Syncthing's configuration"),
             "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
             "Logging": (
-                ["TransportTCP", "SyncAgent", "AgentServer", "synctrain"],
+                ["TransportTCP", "FolderWatcher", "SyncAgent", "AgentServer", "synctrain"],
                 "what is pure returns what happened, and others log it"
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
@@ -79,13 +83,14 @@ struct Architecture {
             "Dispatch": (["synctrain"], "signals; everything else is structured concurrency"),
             "Glibc": (
                 [
-                    "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "IndexStore", "SyncAgent",
-                    "TransportTCP", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
+                    "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "FolderScanner",
+                    "FolderWatcher",
+                    "IndexStore", "SyncAgent", "TransportTCP", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
                 ],
                 "system calls: what is pure makes none"
             ),
         ],
-        pure: ["Cryptography", "BlockExchange", "Selection", "ControlAPI", "Transport"],
+        pure: ["Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport"],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 
     /// Why `target` may not import `module`; nil if it may.

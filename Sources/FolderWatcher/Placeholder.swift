@@ -1,0 +1,1 @@
+// Placeholder of the first slice: replaced by the target's own files.
