@@ -149,6 +149,12 @@ public final class Agent: Service, Sendable {
             }
         }
         for listener in listeners.all { await listener.close() }
+        do {
+            try index.close()
+        } catch {
+            // Everything committed is in it; only the numbers of own announcements will jump at the next start.
+            setup.logger.warning("the index was not closed in order: \(error)")
+        }
         setup.logger.info("stopped")
     }
 

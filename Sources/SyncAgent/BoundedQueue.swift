@@ -27,6 +27,18 @@ final class BoundedQueue<Element: Sendable>: Sendable {
         return isTaken
     }
 
+    /// Appends if there is room at once; else false and the element is dropped.
+    func sendIfRoom(_ element: Element) -> Bool {
+        guard room.takeIfFree(1) else { return false }
+        let isTaken = state.withLock { state in
+            guard !state.isFinished else { return false }
+            state.elements.append(element)
+            return true
+        }
+        hasElement.notify()
+        return isTaken
+    }
+
     /// For what may be lost when the queue is over: the one who reads it has gone.
     func sendOrDrop(_ element: Element) async { _ = await send(element) }
 

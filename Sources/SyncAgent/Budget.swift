@@ -60,6 +60,15 @@ final class Budget: Sendable {
         }
     }
 
+    /// Takes `count` units if they are free now and nobody waits for some.
+    func takeIfFree(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed, state.waiters.isEmpty, state.available >= count else { return false }
+            state.available -= count
+            return true
+        }
+    }
+
     func give(_ count: Int) {
         let ready = state.withLock { state in
             state.available += count

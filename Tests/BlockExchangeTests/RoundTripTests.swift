@@ -103,9 +103,10 @@ struct RoundTripTests {
     @Test func `a request's fields are where BEP has them`() {
         let request = BlockRequest(
             folder: FolderID("f"), name: "a", offset: 131_072, size: 100, hash: .init([UInt8](repeating: 7, count: 32)),
-            isFromTemporary: true, blockIndex: 1)
+            isFromTemporary: true, weakHash: 0xffff_ffff, blockIndex: 1)
         let expected = Proto().varint(1, 300).text(2, "f").text(3, "a").varint(4, 131_072).varint(5, 100)
-            .bytes(6, [UInt8](repeating: 7, count: 32)).varint(7, 1).varint(9, 1)
+            .bytes(6, [UInt8](repeating: 7, count: 32)).varint(7, 1).varint(8, 0xffff_ffff)
+            .varint(9, 1)
         #expect(request.encoded(id: 300) == expected.bytes)
     }
 

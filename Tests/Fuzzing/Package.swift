@@ -2,7 +2,7 @@
 import PackageDescription
 
 // The codec of BEP as libFuzzer targets. A package of its own, over the same sources: every file of it is built with the
-// fuzzer's instrumentation, which the programs of the root package must not have. `run-bep` builds and runs it.
+// fuzzer's instrumentation, which the programs of the root package must not have. `run` builds and runs it.
 let nio: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 
 func fuzzer(_ name: String) -> Target {

@@ -121,7 +121,8 @@ extension SeededGenerator {
     public mutating func blockRequest() -> BlockRequest {
         BlockRequest(
             folder: FolderID(text(1...12)), name: name(), offset: Int64(next() >> 20), size: Int32(int(0...32 << 20)),
-            hash: isOne(in: 4) ? nil : digest(), isFromTemporary: isOne(in: 2), blockIndex: Int32(int(0...100_000)))
+            hash: isOne(in: 4) ? nil : digest(), isFromTemporary: isOne(in: 2),
+            weakHash: UInt32(truncatingIfNeeded: next()), blockIndex: Int32(int(0...100_000)))
     }
 
     public mutating func hello() -> Hello {

@@ -11,11 +11,14 @@ public struct BlockRequest: Equatable, Sendable {
     /// block and its hash is never sent.
     public var hash: SHA256Digest?
     public var isFromTemporary: Bool
+    /// The block's Adler-32, as its announcement had it; 0 for none. Syncthing 1.x compares this instead of the hash
+    /// before it answers, which costs it a fraction of the time. 2.x ignores it.
+    public var weakHash: UInt32
     public var blockIndex: Int32
 
     public init(
         folder: FolderID, name: String, offset: Int64, size: Int32, hash: SHA256Digest?, isFromTemporary: Bool = false,
-        blockIndex: Int32 = 0
+        weakHash: UInt32 = 0, blockIndex: Int32 = 0
     ) {
         self.folder = folder
         self.name = name
@@ -23,6 +26,7 @@ public struct BlockRequest: Equatable, Sendable {
         self.size = size
         self.hash = hash
         self.isFromTemporary = isFromTemporary
+        self.weakHash = weakHash
         self.blockIndex = blockIndex
     }
 
@@ -62,6 +66,9 @@ public struct BlockRequest: Equatable, Sendable {
             case 7:
                 try reader.expect(tag, .varint)
                 request.isFromTemporary = try reader.bool()
+            case 8:
+                try reader.expect(tag, .varint)
+                request.weakHash = UInt32(truncatingIfNeeded: try reader.varint())
             case 9:
                 try reader.expect(tag, .varint)
                 request.blockIndex = try reader.int32()
@@ -85,6 +92,7 @@ public struct BlockRequest: Equatable, Sendable {
         writer.field(5, signed: Int64(size))
         if let hash { writer.field(6, digest: hash) }
         writer.field(7, flag: isFromTemporary)
+        writer.field(8, unsigned: UInt64(weakHash))
         writer.field(9, signed: Int64(blockIndex))
         return writer.bytes
     }

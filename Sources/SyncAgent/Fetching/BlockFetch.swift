@@ -188,7 +188,7 @@ struct BlockFetch: Sendable {
             guard let session else { return .failed(assignment, .linkLost) }
             let request = BlockRequest(
                 folder: folder, name: file.name, offset: block.offset, size: block.size, hash: block.hash,
-                blockIndex: Int32(clamping: index))
+                weakHash: block.weakHash, blockIndex: Int32(clamping: index))
             do {
                 let bytes = try await environment.budget.withUnits(Int(block.size)) {
                     try await session.request(request)

@@ -21,6 +21,8 @@ final class FolderSession: Sendable {
         var configuration: FolderConfiguration
         var place: Result<FolderPlace, Problem>
         var receivingFrom: Set<DeviceID> = []
+        /// Counts what peers announced, so that others can see whether more comes.
+        var batchCount = 0
         var subscribers: [ObjectIdentifier: Signal] = [:]
     }
 
@@ -106,6 +108,7 @@ final class FolderSession: Sendable {
     /// Stores what a device announced.
     func apply(_ batch: IndexBatch, from device: DeviceID) async throws {
         state.withLock { state in
+            state.batchCount += 1
             if batch.isLast { state.receivingFrom.remove(device) } else { state.receivingFrom.insert(device) }
         }
         let ignores = ignores()
@@ -120,6 +123,20 @@ final class FolderSession: Sendable {
     /// Our own index after a sequence, as it is announced.
     func updates(after sequence: Int64, limit: Int) async throws -> [FileInfo] {
         try await index.localUpdates(of: id, after: sequence, limit: limit)
+    }
+
+    /// Returns once no announcement came from anyone for a moment, or after a second of them.
+    ///
+    /// Every name that is not kept is announced back as such: while a large index comes in, answering each batch at once
+    /// would cost as much as taking it in. `seen` is what the caller knew the last time: nothing new, no wait.
+    func quietMoment(since seen: inout Int, clock: any Clock<Duration>) async {
+        var now = state.withLock { $0.batchCount }
+        for _ in 0..<33 where now != seen {
+            seen = now
+            guard (try? await clock.sleep(for: .milliseconds(30))) != nil else { return }
+            now = state.withLock { $0.batchCount }
+        }
+        seen = now
     }
 
     /// A signal for every change of our own index, until `unsubscribe`.

@@ -49,6 +49,11 @@ final class PeerSession: Sendable {
     private static let waitingBatches = 4
     /// Our own index goes out in messages of so many entries.
     private static let entriesPerMessage = 1000
+    /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
+    /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
+    private static let waitingRequests = 4096
+    /// Answers that are read from disk and sent at the same time: a block each, so at most 32 MiB.
+    private static let answersAtOnce = 2
 
     let device: DeviceID
     let information: LinkInformation
@@ -81,12 +86,15 @@ final class PeerSession: Sendable {
     /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
     func run(owner: some PeerSessionOwner) async -> String {
         let batches = BoundedQueue<IndexBatch>(limit: Self.waitingBatches)
+        let requests = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: Self.waitingRequests)
+        warnAboutOddities()
         var reason = "the link was closed"
         do {
             try await link.executeThenClose { inbound, _ in
                 send { machine, now in machine.start(hello, at: now) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await self.readLoop(inbound, owner, batches) }
+                    group.addTask { try await self.readLoop(inbound, owner, batches, requests) }
+                    group.addTask { try await self.answerLoop(owner, requests) }
                     group.addTask { try await self.applyLoop(owner, batches) }
                     group.addTask { try await self.feedLoop() }
                     group.addTask { try await self.timerLoop() }
@@ -102,6 +110,7 @@ final class PeerSession: Sendable {
             reason = "\(error)"
         }
         batches.finish()
+        requests.finish()
         return close(fallbackReason: reason)
     }
 
@@ -144,15 +153,26 @@ final class PeerSession: Sendable {
 
     // MARK: loops
 
+    /// What Syncthing warns of, too, and accepts.
+    private func warnAboutOddities() {
+        if link.applicationProtocol == nil {
+            logger.warning("\(device.shortID) at \(information.remoteAddress) names no protocol; taken for BEP")
+        }
+        if !link.isNamedSyncthing {
+            logger.info(
+                "the certificate of \(device.shortID) is not named “syncthing”; a Syncthing needs `certName` for it")
+        }
+    }
+
     private func readLoop(
         _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner,
-        _ batches: BoundedQueue<IndexBatch>
+        _ batches: BoundedQueue<IndexBatch>, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws {
         for try await bytes in inbound {
             receivedBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
             state.withLock { $0.machine.receive(bytes, at: now()) }
             while let event = try nextEvent() {
-                guard try await handle(event, owner, batches) else { return }
+                guard try await handle(event, owner, batches, requests) else { return }
             }
         }
     }
@@ -171,7 +191,8 @@ final class PeerSession: Sendable {
 
     /// False when the link is over.
     private func handle(
-        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>
+        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>,
+        _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws -> Bool {
         switch event {
         case .hello(let hello):
@@ -184,8 +205,11 @@ final class PeerSession: Sendable {
         case .index(let batch):
             return await batches.send(batch)
         case .request(let id, let request):
-            let (data, code) = await owner.serve(request)
-            try await sendAndWait(.response(BlockResponse(id: id, data: data, code: code)))
+            // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
+            guard requests.sendIfRoom((id, request)) else {
+                close(reason: "more than \(Self.waitingRequests) requests wait for an answer")
+                return false
+            }
         case .response(let response):
             let waiter = state.withLock { $0.waiters.removeValue(forKey: response.id) }
             if response.code == .ok {
@@ -203,6 +227,22 @@ final class PeerSession: Sendable {
             return false
         }
         return true
+    }
+
+    private func answerLoop(
+        _ owner: some PeerSessionOwner, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+    ) async throws {
+        let turns = Budget(limit: Self.answersAtOnce)
+        try await withThrowingDiscardingTaskGroup { group in
+            while let (id, request) = await requests.next(), await turns.take(1) {
+                group.addTask {
+                    defer { turns.give(1) }
+                    let (data, code) = await owner.serve(request)
+                    try await self.sendAndWait(.response(BlockResponse(id: id, data: data, code: code)))
+                }
+            }
+        }
+        try Task.checkCancellation()
     }
 
     private func applyLoop(_ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>) async throws {
@@ -233,10 +273,12 @@ final class PeerSession: Sendable {
     private func run(_ feed: IndexFeed) async {
         var position = feed.after
         var isFull = feed.isFull
+        var batchesSeen = 0
         let changed = feed.folder.subscribe()
         defer { feed.folder.unsubscribe(changed) }
         do {
             while !Task.isCancelled {
+                await feed.folder.quietMoment(since: &batchesSeen, clock: clock)
                 let files = try await feed.folder.updates(after: position, limit: Self.entriesPerMessage)
                 guard let last = files.last?.sequence else {
                     await changed.wait()

@@ -43,8 +43,9 @@ enum AgentProgram {
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: [
-                        .init(service: agent),
+                        // Ends last: what it still answers when the agent has ended are errors, not silence.
                         .init(service: server),
+                        .init(service: agent),
                         .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
                     ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()

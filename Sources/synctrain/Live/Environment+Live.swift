@@ -66,6 +66,14 @@ extension CommandEnvironment {
 
     private static func initialise(_ places: Places, _ options: Initialisation) throws -> Initialised {
         let places = try agentPlaces(places)
+        let file = ConfigurationFile(places)
+        let isConfigured = try hasConfiguration(file)
+        guard !isConfigured || options.leavesConfigurationAlone else {
+            throw ConfigurationError(
+                .alreadyExists,
+                "there is a configuration already, and init does not change it; give init no options to make only the "
+                    + "identity that goes with it, or move the file away first", file: places.configurationFile)
+        }
         try places.createDirectories()
         var name = options.name
         var listen: [String]? = options.listen.isEmpty ? nil : options.listen
@@ -88,15 +96,23 @@ extension CommandEnvironment {
         }
         try DeviceIdentityFiles.create(
             in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
-        do {
-            try ConfigurationFile(places).create(
-                name: name, listen: listen, localDiscovery: hasDiscovery, edits: edits)
-        } catch {
-            // A configuration that is there is the user's own: an identity was all that was missing.
-            guard error.code == .alreadyExists else { throw error }
+        // A configuration that is there is the user's own: an identity was all that was missing.
+        if !isConfigured {
+            try file.create(name: name, listen: listen, localDiscovery: hasDiscovery, edits: edits)
         }
         return Initialised(
             device: DeviceID(certificateDER: certificate.certificateDER).description, notes: notes)
+    }
+
+    /// Throws what is wrong with a configuration that cannot be read.
+    private static func hasConfiguration(_ file: ConfigurationFile) throws(ConfigurationError) -> Bool {
+        do throws(ConfigurationError) {
+            _ = try file.load()
+            return true
+        } catch {
+            guard error.code == .missing else { throw error }
+            return false
+        }
     }
 
     private static func apply(_ edit: ConfigurationEdit, _ places: AgentPlaces) throws {
@@ -120,6 +136,13 @@ extension CommandEnvironment {
         case .removeFolder(let id):
             try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))
         }
+    }
+}
+
+extension CommandEnvironment.Initialisation {
+    /// Whether nothing was asked for that the configuration would have to say.
+    fileprivate var leavesConfigurationAlone: Bool {
+        name == nil && listen.isEmpty && hasDiscovery && importing == nil
     }
 }
 

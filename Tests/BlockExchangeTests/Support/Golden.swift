@@ -51,7 +51,8 @@ enum Golden {
                     BlockRequest(
                         folder: FolderID(message["folder"].string), name: message["name"].string,
                         offset: message["offset"].int, size: Int32(message["size"].int),
-                        hash: SHA256Digest(message["hash"].bytes), blockIndex: Int32(message["block_no"].int)))
+                        hash: SHA256Digest(message["hash"].bytes),
+                        weakHash: UInt32(message["weak_hash"].int), blockIndex: Int32(message["block_no"].int)))
             ]
         case "Response":
             return [
