@@ -1,0 +1,136 @@
+import BlockExchange
+
+/// The names of conflict copies: `STEM.sync-conflict-YYYYMMDD-HHMMSS-SHORTID.EXTENSION`, as Syncthing has them.
+///
+/// The extension begins at the last dot of the last component, even where that is its first character.
+public enum ConflictName {
+    /// Bytes that a component of a path may have.
+    public static let componentByteCountLimit = 255
+    private static let mark = ".sync-conflict-"
+
+    /// The name for a copy of the file `name`, next to it.
+    ///
+    /// The copy of a conflict copy is named as another copy of the original, so that names do not grow. A stem that
+    /// would make the component too long is cut at the end of a character.
+    ///
+    /// - parameters:
+    ///   - device: who made the winning version: its `modifiedBy`.
+    ///   - isTaken: whether there is a file of that name; the time then moves on by a second, until there is none.
+    public static func copy(
+        of name: String, at time: ConflictTime, by device: ShortID, isTaken: (String) -> Bool = { _ in false }
+    ) -> String {
+        let original = original(of: name) ?? name
+        var time = time
+        // More than this many copies made in as many seconds are no accident; the caller then finds the name taken.
+        for _ in 0..<3600 {
+            let candidate = tagged(original, "\(mark)\(time)-\(device)")
+            if !isTaken(candidate) { return candidate }
+            time = time.next
+        }
+        return tagged(original, "\(mark)\(time)-\(device)")
+    }
+
+    /// Whether the last component of `name` is that of a conflict copy, by Syncthing's measure.
+    public static func isCopy(_ name: String) -> Bool {
+        Path(name).component.contains(mark)
+    }
+
+    /// The name of the file that `name` is a conflict copy of; nil if it does not have exactly the form of one.
+    ///
+    /// A stem that was cut is not made whole again.
+    public static func original(of name: String) -> String? {
+        let path = Path(name)
+        let stem = Array(path.stem.utf8)
+        // The tag is at the stem's end: the mark, 8 digits, 6 digits and the short id, joined by dashes.
+        let tagLength = mark.utf8.count + 23
+        guard stem.count >= tagLength else { return nil }
+        let tag = stem[(stem.count - tagLength)...]
+        guard tag.starts(with: mark.utf8) else { return nil }
+        let fields = tag.dropFirst(mark.utf8.count)
+            .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        func isBase32(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                || (UInt8(ascii: "2")...UInt8(ascii: "7")).contains(byte)
+        }
+        guard fields.count == 3, fields[0].count == 8, fields[1].count == 6, fields[2].count == 7,
+            fields[0].allSatisfy(isDigit), fields[1].allSatisfy(isDigit), fields[2].allSatisfy(isBase32)
+        else { return nil }
+        let component = String(decoding: stem.dropLast(tagLength), as: UTF8.self) + path.fileExtension
+        return component.isEmpty ? nil : path.directory + component
+    }
+
+    /// Which of the conflict copies of `name` are more than `limit`, oldest last.
+    ///
+    /// - parameters:
+    ///   - siblings: names in the same directory, with it.
+    ///   - limit: `FolderRules.conflictLimit`; negative keeps all.
+    public static func excess(of name: String, among siblings: [String], limit: Int) -> [String] {
+        guard limit >= 0 else { return [] }
+        let path = Path(name)
+        let start = path.directory + path.stem + mark
+        let copies = siblings.filter { sibling in
+            guard sibling.utf8.count >= start.utf8.count + 15 + path.fileExtension.utf8.count,
+                sibling.utf8.starts(with: start.utf8),
+                sibling.utf8.reversed().starts(with: path.fileExtension.utf8.reversed())
+            else { return false }
+            let dash = sibling.utf8.dropFirst(start.utf8.count + 8).first
+            let tail = sibling.utf8.dropFirst(start.utf8.count)
+            return dash == UInt8(ascii: "-") && !tail.contains(PathOrder.separator)
+        }
+        return Array(copies.sorted { PathOrder.precedes($1, $0) }.dropFirst(limit))
+    }
+
+    private static func tagged(_ name: String, _ tag: String) -> String {
+        let path = Path(name)
+        var (stem, fileExtension) = (path.stem, path.fileExtension)
+        // A component that is nearly all extension is shortened as if it had none.
+        if fileExtension.utf8.count + tag.utf8.count > componentByteCountLimit {
+            (stem, fileExtension) = (path.component, "")
+        }
+        let room = componentByteCountLimit - tag.utf8.count - fileExtension.utf8.count
+        return path.directory + cut(stem, toByteCount: room) + tag + fileExtension
+    }
+
+    /// The longest start of `text` of so many bytes that ends with a character, or within one that alone is too long,
+    /// with a scalar.
+    private static func cut(_ text: String, toByteCount limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        var byteCount = 0
+        var end = text.startIndex
+        for index in text.indices {
+            byteCount += text[index].utf8.count
+            if byteCount > limit { break }
+            end = text.index(after: index)
+        }
+        guard end == text.startIndex else { return String(text[..<end]) }
+        var scalars = String.UnicodeScalarView()
+        byteCount = 0
+        for scalar in text.unicodeScalars {
+            byteCount += UTF8.width(scalar)
+            if byteCount > limit { break }
+            scalars.append(scalar)
+        }
+        return String(scalars)
+    }
+
+    /// A name, taken apart as Syncthing does.
+    private struct Path {
+        /// Up to and with the last slash.
+        var directory: String
+        var stem: String
+        /// From the last dot on, with it; empty if there is none.
+        var fileExtension: String
+
+        var component: String { stem + fileExtension }
+
+        init(_ name: String) {
+            let utf8 = name.utf8
+            let start = utf8.lastIndex(of: PathOrder.separator).map(utf8.index(after:)) ?? utf8.startIndex
+            let end = utf8[start...].lastIndex(of: UInt8(ascii: ".")) ?? utf8.endIndex
+            directory = String(name[..<start])
+            stem = String(name[start..<end])
+            fileExtension = String(name[end...])
+        }
+    }
+}

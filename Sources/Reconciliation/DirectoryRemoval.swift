@@ -1,0 +1,66 @@
+/// Whether a directory that the plan deletes can go, given what is found in it when its turn comes.
+public enum DirectoryRemoval {
+    /// Something found below the directory, at any depth.
+    public struct Item: Equatable, Sendable {
+        public var name: String
+        public var isDirectory: Bool
+        /// The name of a file that is still being written.
+        public var isTemporary: Bool
+        /// Not selected, and no directory above something selected.
+        public var isLeftOut: Bool
+        /// Ignored by a `(?d)` line.
+        public var isDeletable: Bool
+        public var local: LocalVersion?
+        /// Whether the disk holds what `local` says.
+        public var isUnchanged: Bool
+
+        public init(
+            name: String, isDirectory: Bool = false, isTemporary: Bool = false, isLeftOut: Bool = false,
+            isDeletable: Bool = false, local: LocalVersion? = nil, isUnchanged: Bool = true
+        ) {
+            self.name = name
+            self.isDirectory = isDirectory
+            self.isTemporary = isTemporary
+            self.isLeftOut = isLeftOut
+            self.isDeletable = isDeletable
+            self.local = local
+            self.isUnchanged = isUnchanged
+        }
+    }
+
+    public enum Verdict: Equatable, Sendable {
+        /// The directory may go once these are gone: each after what is below it. What is not empty then stays.
+        case remove(first: [String])
+        /// It stays for now: these changed, and are to be scanned first.
+        case rescan([String])
+        /// It stays: it holds what is not selected here. People have to decide; `(?d)` lines decide for them.
+        case holdsIgnored([String])
+        /// It stays, because it holds what is selected and not deleted: `LocalChanges.retaining` says what to announce.
+        case holdsKept([String])
+    }
+
+    /// - parameter items: all that is below the directory; nothing of it was touched.
+    public static func verdict(on items: [Item]) -> Verdict {
+        var removable: [String] = []
+        var changed: [String] = []
+        var ignored: [String] = []
+        var kept: [String] = []
+        for item in items {
+            if item.isDeletable || item.isTemporary && !item.isDirectory {
+                removable.append(item.name)
+            } else if item.isLeftOut {
+                ignored.append(item.name)
+            } else if let local = item.local, local.isLive, item.isUnchanged,
+                local.flags.isDisjoint(with: [.mustRescan, .ignored])
+            {
+                kept.append(item.name)
+            } else {
+                changed.append(item.name)
+            }
+        }
+        if !changed.isEmpty { return .rescan(changed.sorted(by: PathOrder.precedes)) }
+        if !kept.isEmpty { return .holdsKept(kept.sorted(by: PathOrder.precedes)) }
+        if !ignored.isEmpty { return .holdsIgnored(ignored.sorted(by: PathOrder.precedes)) }
+        return .remove(first: removable.sorted { PathOrder.precedes($1, $0) })
+    }
+}

@@ -1,0 +1,36 @@
+import BlockExchange
+
+/// Which way changes go through a folder.
+public enum FolderKind: Hashable, Sendable {
+    /// Both ways.
+    case sendReceive
+    /// What is here is announced; the disk is never changed.
+    case sendOnly
+    /// Changes of others are taken; those made here stay here until they are reverted.
+    case receiveOnly
+}
+
+/// How one folder is kept in sync on this device.
+public struct FolderRules: Hashable, Sendable {
+    /// Syncthing's default for `conflictLimit`.
+    public static let defaultConflictLimit = 10
+
+    public var kind: FolderKind
+    /// This device, in version vectors.
+    public var device: ShortID
+    /// Whether permissions are neither compared nor applied.
+    public var ignoresPermissions: Bool
+    /// How many conflict copies of one name are kept (Syncthing's `maxConflicts`): -1 all of them; 0 none, so that
+    /// what loses a conflict is replaced like an older version.
+    public var conflictLimit: Int
+
+    public init(
+        kind: FolderKind = .sendReceive, device: ShortID, ignoresPermissions: Bool = false,
+        conflictLimit: Int = FolderRules.defaultConflictLimit
+    ) {
+        self.kind = kind
+        self.device = device
+        self.ignoresPermissions = ignoresPermissions
+        self.conflictLimit = conflictLimit
+    }
+}

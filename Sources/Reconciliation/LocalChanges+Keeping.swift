@@ -1,0 +1,44 @@
+import BlockExchange
+
+/// What this device announces to keep what others deleted.
+extension LocalChanges {
+    /// What to announce when another device announces a deletion that a concurrent change here wins over: the file as it
+    /// is, in a version that has seen the deletion too. Nil if nothing needs to be said.
+    ///
+    /// Devices do not agree on who wins: by the rule followed here (and by Syncthing 1.x) what is not deleted does, by
+    /// Syncthing 2's whatever is later. Without this a device of the other rule would stay with the deletion for ever.
+    ///
+    /// - parameter deletion: what one other device announces, winning or not.
+    public static func outliving(
+        _ deletion: FileInfo, local: LocalVersion?, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion? {
+        guard rules.kind == .sendReceive, let local, local.isValid, local.isLive, deletion.isDeleted,
+            !deletion.isInvalid, local.file.version.compare(deletion.version).isConcurrent,
+            (deletion.modifiedSeconds, deletion.modifiedNanoseconds)
+                >= (local.file.modifiedSeconds, local.file.modifiedNanoseconds)
+        else { return nil }
+        return keeping(local, over: deletion, flags: [], rules: rules, unixSeconds: unixSeconds)
+    }
+
+    /// What to announce of a directory that the global version deletes or makes something else of, and that has to stay
+    /// because something is needed in it. Nil if it is not such a directory.
+    public static func retaining(
+        _ local: LocalVersion?, over global: FileInfo, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion? {
+        guard rules.kind != .sendOnly, let local, local.isLive, local.file.kind == .directory, global.isDeleted,
+            local.flags.isDisjoint(with: [.ignored, .unsupported]), !local.file.hasSeen(global)
+        else { return nil }
+        let flags: LocalVersion.Flags = rules.kind == .receiveOnly ? .receiveOnlyChanged : []
+        return keeping(local, over: global, flags: flags, rules: rules, unixSeconds: unixSeconds)
+    }
+
+    static func keeping(
+        _ local: LocalVersion, over other: FileInfo, flags: LocalVersion.Flags, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion {
+        var file = local.file
+        file.version = file.version.merged(with: other.version)
+            .changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+        file.modifiedBy = rules.device
+        return LocalVersion(file: file, flags: flags, isOnDisk: local.isOnDisk)
+    }
+}

@@ -1,0 +1,198 @@
+import BlockExchange
+
+/// What is to be remembered and announced of one name after a look at the disk.
+public enum LocalUpdate: Equatable, Sendable {
+    case unchanged
+    /// The name is now as said; it is announced.
+    case set(LocalVersion)
+    /// This device has nothing of its own to say of the name any more.
+    case forget
+}
+
+/// Turns what is seen on this disk into what this device announces.
+public enum LocalChanges {
+    /// What follows from `observed`.
+    ///
+    /// Nothing here compares file content but by `blocksHash`: `previous` and `global` must come with it.
+    ///
+    /// - parameters:
+    ///   - previous: what this device had of the name.
+    ///   - global: the name's winning announcement, those of this device included.
+    ///   - isKept: whether the name is selected, or a directory above something selected.
+    ///   - unixSeconds: now.
+    public static func update(
+        of name: String, observed: Observation, previous: LocalVersion?, global: FileInfo?, isKept: Bool,
+        rules: FolderRules, unixSeconds: Int64
+    ) -> LocalUpdate {
+        guard isKept else { return updateOfLeftOut(isOnDisk: observed != .missing, previous: previous) }
+        let change = Change(
+            name: name, previous: previous, global: global.flatMap { $0.isInvalid ? nil : $0 }, rules: rules,
+            unixSeconds: unixSeconds)
+        return switch observed {
+        case .missing: change.whenMissing()
+        case .unsupported: change.whenUnsupported()
+        case .item(let item): change.when(item)
+        }
+    }
+
+    /// A name that is not selected keeps its version and is not vouched for; once gone from the disk it is as any
+    /// other name that is not selected. Its absence is never a deletion.
+    private static func updateOfLeftOut(isOnDisk: Bool, previous: LocalVersion?) -> LocalUpdate {
+        guard let previous else { return .unchanged }
+        guard isOnDisk, previous.isLive else { return .forget }
+        if previous.flags.contains(.ignored) { return .unchanged }
+        let isDoubtful = !previous.flags.isDisjoint(with: [.mustRescan, .unsupported])
+        return .set(
+            LocalVersion(
+                file: isDoubtful ? previous.file.withoutContent : previous.file,
+                flags: previous.flags.intersection(.receiveOnlyChanged).union(.ignored), isOnDisk: true))
+    }
+}
+
+/// One look at one kept name.
+private struct Change {
+    let name: String
+    let previous: LocalVersion?
+    /// Valid, or nil.
+    let global: FileInfo?
+    let rules: FolderRules
+    let unixSeconds: Int64
+
+    private var flagsOfChange: LocalVersion.Flags { rules.kind == .receiveOnly ? .receiveOnlyChanged : [] }
+
+    /// The global version if it is news: a version that this device had already is not taken again, unless what came
+    /// after it never was part of the cluster.
+    private var unseenGlobal: FileInfo? {
+        guard let global else { return nil }
+        guard let previous, previous.flags.isDisjoint(with: .outside), previous.file.hasSeen(global) else {
+            return global
+        }
+        return nil
+    }
+
+    private func version(changing base: VersionVector) -> VersionVector {
+        let known = [previous?.file.version, global?.version].compactMap { $0 }
+        return base.changed(by: rules.device, besides: known, unixSeconds: unixSeconds)
+    }
+
+    // MARK: gone
+
+    func whenMissing() -> LocalUpdate {
+        guard let previous else { return .unchanged }
+        guard previous.isLive else {
+            if previous.file.isDeleted, previous.isValid { return .unchanged }
+            // A deletion that only happened here is over when the global version is deleted too, and is kept back
+            // until then; whatever else is not on this disk and not vouched for stands for nothing.
+            guard previous.file.isDeleted, previous.flags == .receiveOnlyChanged, rules.kind == .receiveOnly,
+                let global
+            else { return .forget }
+            return global.isDeleted ? .set(.current(global)) : .unchanged
+        }
+        // Somebody else deleted it too, or it was deleted here for them and that was not noted any more.
+        if let unseenGlobal, unseenGlobal.isDeleted { return .set(.current(unseenGlobal)) }
+        // Never part of the cluster, so there is nothing to delete there: what the cluster has comes back.
+        guard previous.flags.isDisjoint(with: .outside) else { return .forget }
+        let tombstone = previous.file.deleted(
+            by: rules.device, unixSeconds: unixSeconds, version: version(changing: previous.file.version))
+        return .set(LocalVersion(file: tombstone, flags: flagsOfChange, isOnDisk: false))
+    }
+
+    // MARK: in the way
+
+    func whenUnsupported() -> LocalUpdate {
+        if let previous {
+            if previous.isLive, previous.flags.contains(.unsupported) { return .unchanged }
+            var file = previous.file.withoutContent
+            file.isDeleted = false
+            return .set(LocalVersion(file: file, flags: .unsupported, isOnDisk: true))
+        }
+        // Of no interest to anybody unless it is in the way of something.
+        guard let global, !global.isDeleted else { return .unchanged }
+        return .set(LocalVersion(file: FileInfo(name: name, kind: .file), flags: .unsupported, isOnDisk: true))
+    }
+
+    // MARK: there
+
+    func when(_ item: ObservedItem) -> LocalUpdate {
+        var observed = item.file(named: name, rules: rules)
+        let before = previous.flatMap { $0.isLive ? $0 : nil }
+        if observed.kind == .file, observed.blocksHash == nil { return whenUnread(observed, before: before) }
+
+        if let before, isUnchanged(observed, since: before) { return .unchanged }
+        if let unseenGlobal, unseenGlobal.isEquivalent(to: observed, rules: rules) {
+            return .set(.current(adopting(unseenGlobal, observed)))
+        }
+        if let before, let restored = restored(observed, since: before) { return .set(restored) }
+
+        let wasOutside = before.map { !$0.flags.intersection(.outside).subtracting(flagsOfChange).isEmpty } ?? false
+        if previous == nil || wasOutside, rules.kind != .sendOnly, let global, global.hasSameContent(as: observed) {
+            // Only its time or permissions differ from the global version. With a version that has seen nothing it
+            // takes them over, instead of starting a conflict about them.
+            observed.modifiedBy = rules.device
+            return .set(LocalVersion(file: adoptingBlocks(of: global, observed), isOnDisk: true))
+        }
+
+        let base: VersionVector
+        if let previous {
+            // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
+            let isUnaware = wasOutside && flagsOfChange.isEmpty
+            base = isUnaware ? previous.file.version.only(rules.device) : previous.file.version
+        } else {
+            base = VersionVector()
+        }
+        observed.version = version(changing: base)
+        observed.modifiedBy = rules.device
+        if let before {
+            observed.carriedFields = before.file.carriedFields(
+                afterChangeOf: observed.kind == .file ? before.file.blocksHash : nil)
+            if before.file.hasSameContent(as: observed) { observed = adoptingBlocks(of: before.file, observed) }
+        }
+        return .set(LocalVersion(file: observed, flags: flagsOfChange, isOnDisk: true))
+    }
+
+    /// A file whose content could not be read: unchanged so far as one can see, or to be looked at again.
+    private func whenUnread(_ observed: FileInfo, before: LocalVersion?) -> LocalUpdate {
+        guard let before, !before.flags.contains(.mustRescan) else { return .unchanged }
+        if before.flags.isDisjoint(with: [.ignored, .unsupported]), before.file.looksLike(observed, rules: rules) {
+            return .unchanged
+        }
+        return .set(LocalVersion(file: before.file, flags: before.flags.union(.mustRescan), isOnDisk: true))
+    }
+
+    private func isUnchanged(_ observed: FileInfo, since before: LocalVersion) -> Bool {
+        before.flags == flagsOfChange.intersection(before.flags) && !isRevertedByHand(observed, before)
+            && before.file.isEquivalent(to: observed, rules: rules)
+    }
+
+    private func isRevertedByHand(_ observed: FileInfo, _ before: LocalVersion) -> Bool {
+        guard before.flags.contains(.receiveOnlyChanged), let global else { return false }
+        return global.isEquivalent(to: observed, rules: rules)
+    }
+
+    /// What was set aside and is still what it was is that version again: its successors may replace it.
+    private func restored(_ observed: FileInfo, since before: LocalVersion) -> LocalVersion? {
+        let rest = before.flags.subtracting([.ignored, .mustRescan])
+        guard rest != before.flags, rest == flagsOfChange.intersection(rest),
+            // A directory or symbolic link that was set aside may have the version of something else.
+            before.file.kind == .file || !before.flags.contains(.ignored),
+            before.file.isEquivalent(to: observed, rules: rules)
+        else { return nil }
+        return LocalVersion(file: before.file, flags: rest, isOnDisk: true)
+    }
+
+    private func adopting(_ global: FileInfo, _ observed: FileInfo) -> FileInfo {
+        var file = global
+        if file.blocks.isEmpty { file.blocks = observed.blocks }
+        return file
+    }
+
+    /// `observed` with the blocks of `known`, whose content is the same: they may have weak hashes, which older devices
+    /// find renamed files by.
+    private func adoptingBlocks(of known: FileInfo, _ observed: FileInfo) -> FileInfo {
+        guard observed.kind == .file, !known.blocks.isEmpty else { return observed }
+        var file = observed
+        file.blocks = known.blocks
+        file.blockSize = known.blockSize
+        return file
+    }
+}

@@ -1,0 +1,106 @@
+import BlockExchange
+
+/// One name, for a plan.
+public struct PlanItem: Equatable, Sendable {
+    public var local: LocalVersion?
+    /// The winner of all announcements, those of this device included.
+    public var global: FileInfo?
+    public var isKept: Bool
+
+    public init(local: LocalVersion?, global: FileInfo?, isKept: Bool) {
+        self.local = local
+        self.global = global
+        self.isKept = isKept
+    }
+}
+
+/// What the order of a plan depends on.
+public struct PlanOptions: Equatable, Sendable {
+    public var order: PullOrder
+    public var priorities: PriorityPatterns
+    /// Bytes that may be used on this disk; nil if that is not known, and taken for enough.
+    public var freeByteCount: Int64?
+    /// Bytes needed before deletions; nil for the sum of the files to be fetched.
+    public var neededByteCount: Int64?
+
+    public init(
+        order: PullOrder = .alphabetic, priorities: PriorityPatterns = .none, freeByteCount: Int64? = nil,
+        neededByteCount: Int64? = nil
+    ) {
+        self.order = order
+        self.priorities = priorities
+        self.freeByteCount = freeByteCount
+        self.neededByteCount = neededByteCount
+    }
+}
+
+/// What to do in one pass over a folder, in an order in which it can be done.
+///
+/// It depends on the names given, not on their order. Carried out as a whole it leaves nothing to plan.
+public struct Plan: Equatable, Sendable {
+    /// A name about which nothing can be done.
+    public struct Blocked: Equatable, Sendable {
+        public var name: String
+        public var obstacle: Obstacle
+    }
+
+    /// In this order: files in the way of directories go; directories come, parents first; files are renamed; what is
+    /// below directories that give way to something else goes; symbolic links come, files are fetched in the order
+    /// asked for; files go; directories go, deepest first; directories that stay get their permissions.
+    public let steps: [Action]
+    /// In the order of their names.
+    public let blocked: [Blocked]
+    /// Whether space is short, so that files go before others come.
+    public let deletesFirst: Bool
+    /// Bytes of the files to be fetched.
+    public let fetchedByteCount: Int64
+
+    /// Decides about each of `items` and orders what is to be done.
+    ///
+    /// - parameter unixSeconds: now, for directories that are announced anew because something in them is needed.
+    public init(items: [PlanItem], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
+        let decided = items.map { item in
+            Decided(
+                name: item.global?.name ?? item.local?.file.name ?? "",
+                action: Reconciler.decide(
+                    local: item.local, global: item.global, isKept: item.isKept, rules: rules))
+        }
+        self.init(decided, rules: rules, options: options, unixSeconds: unixSeconds)
+    }
+
+    /// Orders `actions`, each about another name.
+    public init(actions: [Action], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
+        let decided = actions.compactMap { action in action.name.map { Decided(name: $0, action: action) } }
+        self.init(decided, rules: rules, options: options, unixSeconds: unixSeconds)
+    }
+
+    private init(_ decided: [Decided], rules: FolderRules, options: PlanOptions, unixSeconds: Int64) {
+        let sorted = decided.filter { $0.action != .nothing }.sorted { PathOrder.precedes($0.name, $1.name) }
+        var builder = PlanBuilder(sorted)
+        builder.block()
+        builder.retainDirectories(rules: rules, unixSeconds: unixSeconds)
+        builder.matchRenames()
+
+        var needed: Int64 = 0
+        for item in builder.items {
+            guard case .fetch(let file, _) = item.action else { continue }
+            let sum = needed.addingReportingOverflow(max(0, file.size))
+            needed = sum.overflow ? .max : sum.partialValue
+        }
+        fetchedByteCount = needed
+        deletesFirst = options.freeByteCount.map { $0 < options.neededByteCount ?? needed } ?? false
+        steps = builder.steps(deletesFirst: deletesFirst, options: options)
+        blocked = builder.items.compactMap { item in
+            guard case .blocked(let obstacle) = item.action else { return nil }
+            return Blocked(name: item.name, obstacle: obstacle)
+        }
+    }
+
+    public var isEmpty: Bool { steps.isEmpty }
+}
+
+/// What was decided about one name.
+struct Decided {
+    var name: String
+    var action: Action
+}
