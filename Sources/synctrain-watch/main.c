@@ -339,6 +339,8 @@ int main(int count, char **arguments) {
     /* The end of the input says the same, but only to a program that is running. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGPIPE, SIG_IGN);
+    /* Nothing that the parent forgot to keep to itself. */
+    close_range(STDERR_FILENO + 1, ~0u, 0);
     if (!set_nonblocking(STDIN_FILENO) || !set_nonblocking(STDOUT_FILENO)) return 1;
     struct stat status;
     if (count != 2) return fail(stage_root, EINVAL);
