@@ -1,0 +1,99 @@
+import Glibc
+
+extension WatchImpairment {
+    /// The state of a folder with `watched` watches and with directories that could not be watched, by errno.
+    static func state(watched: Int, failures: [Int32: Int]) -> WatchState {
+        // What may not be read is a problem of that directory, which the scan tells of; what is mounted twice is none.
+        let failures = failures.filter { $0.key != EACCES && $0.key != EPERM && $0.key != EEXIST }
+        if let missing = failures[ENOSPC] {
+            return .impaired(watchLimit(watched: watched, missing: missing, limit: limit("max_user_watches")))
+        }
+        guard let (error, count) = failures.min(by: { $0.key < $1.key }) else { return .running(watched: watched) }
+        return .impaired(
+            WatchImpairment(
+                code: .watchFailed,
+                message: "\(count) directories cannot be watched: \(String(cString: strerror(error))). Changes in them "
+                    + "are found by the periodic rescan; they are tried again in a few minutes.",
+                watched: watched))
+    }
+
+    static func watchLimit(watched: Int, missing: Int, limit: Int?) -> WatchImpairment {
+        // Twice what is needed here or allowed now: other programs watch too, and folders grow.
+        let needed = max(watched + missing, limit ?? 0, 1 << 16)
+        var proposal = 1 << 17
+        while proposal < 2 * needed, proposal < 1 << 30 { proposal *= 2 }
+        return WatchImpairment(
+            code: .watchLimit,
+            message:
+                "\(missing) or more directories are not watched, because this system's limit of watches for a user "
+                + "is reached\(limit.map { " (\($0))" } ?? ""). Changes in them are found by the periodic rescan. "
+                + raise("max_user_watches", to: proposal),
+            watched: watched)
+    }
+
+    static func instanceLimit(limit: Int?) -> WatchImpairment {
+        WatchImpairment(
+            code: .instanceLimit,
+            message: "The folder is not watched, because this system's limit of inotify instances for a user is "
+                + "reached\(limit.map { " (\($0))" } ?? ""). Changes are found by the periodic rescan. "
+                + raise("max_user_instances", to: min(max(1024, 2 * (limit ?? 0)), 1 << 30)),
+            watched: 0)
+    }
+
+    private static func raise(_ name: String, to value: Int) -> String {
+        let setting = "fs.inotify.\(name)=\(value)"
+        return "Raise it with: sudo sysctl \(setting) — and to keep it after a restart of the machine: "
+            + "echo \(setting) | sudo tee /etc/sysctl.d/90-synctrain-\(name).conf"
+    }
+
+    /// A limit of inotify as the system has it; nil if it does not say.
+    static func limit(_ name: String) -> Int? {
+        let file = open("/proc/sys/fs/inotify/\(name)", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { _ = close(file) }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = bytes.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
+        let digits = bytes.prefix(max(0, count)).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        // The system allows more than is of any use as a number to compute with.
+        return Int(String(decoding: digits, as: UTF8.self)).map { min($0, 1 << 29) }
+    }
+
+    /// Why the folder is not watched after a session came to this end; nil if nothing is the matter.
+    init?(_ outcome: WatchSession.Outcome, program: String) {
+        let rescans = "Until then changes are found by the periodic rescan."
+        switch outcome {
+        case .stopped, .overflow: return nil
+        case .refused(.instance, EMFILE): self = .instanceLimit(limit: Self.limit("max_user_instances"))
+        case .cannotStart(let error):
+            self.init(
+                code: .programMissing,
+                message:
+                    "\(program) cannot be started: \(String(cString: strerror(error))). Install synctrain again so "
+                    + "that synctrain-watch lies beside it. \(rescans)",
+                watched: 0)
+        case .rootGone, .refused(.root, _):
+            self.init(
+                code: .rootGone,
+                message: "The folder's directory was moved, removed, unmounted or replaced. Put it back, or change the "
+                    + "folder's path in the configuration.",
+                watched: 0)
+        case .refused(_, let error):
+            self.init(
+                code: .programEnded,
+                message:
+                    "The watch program gave up: \(String(cString: strerror(error))). It is started again. \(rescans)",
+                watched: 0)
+        case .ended(let status):
+            let how = status & 0x7F == 0 ? "with exit code \(status >> 8 & 0xFF)" : "by signal \(status & 0x7F)"
+            self.init(
+                code: .programEnded, message: "The watch program ended \(how). It is started again. \(rescans)",
+                watched: 0)
+        case .garbage(let reason):
+            self.init(
+                code: .programEnded,
+                message: "The watch program was ended, because \(reason). It is started again; if this happens again, "
+                    + "install synctrain anew. \(rescans)",
+                watched: 0)
+        }
+    }
+}

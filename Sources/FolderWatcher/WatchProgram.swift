@@ -1,0 +1,103 @@
+import Glibc
+
+/// Where the watch program lies.
+public enum WatchProgram {
+    public static let name = "synctrain-watch"
+
+    /// The watch program beside the running executable.
+    public static func besideExecutable() -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count)
+        let path = buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
+        let directory = path.prefix((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)
+        return String(decoding: directory, as: UTF8.self) + name
+    }
+}
+
+/// The running watch program: one socket to it, and the duty to reap it.
+///
+/// The program closes whatever other descriptors it inherits: those that are not marked close-on-exec.
+///
+/// Belongs to the thread that started it. That thread must live as long as the program, because the program asks the
+/// kernel for its own end when the thread that started it ends.
+struct WatchChild: ~Copyable {
+    /// The program's input and output; reads and writes give EAGAIN rather than wait.
+    let socket: CInt
+    private let process: pid_t
+
+    /// The errno of what failed.
+    struct StartError: Error { let errno: CInt }
+
+    init(program: String, root: String) throws(StartError) {
+        let (ours, theirs) = try Self.socketPair()
+        defer { _ = close(theirs) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var all = sigset_t()
+        sigfillset(&all)
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        // A group of its own: Control-C is for the agent, which ends the program by closing its input.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        var process: pid_t = 0
+        let result = Self.withArguments([program, root]) { arguments in
+            Self.withArguments([]) { environment in
+                posix_spawn(&process, program, &actions, &attributes, arguments, environment)
+            }
+        }
+        guard result == 0 else {
+            _ = close(ours)
+            throw StartError(errno: result)
+        }
+        socket = ours
+        self.process = process
+    }
+
+    /// Ends the program, if it has not ended by itself, and reaps it; gives its status as waitpid(2) does.
+    consuming func end() -> CInt {
+        _ = close(socket)
+        // It has nothing to put in order.
+        _ = kill(process, SIGKILL)
+        var status: CInt = 0
+        while waitpid(process, &status, 0) < 0 {
+            // ECHILD: somebody lets the system reap all children.
+            if errno != EINTR { break }
+        }
+        return status
+    }
+
+    /// Two ends of a stream; reading and writing the first never waits, and neither is inherited.
+    static func socketPair() throws(StartError) -> (CInt, CInt) {
+        var ends: [CInt] = [-1, -1]
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw StartError(errno: errno) }
+        guard fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 else {
+            let error = errno
+            for end in ends { _ = close(end) }
+            throw StartError(errno: error)
+        }
+        return (ends[0], ends[1])
+    }
+
+    private static func withArguments<Result>(
+        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
+        pointers.append(nil)
+        defer { for pointer in pointers { free(pointer) } }
+        return pointers.withUnsafeMutableBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { preconditionFailure("an array with a null has an address") }
+            return body(base)
+        }
+    }
+}
