@@ -20,7 +20,7 @@ public protocol AgentControl: Sendable {
     func removeFolder(_ id: String) async throws
     func pendingFolders() async throws -> [PendingFolder]
     /// Writes `.stignore` anew as for `select` or `deselect`, but with the lines of the other mode, and the configuration.
-    func setFolderMode(_ change: FolderModeChange) async throws -> SelectionOutcome
+    func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer
     /// Throws `invalidRequest` if the action does not fit the folder's type or state.
     func perform(_ action: FolderAction) async throws -> FolderActionOutcome
     /// Forgets the index of the folder (of all folders for nil) and gets it anew from the peers. Files stay untouched.

@@ -28,6 +28,7 @@ public struct ExplainedPath: Codable, Equatable, Sendable {
         }
     }
 
+    public var type = "explanation"
     public var schema = 1
     public var folder: String
     /// Relative to the folder's root.
@@ -60,7 +61,7 @@ public struct ExplainedPath: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case schema, folder, path, selected, reason, line, matchedPath, isParentOfSelected = "parentOfSelected"
+        case type, schema, folder, path, selected, reason, line, matchedPath, isParentOfSelected = "parentOfSelected"
         case isDeletable = "deletable", exists
     }
 }

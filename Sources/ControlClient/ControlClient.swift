@@ -48,7 +48,7 @@ public struct ControlClient: AgentControl {
         return pending.folders
     }
 
-    public func setFolderMode(_ change: FolderModeChange) async throws -> SelectionOutcome {
+    public func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
         try await document(.setFolderMode(change))
     }
 

@@ -67,7 +67,7 @@ extension Agent {
         }
     }
 
-    public func setFolderMode(_ change: FolderModeChange) async throws -> SelectionOutcome {
+    public func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
         try await answering {
             guard let mode = FolderConfiguration.Mode(rawValue: change.mode) else {
                 throw ControlError(
@@ -81,7 +81,7 @@ extension Agent {
                 if !change.isDryRun, folder.configuration.mode != mode {
                     try await apply(try setup.configurationFile.apply([.setFolderMode(folder.id, mode)]))
                 }
-                return outcome
+                return SelectionAnswer(folders: [outcome])
             }
         }
     }
