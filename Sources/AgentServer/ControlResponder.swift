@@ -12,7 +12,7 @@ struct ControlResponder: Sendable {
         do {
             let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
             switch operation {
-            case .events, .list, .search, .fetch:
+            case .events, .list, .search, .fetch, .selection, .extraneous, .needs:
                 try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
             case .file(let path):
                 try await FileResponse(control: control, sink: sink).send(path, range: request.range)
@@ -43,9 +43,15 @@ struct ControlResponder: Sendable {
         case .addFolder(let settings): try await control.addFolder(settings)
         case .setFolderPaused(let pause): try await control.setFolderPaused(pause.folder, pause.isPaused)
         case .removeFolder(let folder): try await control.removeFolder(folder)
+        case .setFolderMode(let change): return try ControlJSON.encode(try await control.setFolderMode(change))
+        case .perform(let action): return try ControlJSON.encode(try await control.perform(action))
+        case .select(let change): return try ControlJSON.encode(try await control.select(change))
+        case .explain(let path): return try ControlJSON.encode(try await control.explain(path))
+        case .scan(let request): return try ControlJSON.encode(try await control.scan(request))
+        case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .stop: try await control.stop()
-        case .events, .list, .search, .fetch, .file, .fileHead:
+        case .events, .list, .search, .fetch, .selection, .extraneous, .needs, .file, .fileHead:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)
@@ -67,6 +73,14 @@ struct ControlResponder: Sendable {
                     try await control.list(path, isRecursive: isRecursive) { try await lines.add($0) }
                 case .search(let text, let folder, let limit):
                     try await control.search(text, folder: folder, limit: limit) { try await lines.add($0) }
+                case .selection(let folder):
+                    try await control.selection(folder: folder) { path in
+                        try await lines.add(try ControlJSON.encode(path))
+                    }
+                case .extraneous(let folder):
+                    try await control.extraneous(folder: folder) { try await lines.add($0) }
+                case .needs(let folder):
+                    try await control.needs(folder: folder) { try await lines.add($0) }
                 case .fetch(let request):
                     try await control.fetch(request) { event in
                         try await lines.send(try ControlJSON.encode(event), name: "fetch")

@@ -54,11 +54,24 @@ final class LineStream: Sendable {
         }
     }
 
-    /// Adds an entry to the batch; sends the batch when it is large or old enough.
+    /// Adds an entry to the batch.
     func add(_ entry: Entry) async throws {
+        try await add { waiting throws(ControlError) in try EntryLine.append(entry, to: &waiting) }
+    }
+
+    /// Adds a document to the batch.
+    func add(_ json: [UInt8]) async throws {
+        try await add { waiting throws(ControlError) in
+            waiting += json
+            waiting.append(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// Sends the batch when it is large or old enough.
+    private func add(_ line: (inout [UInt8]) throws(ControlError) -> Void) async throws {
         let now = clock.now
         let full: [UInt8]? = try state.withLock { state in
-            try EntryLine.append(entry, to: &state.waiting)
+            try line(&state.waiting)
             guard state.waiting.count >= Self.batch || now - state.lastSent > Self.patience else { return nil }
             state.lastSent = now
             defer { state.waiting.removeAll(keepingCapacity: true) }

@@ -19,8 +19,31 @@ public protocol AgentControl: Sendable {
     func setFolderPaused(_ id: String, _ isPaused: Bool) async throws
     func removeFolder(_ id: String) async throws
     func pendingFolders() async throws -> [PendingFolder]
+    /// Writes `.stignore` anew as for `select` or `deselect`, but with the lines of the other mode, and the configuration.
+    func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer
+    /// Throws `invalidRequest` if the action does not fit the folder's type or state.
+    func perform(_ action: FolderAction) async throws -> FolderActionOutcome
     /// Forgets the index of the folder (of all folders for nil) and gets it anew from the peers. Files stay untouched.
     func resetIndex(folder: String?) async throws
+
+    /// Edits the `.stignore` of each folder that a path lies in, all or none of them. `need` and the other totals of
+    /// `status` are those of the new selection on return.
+    ///
+    /// Throws `inexpressiblePath`, `overruled` and `selectionUnusable` with what to do, and `invalidRequest` for a
+    /// folder's root.
+    func select(_ change: SelectionChange) async throws -> SelectionAnswer
+    /// What is selected by name, in the order of the lines; `folder` nil for all folders.
+    func selection(folder: String?, emit: @Sendable (SelectedPath) async throws -> Void) async throws
+    func explain(_ path: PathReference) async throws -> ExplainedPath
+
+    /// Looks at this disk and returns when the index has what was found.
+    func scan(_ request: ScanRequest) async throws -> ScanSummary
+    /// What is on this disk and not selected; `folder` nil for all folders. The entries' `size` is that on disk.
+    func extraneous(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws
+    /// What is still to be fetched, in the order that it will be; `folder` nil for all folders.
+    func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws
+    /// Dials, and tries again at once what waits for another try. Returns before anything has come.
+    func syncNow(_ request: SyncRequest) async throws
 
     /// One entry with its details.
     func stat(_ path: PathReference) async throws -> Entry

@@ -26,6 +26,14 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let rangeNotSatisfiable: Code = "range-not-satisfiable"
         public static let indexUnusable: Code = "index-unusable"
         public static let busy: Code = "busy"
+        /// No line of `.stignore` can name the path.
+        public static let inexpressiblePath: Code = "inexpressible-path"
+        /// A line of `.stignore` that commands do not edit decides otherwise.
+        public static let overruled: Code = "overruled"
+        /// `.stignore`, or a file that it includes, cannot be read or understood.
+        public static let selectionUnusable: Code = "selection-unusable"
+        /// The folder has halted; `synctrain folder confirm` or `repair` lets it go on.
+        public static let folderHalted: Code = "folder-halted"
         /// The agent is ending.
         public static let stopping: Code = "stopping"
         /// The answer ended before it was complete.
@@ -73,8 +81,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound: 404
         case .methodNotAllowed: 405
         case .tooLarge: 413
-        case .alreadyExists, .confirmationNeeded: 409
-        case .invalidRequest, .invalidConfiguration: 400
+        case .alreadyExists, .confirmationNeeded, .overruled, .selectionUnusable, .folderHalted: 409
+        case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
         case .noHolder, .busy, .stopping: 503
         case .timeout: 504

@@ -14,8 +14,17 @@ public enum ControlOperation: Equatable, Sendable {
     case addFolder(FolderSettings)
     case setFolderPaused(FolderPause)
     case removeFolder(String)
+    case setFolderMode(FolderModeChange)
+    case perform(FolderAction)
     case pending
     case resetIndex(IndexReset)
+    case select(SelectionChange)
+    case selection(folder: String?)
+    case explain(PathReference)
+    case scan(ScanRequest)
+    case extraneous(folder: String?)
+    case needs(folder: String?)
+    case syncNow(SyncRequest)
     case stat(PathReference)
     case list(PathReference, isRecursive: Bool)
     case search(text: String, folder: String?, limit: Int)
@@ -33,9 +42,12 @@ public enum ControlOperation: Equatable, Sendable {
 
     public var method: Method {
         switch self {
-        case .status, .events, .devices, .folders, .pending, .stat, .list, .search, .whereis, .file: .get
+        case .status, .events, .devices, .folders, .pending, .selection, .explain, .extraneous, .needs, .stat, .list,
+            .search, .whereis, .file:
+            .get
         case .fileHead: .head
-        case .addDevice, .addFolder, .resetIndex, .fetch, .stop: .post
+        case .addDevice, .addFolder, .setFolderMode, .perform, .resetIndex, .select, .scan, .syncNow, .fetch, .stop:
+            .post
         case .renameDevice, .setFolderPaused: .patch
         case .removeDevice, .removeFolder: .delete
         }
@@ -48,22 +60,45 @@ public enum ControlOperation: Equatable, Sendable {
         return route.rawValue + "?" + RequestQuery(query).encoded
     }
 
-    /// JSON, for the operations that have a body.
+    /// JSON, for the operations that have a body. Throws `tooLarge` for more paths than a request has.
     public func body() throws(ControlError) -> [UInt8]? {
+        try checkLimits()
         switch self {
-        case .addDevice(let settings): try ControlJSON.encode(settings)
-        case .renameDevice(let rename): try ControlJSON.encode(rename)
-        case .addFolder(let settings): try ControlJSON.encode(settings)
-        case .setFolderPaused(let pause): try ControlJSON.encode(pause)
-        case .resetIndex(let reset): try ControlJSON.encode(reset)
-        case .fetch(let request): try ControlJSON.encode(request)
-        case .status, .events, .devices, .removeDevice, .folders, .removeFolder, .pending, .stat, .list, .search,
-            .whereis, .file, .fileHead, .stop:
-            nil
+        case .addDevice(let settings): return try ControlJSON.encode(settings)
+        case .renameDevice(let rename): return try ControlJSON.encode(rename)
+        case .addFolder(let settings): return try ControlJSON.encode(settings)
+        case .setFolderPaused(let pause): return try ControlJSON.encode(pause)
+        case .resetIndex(let reset): return try ControlJSON.encode(reset)
+        case .setFolderMode(let change): return try ControlJSON.encode(change)
+        case .perform(let action): return try ControlJSON.encode(action)
+        case .select(let change): return try ControlJSON.encode(change)
+        case .scan(let request): return try ControlJSON.encode(request)
+        case .syncNow(let request): return try ControlJSON.encode(request)
+        case .fetch(let request): return try ControlJSON.encode(request)
+        case .status, .events, .devices, .removeDevice, .folders, .removeFolder, .pending, .selection, .explain,
+            .extraneous, .needs, .stat, .list, .search, .whereis, .file, .fileHead, .stop:
+            return nil
         }
     }
 
-    /// Reads a request. Throws `notFound`, `methodNotAllowed` or `invalidRequest`.
+    /// What both ends hold each other to.
+    private func checkLimits() throws(ControlError) {
+        switch self {
+        case .select(let change):
+            guard !change.paths.isEmpty else {
+                throw ControlError(.invalidRequest, "Say which paths; see `synctrain select --help`.")
+            }
+            try PathReference.check(change.paths)
+        case .scan(let request): try PathReference.check(request.paths)
+        case .fetch(let request): try PathReference.check(request.paths)
+        case .stat(let path), .whereis(let path), .explain(let path), .list(let path, _), .file(let path),
+            .fileHead(let path):
+            try PathReference.check([path])
+        default: break
+        }
+    }
+
+    /// Reads a request. Throws `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`.
     public init(method: String, target: String, body: [UInt8]) throws(ControlError) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard let path = parts.first, let route = Route(rawValue: String(path)) else {
@@ -81,7 +116,16 @@ public enum ControlOperation: Equatable, Sendable {
         case (.folders, .post): self = .addFolder(try ControlJSON.decode(FolderSettings.self, from: body))
         case (.folders, .patch): self = .setFolderPaused(try ControlJSON.decode(FolderPause.self, from: body))
         case (.folders, .delete): self = .removeFolder(try query.required("folder"))
+        case (.folderMode, .post): self = .setFolderMode(try ControlJSON.decode(FolderModeChange.self, from: body))
+        case (.folderAction, .post): self = .perform(try ControlJSON.decode(FolderAction.self, from: body))
         case (.pending, .get): self = .pending
+        case (.selection, .get): self = .selection(folder: try query.folder())
+        case (.selection, .post): self = .select(try ControlJSON.decode(SelectionChange.self, from: body))
+        case (.explain, .get): self = .explain(try query.path())
+        case (.scan, .post): self = .scan(try ControlJSON.decode(ScanRequest.self, from: body))
+        case (.extraneous, .get): self = .extraneous(folder: try query.folder())
+        case (.need, .get): self = .needs(folder: try query.folder())
+        case (.sync, .post): self = .syncNow(try ControlJSON.decode(SyncRequest.self, from: body))
         case (.resetIndex, .post): self = .resetIndex(try ControlJSON.decode(IndexReset.self, from: body))
         case (.stat, .get): self = .stat(try query.path())
         case (.entries, .get): self = .list(try query.path(), isRecursive: try query.flag("recursive"))
@@ -97,6 +141,7 @@ public enum ControlOperation: Equatable, Sendable {
             throw ControlError(
                 .methodNotAllowed, "\(route.rawValue) does not take \(method); see docs/control-api.md.")
         }
+        try checkLimits()
     }
 
     private enum Route: String {
@@ -104,8 +149,16 @@ public enum ControlOperation: Equatable, Sendable {
         case events = "/v1/events"
         case devices = "/v1/devices"
         case folders = "/v1/folders"
+        case folderMode = "/v1/folders/mode"
+        case folderAction = "/v1/folders/action"
         case pending = "/v1/pending"
         case resetIndex = "/v1/index/reset"
+        case selection = "/v1/selection"
+        case explain = "/v1/explain"
+        case scan = "/v1/scan"
+        case extraneous = "/v1/extraneous"
+        case need = "/v1/need"
+        case sync = "/v1/sync"
         case stat = "/v1/stat"
         case entries = "/v1/entries"
         case search = "/v1/search"
@@ -123,15 +176,24 @@ public enum ControlOperation: Equatable, Sendable {
         case .removeDevice(let device): (.devices, [("device", device)])
         case .folders, .addFolder, .setFolderPaused: (.folders, [])
         case .removeFolder(let folder): (.folders, [("folder", folder)])
+        case .setFolderMode: (.folderMode, [])
+        case .perform: (.folderAction, [])
         case .pending: (.pending, [])
         case .resetIndex: (.resetIndex, [])
+        case .select: (.selection, [])
+        case .selection(let folder): (.selection, Self.query(folder))
+        case .explain(let path): (.explain, path.query)
+        case .scan: (.scan, [])
+        case .extraneous(let folder): (.extraneous, Self.query(folder))
+        case .needs(let folder): (.need, Self.query(folder))
+        case .syncNow: (.sync, [])
         case .stat(let path): (.stat, path.query)
         case .list(let path, let isRecursive):
             (.entries, path.query + (isRecursive ? [("recursive", "true")] : []))
         case .search(let text, let folder, let limit):
             (
                 .search,
-                [("text", text)] + (folder.map { [("folder", $0)] } ?? [])
+                [("text", text)] + Self.query(folder)
                     + (limit == .max ? [] : [("limit", String(limit))])
             )
         case .whereis(let path): (.whereis, path.query)
@@ -140,6 +202,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .stop: (.stop, [])
         }
     }
+
+    private static func query(_ folder: String?) -> [(String, String)] { folder.map { [("folder", $0)] } ?? [] }
 }
 
 extension PathReference {
@@ -149,5 +213,10 @@ extension PathReference {
 extension RequestQuery {
     fileprivate func path() throws(ControlError) -> PathReference {
         PathReference(text: try required("path"), workingDirectory: self["cwd"] ?? "/")
+    }
+
+    /// Nil for all folders.
+    fileprivate func folder() throws(ControlError) -> String? {
+        self["folder"] == nil ? nil : try required("folder")
     }
 }

@@ -11,6 +11,24 @@ public struct PathReference: Codable, Hashable, Sendable {
     }
 }
 
+extension PathReference {
+    /// Throws `tooLarge` if a request with these paths is more than the agent takes.
+    static func check(_ paths: [PathReference]) throws(ControlError) {
+        guard paths.count <= ControlLimits.paths else {
+            throw ControlError(
+                .tooLarge, "A request has at most \(ControlLimits.paths) paths, not \(paths.count). Make several of it."
+            )
+        }
+        for path in paths {
+            for text in [path.text, path.workingDirectory] where text.utf8.count > ControlLimits.path {
+                throw ControlError(
+                    .tooLarge, "A path has at most \(ControlLimits.path) bytes, not \(text.utf8.count).",
+                    path: String(text.prefix(80)))
+            }
+        }
+    }
+}
+
 /// One name of a folder as `ls`, `tree`, `stat` and `search` show it.
 public struct Entry: Codable, Equatable, Sendable {
     public enum Kind: String, Codable, Sendable { case file, directory, symlink }

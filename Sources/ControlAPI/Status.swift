@@ -30,59 +30,6 @@ public struct AgentStatus: Codable, Equatable, Sendable {
     }
 }
 
-public struct FolderStatus: Codable, Equatable, Sendable {
-    public struct Totals: Codable, Equatable, Sendable {
-        public var files: Int64
-        public var directories: Int64
-        public var bytes: Int64
-
-        public init(files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0) {
-            self.files = files
-            self.directories = directories
-            self.bytes = bytes
-        }
-    }
-
-    public var id: String
-    public var label: String
-    public var path: String
-    public var mode: String
-    public var type: String
-    /// A word: `idle`, `receiving-index`, `fetching`, `paused`, `error`.
-    public var state: String
-    /// Says what is wrong and what to do, when `state` is `error`.
-    public var message: String?
-    /// Ids of the devices that share the folder.
-    public var devices: [String]
-    public var global: Totals
-    public var local: Totals
-    public var need: Totals
-    public var extraneous: Int64
-    public var conflicts: Int64
-    public var errors: Int64
-
-    public init(
-        id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
-        devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64 = 0, conflicts: Int64 = 0,
-        errors: Int64 = 0
-    ) {
-        self.id = id
-        self.label = label
-        self.path = path
-        self.mode = mode
-        self.type = type
-        self.state = state
-        self.message = message
-        self.devices = devices
-        self.global = global
-        self.local = local
-        self.need = need
-        self.extraneous = extraneous
-        self.conflicts = conflicts
-        self.errors = errors
-    }
-}
-
 public struct DeviceStatus: Codable, Equatable, Sendable {
     public var id: String
     public var name: String

@@ -19,10 +19,7 @@ public struct ControlClient: AgentControl {
     public func status() async throws -> AgentStatus { try await document(.status) }
 
     public func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
-        try await lines(.events) { line in
-            if let error = ControlJSON.error(inLine: line) { throw error }
-            try await emit(try ControlJSON.decode(AgentEvent.self, from: line))
-        }
+        try await documents(.events, emit: emit)
     }
 
     public func addDevice(_ settings: DeviceSettings) async throws { try await perform(.addDevice(settings)) }
@@ -51,6 +48,36 @@ public struct ControlClient: AgentControl {
         return pending.folders
     }
 
+    public func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
+        try await document(.setFolderMode(change))
+    }
+
+    public func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
+        try await document(.perform(action))
+    }
+
+    public func select(_ change: SelectionChange) async throws -> SelectionAnswer {
+        try await document(.select(change))
+    }
+
+    public func selection(folder: String?, emit: @Sendable (SelectedPath) async throws -> Void) async throws {
+        try await documents(.selection(folder: folder), emit: emit)
+    }
+
+    public func explain(_ path: PathReference) async throws -> ExplainedPath { try await document(.explain(path)) }
+
+    public func scan(_ request: ScanRequest) async throws -> ScanSummary { try await document(.scan(request)) }
+
+    public func extraneous(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
+        try await entries(.extraneous(folder: folder), emit: emit)
+    }
+
+    public func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
+        try await entries(.needs(folder: folder), emit: emit)
+    }
+
+    public func syncNow(_ request: SyncRequest) async throws { try await perform(.syncNow(request)) }
+
     public func resetIndex(folder: String?) async throws { try await perform(.resetIndex(IndexReset(folder: folder))) }
 
     public func stat(_ path: PathReference) async throws -> Entry { try await document(.stat(path)) }
@@ -58,24 +85,19 @@ public struct ControlClient: AgentControl {
     public func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void)
         async throws
     {
-        try await lines(.list(path, isRecursive: isRecursive)) { try await emit(try EntryLine.parse($0)) }
+        try await entries(.list(path, isRecursive: isRecursive), emit: emit)
     }
 
     public func search(_ text: String, folder: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void)
         async throws
     {
-        try await lines(.search(text: text, folder: folder, limit: limit)) {
-            try await emit(try EntryLine.parse($0))
-        }
+        try await entries(.search(text: text, folder: folder, limit: limit), emit: emit)
     }
 
     public func whereis(_ path: PathReference) async throws -> Whereabouts { try await document(.whereis(path)) }
 
     public func fetch(_ request: FetchRequest, emit: @Sendable (FetchEvent) async throws -> Void) async throws {
-        try await lines(.fetch(request)) { line in
-            if let error = ControlJSON.error(inLine: line) { throw error }
-            try await emit(try ControlJSON.decode(FetchEvent.self, from: line))
-        }
+        try await documents(.fetch(request), emit: emit)
     }
 
     /// As `AgentControl.read`. The entry given to `start` is asked for first, by `stat`; a file that changes in between
@@ -115,6 +137,22 @@ extension ControlClient {
         try await exchange(operation) { _, body in
             let bytes = try await body.collect(upTo: ControlLimits.document)
             return try Self.decode(Value.self, from: bytes)
+        }
+    }
+
+    private func entries(
+        _ operation: ControlOperation, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        try await lines(operation) { try await emit(try EntryLine.parse($0)) }
+    }
+
+    /// A document on each line.
+    private func documents<Value: Decodable & Sendable>(
+        _ operation: ControlOperation, emit: @Sendable (Value) async throws -> Void
+    ) async throws {
+        try await lines(operation) { line in
+            if let error = ControlJSON.error(inLine: line) { throw error }
+            try await emit(try ControlJSON.decode(Value.self, from: line))
         }
     }
 

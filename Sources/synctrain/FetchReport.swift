@@ -60,8 +60,8 @@ final class FetchReport: Sendable {
                 isRetryable: true)
         }
         if !context.options.json {
-            let time = seconds < 10 ? "\((seconds * 10).rounded() / 10) s" : Quantity.duration(seconds: Int64(seconds))
-            try context.remark("\(Quantity.count(files, "file")), \(Quantity.size(bytes)) in \(time)")
+            try context.remark(
+                "\(Quantity.count(files, "file")), \(Quantity.size(bytes)) in \(Quantity.time(seconds))")
         }
         if failed > 0 || !outcome.failures.isEmpty {
             throw ExitCode(Self.exitCode(fetched: outcome.fetched, failures: outcome.failures))

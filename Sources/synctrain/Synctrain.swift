@@ -20,8 +20,9 @@ struct Synctrain: ParsableCommand {
         subcommands: [
             InitCommand.self, IDCommand.self, AgentCommandGroup.self, DeviceCommandGroup.self,
             FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self,
-            WhereisCommand.self, FetchCommand.self, CatCommand.self, StatusCommand.self, WaitCommand.self,
-            ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
+            WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
+            CatCommand.self, NeedCommand.self, ExtraneousCommandGroup.self, ScanCommand.self, StatusCommand.self,
+            WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
         ])
 
     static func main() async {

@@ -10,6 +10,7 @@ public enum ConfigurationEdit: Equatable, Sendable {
     case addFolder(FolderConfiguration)
     case setFolderPaused(FolderID, Bool)
     case setFolderDevices(FolderID, [DeviceID])
+    case setFolderMode(FolderID, FolderConfiguration.Mode)
     /// Files stay untouched.
     case removeFolder(FolderID)
 }
@@ -41,6 +42,8 @@ extension Configuration {
             changed.folders[try index(of: id)].isPaused = isPaused
         case .setFolderDevices(let id, let devices):
             changed.folders[try index(of: id)].devices = devices
+        case .setFolderMode(let id, let mode):
+            changed.folders[try index(of: id)].mode = mode
         case .removeFolder(let id):
             changed.folders.remove(at: try index(of: id))
         }

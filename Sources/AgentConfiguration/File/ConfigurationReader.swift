@@ -89,7 +89,11 @@ struct ConfigurationReader {
     }
 
     private func folder(_ block: SettingsTable) throws(ConfigurationError) -> FolderConfiguration {
-        try block.allow(["id", "label", "path", "mode", "type", "devices", "paused"])
+        try block.allow([
+            "id", "label", "path", "mode", "type", "devices", "paused", "rescan-interval", "watch",
+            "ignore-permissions",
+            "order", "priority", "minimum-free", "max-conflicts",
+        ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
         var folder: FolderConfiguration
@@ -103,6 +107,13 @@ struct ConfigurationReader {
         if let kind: FolderConfiguration.Kind = try block.choice("type") { folder.kind = kind }
         for text in try block.strings("devices") ?? [] { folder.devices.append(try deviceID(text, block, "devices")) }
         if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
+        if let seconds = try block.int("rescan-interval") { folder.rescanInterval = seconds }
+        if let isWatched = try block.bool("watch") { folder.isWatched = isWatched }
+        if let ignores = try block.bool("ignore-permissions") { folder.ignoresPermissions = ignores }
+        if let order: FolderConfiguration.Order = try block.choice("order") { folder.order = order }
+        if let priority = try block.strings("priority") { folder.priority = priority }
+        if let minimumFree = try block.minimumFree("minimum-free") { folder.minimumFree = minimumFree }
+        if let count = try block.int("max-conflicts") { folder.maxConflicts = count == -1 ? nil : count }
         return folder
     }
 

@@ -54,12 +54,15 @@ struct ConfigurationText {
                 ("devices", TOMLDraft.list(folder.devices.map(\.description))),
                 ("paused", String(folder.isPaused)),
             ]
+            lines += Self.syncSettings(of: folder)
             draft.append(block: "folder", lines)
         case .setFolderPaused(let id, let isPaused):
             draft.set("paused", of: "folder", at: index(id), to: String(isPaused))
         case .setFolderDevices(let id, let devices):
             let old = configuration.folders.first { $0.id == id }?.devices ?? []
             draft.setList("devices", of: "folder", at: index(id), from: old, to: devices, quoting: \.description)
+        case .setFolderMode(let id, let mode):
+            draft.set("mode", of: "folder", at: index(id), to: TOMLDraft.quoted(mode.rawValue))
         case .removeFolder(let id):
             draft.remove(block: "folder", at: index(id))
         }
@@ -71,6 +74,28 @@ struct ConfigurationText {
                 file: reader.file)
         }
         return edited
+    }
+
+    /// What of a new folder is not as everyone has it: the rest is left to the defaults.
+    private static func syncSettings(of folder: FolderConfiguration) -> [(String, String)] {
+        let usual = FolderConfiguration(id: folder.id, path: folder.path)
+        var lines: [(String, String)] = []
+        if folder.rescanInterval != usual.rescanInterval {
+            lines.append(("rescan-interval", String(folder.rescanInterval)))
+        }
+        if folder.isWatched != usual.isWatched { lines.append(("watch", String(folder.isWatched))) }
+        if folder.ignoresPermissions != usual.ignoresPermissions {
+            lines.append(("ignore-permissions", String(folder.ignoresPermissions)))
+        }
+        if folder.order != usual.order { lines.append(("order", TOMLDraft.quoted(folder.order.rawValue))) }
+        if folder.priority != usual.priority { lines.append(("priority", TOMLDraft.list(folder.priority))) }
+        if folder.minimumFree != usual.minimumFree {
+            lines.append(("minimum-free", TOMLDraft.quoted(folder.minimumFree.text)))
+        }
+        if folder.maxConflicts != usual.maxConflicts {
+            lines.append(("max-conflicts", String(folder.maxConflicts ?? -1)))
+        }
+        return lines
     }
 
     private func index(_ id: DeviceID) -> Int { configuration.devices.firstIndex { $0.id == id } ?? 0 }

@@ -50,6 +50,16 @@ enum DefaultConfiguration {
         #   type = "sendreceive"     # or sendonly, receiveonly
         #   devices = ["AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"]
         #   paused = false
+        #
+        # And, where the usual values given here do not suit:
+        #
+        #   rescan-interval = 3600   # seconds from one scan of the disk to the next; 0: only when the agent starts
+        #   watch = true             # notice changes on this disk as they happen
+        #   ignore-permissions = false   # neither send nor set permissions: for disks that have none
+        #   order = "small-first"    # what is fetched first; or newest, alphabetic
+        #   priority = []            # what goes before that order, such as ["*.md", "/notes"], patterns of .stignore
+        #   minimum-free = "1 %"     # of the disk, or a size such as "5 GiB": what is never filled; 0 for none
+        #   max-conflicts = -1       # how many conflict copies of a file are kept, the newest; -1: all
 
         """
     }

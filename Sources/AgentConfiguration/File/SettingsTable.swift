@@ -50,6 +50,14 @@ struct SettingsTable {
         return bool
     }
 
+    func int(_ key: String) throws(ConfigurationError) -> Int? {
+        guard let value = table[key] else { return nil }
+        guard value.type == .int, let number = value.int else {
+            throw wrongType(key, value, "a whole number without quotes: `\(key) = 60`")
+        }
+        return number
+    }
+
     func strings(_ key: String) throws(ConfigurationError) -> [String]? {
         guard let value = table[key] else { return nil }
         let expected = "a list of texts: `\(key) = [\"…\", \"…\"]`"
@@ -72,6 +80,17 @@ struct SettingsTable {
             throw error(.invalidValue, key, "`\(key)` is no size; write \(expected)")
         }
         return byteCount
+    }
+
+    /// A size as in `byteCount`, or a part of the disk.
+    func minimumFree(_ key: String) throws(ConfigurationError) -> MinimumFree? {
+        guard let value = table[key], value.type == .string else { return try byteCount(key).map { .byteCount($0) } }
+        guard let free = value.string.flatMap(MinimumFree.init(text:)) else {
+            throw error(
+                .invalidValue, key,
+                "`\(key)` is neither a size nor a part of the disk; write it as `\"1 GiB\"` or as `\"1 %\"`")
+        }
+        return free
     }
 
     func choice<Choice: RawRepresentable<String> & CaseIterable>(

@@ -1,4 +1,5 @@
 import BlockExchange
+import Selection
 
 /// A folder that this device shares with others.
 public struct FolderConfiguration: Equatable, Sendable {
@@ -15,6 +16,17 @@ public struct FolderConfiguration: Equatable, Sendable {
         case receiveOnly = "receiveonly"
     }
 
+    /// Which of the needed files come first.
+    public enum Order: String, Sendable, CaseIterable {
+        case smallFirst = "small-first"
+        /// The last changed first.
+        case newest
+        case alphabetic
+    }
+
+    /// How many patterns `priority` may have.
+    static let priorityLimit = 100
+
     public var id: FolderID
     /// What the user calls it; may be empty.
     public var label: String
@@ -25,10 +37,25 @@ public struct FolderConfiguration: Equatable, Sendable {
     public var kind: Kind
     public var devices: [DeviceID]
     public var isPaused: Bool
+    /// Seconds from the end of a scan to the next; 0 for none but the one at start.
+    public var rescanInterval: Int
+    /// Whether changes on this disk are noticed as they happen.
+    public var isWatched: Bool
+    /// Permissions are neither sent nor set, for disks that have none.
+    public var ignoresPermissions: Bool
+    public var order: Order
+    /// Patterns in the syntax of `.stignore`: files that the first one matches come first, then those of the second, then
+    /// the rest, each by `order`.
+    public var priority: [String]
+    public var minimumFree: MinimumFree
+    /// Copies of one file that conflicts may leave behind, the oldest go first; nil keeps them all.
+    public var maxConflicts: Int?
 
     public init(
         id: FolderID, label: String = "", path: String, mode: Mode = .selective, kind: Kind = .sendReceive,
-        devices: [DeviceID] = [], isPaused: Bool = false
+        devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
+        ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
+        minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil
     ) {
         self.id = id
         self.label = label
@@ -37,6 +64,13 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.kind = kind
         self.devices = devices
         self.isPaused = isPaused
+        self.rescanInterval = rescanInterval
+        self.isWatched = isWatched
+        self.ignoresPermissions = ignoresPermissions
+        self.order = order
+        self.priority = priority
+        self.minimumFree = minimumFree
+        self.maxConflicts = maxConflicts
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {
@@ -55,6 +89,49 @@ public struct FolderConfiguration: Equatable, Sendable {
             }
         } catch {
             return ("path", error)
+        }
+        guard (0...31_536_000).contains(rescanInterval) else {
+            return (
+                "rescan-interval",
+                SettingProblem(
+                    .invalidValue, "write the seconds from one scan to the next, at most a year (31536000), 0 for none")
+            )
+        }
+        if let problem = priorityProblem() { return ("priority", problem) }
+        if let maxConflicts, !(1...1000).contains(maxConflicts) {
+            return (
+                "max-conflicts",
+                SettingProblem(
+                    .invalidValue,
+                    "write how many conflict copies of a file are kept, from 1 to 1000, or -1 for all of them; "
+                        + "with none the loser of a conflict would be lost")
+            )
+        }
+        return nil
+    }
+
+    private func priorityProblem() -> SettingProblem? {
+        guard priority.count <= Self.priorityLimit else {
+            return SettingProblem(.invalidValue, "at most \(Self.priorityLimit) patterns can come first; remove some")
+        }
+        for pattern in priority {
+            let shown = pattern.prefix(80)
+            guard pattern.utf8.count <= 1024, Configuration.isOneLine(pattern),
+                !["!", "#", "//"].contains(where: pattern.hasPrefix)
+            else {
+                return SettingProblem(
+                    .invalidValue,
+                    "`\(shown)` is no pattern for files that come first; write one as in .stignore, such as `*.md` or "
+                        + "`/notes`, without `!`, `#` or `//` before it")
+            }
+            do throws(IgnoreError) {
+                let selection = try Selection(parsing: pattern)
+                guard selection.patterns.count == 1 else {
+                    return SettingProblem(.invalidValue, "a pattern in `priority` is empty; remove it")
+                }
+            } catch {
+                return SettingProblem(.invalidValue, "`\(shown)` is no pattern: \(error.message)")
+            }
         }
         return nil
     }

@@ -7,10 +7,12 @@ struct FetchCommand: RunnableCommand {
         discussion: """
             Every block is checked against its hash. A directory brings all below it. Files go to their own place in \
             the folder or, with -o, to another; one that is there and differs is kept unless --force is given.
+
+            Without a path: all that is selected, in every folder that is not paused.
             """)
 
-    @Argument(help: "The files and directories.", completion: .file())
-    var paths: [String]
+    @Argument(help: "The files and directories; all that is selected if not given.", completion: .file())
+    var paths: [String] = []
 
     @Option(
         name: [.short, .long],
@@ -32,6 +34,9 @@ struct FetchCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
+        if paths.isEmpty, stdout || range != nil || output != nil || force {
+            throw ValidationError("Say which files; what is selected goes to its own place.")
+        }
         if stdout, output != nil { throw ValidationError("--stdout and -o exclude each other.") }
         if stdout || range != nil, paths.count > 1 {
             throw ValidationError("--stdout and --range take one file.")
@@ -75,7 +80,11 @@ struct FetchCommand: RunnableCommand {
                 isShown: context.terminal.hasProgress(variables: context.process.variables) && !global.quiet
                     && !global.json, width: context.terminal.width))
         do {
-            try await context.agent().fetch(request) { try report.take($0) }
+            if paths.isEmpty {
+                try await SelectedFetch(context: context, report: report).run()
+            } else {
+                try await context.agent().fetch(request) { try report.take($0) }
+            }
         } catch {
             try report.clear()
             throw error

@@ -1,10 +1,14 @@
 import ArgumentParser
 import ControlAPI
+import Synchronization
 
 struct WaitCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait", abstract: "Wait until a folder, or every folder, needs nothing.",
-        discussion: "Exits with 7 if the time is over before.")
+        discussion: """
+            Ends with 7 if the time is over before, and with 1 if the folder, or one of them, has halted, is paused or \
+            cannot go on.
+            """)
 
     @Argument(help: "The folder's id; all folders that are not paused if not given.")
     var folder: String?
@@ -21,19 +25,21 @@ struct WaitCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
-        let agent = try context.agent()
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
-        while true {
-            let verdict = try Self.judge(try await agent.status(), folder: folder)
-            guard let waiting = verdict else { return }
-            if let deadline, ContinuousClock.now >= deadline {
-                throw ControlError(.timeout, "The time is over: \(waiting)", isRetryable: true, path: folder)
-            }
-            try await Task.sleep(for: .milliseconds(200))
+        let waitingFor = Mutex("")
+        let isDone = try await StatusWatch(agent: try context.agent()).first(until: deadline) { [folder] status in
+            guard let verdict = try Self.judge(status, folder: folder) else { return true }
+            waitingFor.withLock { $0 = verdict }
+            return nil
+        }
+        if isDone == nil {
+            throw ControlError(
+                .timeout, "The time is over: \(waitingFor.withLock { $0 })", isRetryable: true, path: folder)
         }
     }
 
-    /// Nil if there is nothing to wait for, else what is. Throws `noSuchFolder`, and `failed` for a folder in error.
+    /// Nil if there is nothing to wait for, else what is. Throws `noSuchFolder`, and `folderHalted`, `selectionUnusable`,
+    /// `noSpace` or `failed` for a folder that does not go on by itself.
     static func judge(_ status: AgentStatus, folder: String?) throws(ControlError) -> String? {
         let folders: [FolderStatus]
         if let folder {
@@ -41,25 +47,37 @@ struct WaitCommand: RunnableCommand {
                 throw ControlError(
                     .noSuchFolder, "No folder is named \(folder). See `synctrain folder list`.", path: folder)
             }
-            guard found.state != "paused" else {
+            guard found.condition != .paused else {
                 throw ControlError(
                     .failed, "\(folder) is paused. Resume it with `synctrain folder resume \(folder)`.", path: folder)
             }
             folders = [found]
         } else {
-            folders = status.folders.filter { $0.state != "paused" }
+            folders = status.folders.filter { $0.condition != .paused }
         }
+        var waiting: String?
         for folder in folders {
-            if folder.state == "error" {
+            let condition = folder.condition
+            if condition.isFailure {
                 throw ControlError(
-                    .failed, "\(folder.id): \(folder.message ?? "in error; see `synctrain status`")", path: folder.id)
+                    code(condition),
+                    "\(folder.id) (\(folder.state)): \(folder.message ?? "it does not go on; see `synctrain status`")",
+                    path: folder.id)
             }
-            if folder.state == "receiving-index" { return "\(folder.id) is receiving an index." }
-            let need = folder.need
-            if need.files > 0 || need.directories > 0 || need.bytes > 0 {
-                return "\(folder.id) needs \(Quantity.count(need.files, "file")), \(Quantity.size(need.bytes))."
+            // Each is looked at, because one that cannot go on ends the wait whatever the others do.
+            guard waiting == nil else { continue }
+            if !folder.need.isZero {
+                let errors = folder.errors > 0 ? " (\(Quantity.count(folder.errors, "error")), see `status`)" : ""
+                waiting = "\(folder.id) needs \(Quantity.need(folder.need))\(errors)."
+            } else if !condition.isAtRest {
+                waiting = "\(folder.id) is \(folder.state.replacing("-", with: " "))."
             }
         }
-        return nil
+        return waiting
+    }
+
+    private static func code(_ condition: FolderState) -> ControlError.Code {
+        if condition.isHalted { return .folderHalted }
+        return condition == .selectionError ? .selectionUnusable : condition == .lowSpace ? .noSpace : .failed
     }
 }

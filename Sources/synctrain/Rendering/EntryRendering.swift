@@ -56,7 +56,7 @@ struct EntryRendering: Sendable {
             rows.append(
                 [
                     "holds",
-                    "\(Quantity.count(files, "file")) in \(directories) director\(directories == 1 ? "y" : "ies")",
+                    "\(Quantity.count(files, "file")) in \(Quantity.directories(directories))",
                 ])
         }
         if entry.kind != .directory {

@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// Sizes, rates and times as people read them.
 enum Quantity {
     private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
@@ -41,6 +43,26 @@ enum Quantity {
 
     /// `1 file`, `2 files`.
     static func count(_ number: Int64, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
+    /// `1 directory`, `2 directories`.
+    static func directories(_ number: Int64) -> String { "\(number) director\(number == 1 ? "y" : "ies")" }
+
+    /// `0.3 s`, `12 s`, `3 min 05 s`.
+    static func time(_ seconds: Double) -> String {
+        guard seconds.isFinite, (10..<1e15).contains(seconds) else {
+            return "\((max(0, min(10, seconds.isFinite ? seconds : 0)) * 10).rounded() / 10) s"
+        }
+        return duration(seconds: Int64(seconds))
+    }
+
+    /// `2 files, 10 B, 3 to delete`; `nothing`.
+    static func need(_ totals: FolderStatus.Totals) -> String {
+        var parts: [String] = []
+        if totals.files > 0 || totals.bytes > 0 { parts += [count(totals.files, "file"), size(totals.bytes)] }
+        if totals.directories > 0, parts.isEmpty { parts.append(directories(totals.directories)) }
+        if let deletions = totals.deletions, deletions > 0 { parts.append("\(deletions) to delete") }
+        return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
+    }
 
     /// Percent done, 100 only when all is.
     static func percent(_ done: Int64, of total: Int64) -> Int64 {

@@ -27,18 +27,56 @@ struct StatusRendering: Sendable {
         let rows = folders.map { folder in
             [
                 style.name(folder.id), folder.state, folder.mode, totals(folder.global), totals(folder.local),
-                isZero(folder.need) ? "nothing" : totals(folder.need), style.name(folder.path),
+                Quantity.need(folder.need), style.name(folder.path),
             ]
         }
         var lines = Table.lines([heading] + rows)
         for folder in folders {
-            if let message = folder.message { lines.append("\(style.name(folder.id)): \(style.name(message))") }
-            let counts = [
-                (folder.conflicts, "conflict"), (folder.errors, "error"), (folder.extraneous, "extraneous file"),
-            ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }
-            if !counts.isEmpty { lines.append("\(style.name(folder.id)): \(counts.joined(separator: ", "))") }
+            let name = style.name(folder.id)
+            lines += remarks(folder).map { "\(name): \($0)" }
+            lines += folder.problems.map {
+                "  \(style.name("\(folder.id):\($0.path)")): \(style.name($0.message))"
+            }
+            let rest = folder.errors - Int64(folder.problems.count)
+            if !folder.problems.isEmpty, rest > 0 { lines.append("  and \(Quantity.count(rest, "name")) more") }
         }
         return lines
+    }
+
+    /// What the folder's row has no column for.
+    private func remarks(_ folder: FolderStatus) -> [String] {
+        var remarks: [String] = []
+        if let message = folder.message { remarks.append(style.name(message)) }
+        if folder.condition.isHalted { remarks += remedies(folder) }
+        if let progress = folder.progress { remarks.append("\(folder.state) \(text(progress))") }
+        if let watch = folder.watch, !["watching", "off", "starting"].contains(watch.state) {
+            let why = watch.message.map { ": \(style.name($0))" } ?? ""
+            remarks.append("watching \(watch.state == "partial" ? "a part" : watch.state)\(why)")
+        }
+        let counts = [
+            (folder.conflicts ?? 0, "conflict"), (folder.errors, "error"), (folder.extraneous ?? 0, "extraneous file"),
+        ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }
+        if !counts.isEmpty { remarks.append(counts.joined(separator: ", ")) }
+        return remarks
+    }
+
+    /// The commands that let a halted folder go on.
+    private func remedies(_ folder: FolderStatus) -> [String] {
+        let id = style.name(folder.id)
+        let repair = "if it was not meant, `synctrain folder repair \(id)` brings back what is gone"
+        switch folder.condition {
+        case .haltedRootEmptied, .haltedMassDelete:
+            return ["if it was meant, `synctrain folder confirm \(id)` deletes it on the other devices too", repair]
+        default:
+            return ["if the disk is only not mounted, mount it; else `synctrain folder repair \(id)` begins anew"]
+        }
+    }
+
+    private func text(_ progress: FolderStatus.Progress) -> String {
+        let files = progress.filesTotal.map { "\(progress.filesDone) of \(Quantity.count($0, "file"))" }
+        let bytes = progress.bytesTotal.map { "\(Quantity.size(progress.bytesDone)) of \(Quantity.size($0))" }
+        return (files ?? Quantity.count(progress.filesDone, "file")) + ", "
+            + (bytes ?? Quantity.size(progress.bytesDone))
     }
 
     func devices(_ devices: [DeviceStatus]) -> [String] {
@@ -89,10 +127,6 @@ struct StatusRendering: Sendable {
 
     private func totals(_ totals: FolderStatus.Totals) -> String {
         "\(Quantity.count(totals.files, "file")), \(Quantity.size(totals.bytes))"
-    }
-
-    private func isZero(_ totals: FolderStatus.Totals) -> Bool {
-        totals.files == 0 && totals.directories == 0 && totals.bytes == 0
     }
 
     /// The first group of a device id, which people know their devices by.

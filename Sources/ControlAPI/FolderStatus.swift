@@ -1,0 +1,181 @@
+/// A folder as `status` shows it.
+public struct FolderStatus: Equatable, Sendable {
+    public struct Totals: Codable, Equatable, Sendable {
+        public var files: Int64
+        public var directories: Int64
+        public var bytes: Int64
+        /// Only of `need`: names that are still to be deleted from this disk.
+        public var deletions: Int64?
+
+        public init(files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0, deletions: Int64? = nil) {
+            self.files = files
+            self.directories = directories
+            self.bytes = bytes
+            self.deletions = deletions
+        }
+
+        public var isZero: Bool { files == 0 && directories == 0 && bytes == 0 && (deletions ?? 0) == 0 }
+    }
+
+    /// How well changes on this disk are noticed.
+    public struct Watch: Codable, Equatable, Sendable {
+        /// A word: `off`, `starting`, `watching`, `partial` (some directories only), `failed`. Unless it is `watching`,
+        /// changes are found by the next scan.
+        public var state: String
+        /// Why not all is watched, ending with what to do.
+        public var message: String?
+        /// How many directories are watched.
+        public var watched: Int64
+
+        public init(state: String, message: String? = nil, watched: Int64 = 0) {
+            self.state = state
+            self.message = message
+            self.watched = watched
+        }
+    }
+
+    /// How far a folder is with what its `state` says it does.
+    public struct Progress: Codable, Equatable, Sendable {
+        public var filesDone: Int64
+        /// Nil while nobody knows.
+        public var filesTotal: Int64?
+        /// Bytes hashed or received.
+        public var bytesDone: Int64
+        public var bytesTotal: Int64?
+
+        public init(filesDone: Int64, filesTotal: Int64? = nil, bytesDone: Int64, bytesTotal: Int64? = nil) {
+            self.filesDone = filesDone
+            self.filesTotal = filesTotal
+            self.bytesDone = bytesDone
+            self.bytesTotal = bytesTotal
+        }
+    }
+
+    /// How many `problems` are shown.
+    public static let problemLimit = 20
+
+    public var id: String
+    public var label: String
+    public var path: String
+    public var mode: String
+    public var type: String
+    /// One of the words of `FolderState`.
+    public var state: String
+    /// Says what is wrong and what to do, when `state` is one of a failure.
+    public var message: String?
+    /// Ids of the devices that share the folder.
+    public var devices: [String]
+    public var global: Totals
+    public var local: Totals
+    /// What is selected and not here as the global index has it.
+    public var need: Totals
+    /// Names on this disk that are not selected; nil while nobody has counted them.
+    public var extraneous: Int64?
+    /// Conflict copies; nil while nobody has counted them.
+    public var conflicts: Int64?
+    /// Names that something is wrong with; the first of them are in `problems`.
+    public var errors: Int64
+    public var problems: [FolderProblem]
+    /// Nil where nothing is watched because the folder rests or is not looked after.
+    public var watch: Watch?
+    /// While it is scanning or syncing.
+    public var progress: Progress?
+    /// RFC 3339: when the last scan ended.
+    public var lastScan: String?
+
+    public init(
+        id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
+        devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
+        conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
+        progress: Progress? = nil, lastScan: String? = nil
+    ) {
+        self.id = id
+        self.label = label
+        self.path = path
+        self.mode = mode
+        self.type = type
+        self.state = state
+        self.message = message
+        self.devices = devices
+        self.global = global
+        self.local = local
+        self.need = need
+        self.extraneous = extraneous
+        self.conflicts = conflicts
+        self.errors = errors
+        self.problems = problems
+        self.watch = watch
+        self.progress = progress
+        self.lastScan = lastScan
+    }
+
+    /// `state` as a value that says what kind of state it is.
+    public var condition: FolderState { FolderState(rawValue: state) }
+}
+
+/// Written by hand for two promises: the counts that are not known stand there as null, and what an older agent does not
+/// say yet is read as nothing.
+extension FolderStatus: Codable {
+    enum CodingKeys: String, CodingKey {
+        case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
+        case problems, watch, progress, lastScan
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(String.self, forKey: .id),
+            label: try container.decode(String.self, forKey: .label),
+            path: try container.decode(String.self, forKey: .path),
+            mode: try container.decode(String.self, forKey: .mode),
+            type: try container.decode(String.self, forKey: .type),
+            state: try container.decode(String.self, forKey: .state),
+            message: try container.decodeIfPresent(String.self, forKey: .message),
+            devices: try container.decode([String].self, forKey: .devices),
+            global: try container.decode(Totals.self, forKey: .global),
+            local: try container.decode(Totals.self, forKey: .local),
+            need: try container.decode(Totals.self, forKey: .need),
+            extraneous: try container.decodeIfPresent(Int64.self, forKey: .extraneous),
+            conflicts: try container.decodeIfPresent(Int64.self, forKey: .conflicts),
+            errors: try container.decode(Int64.self, forKey: .errors),
+            problems: try container.decodeIfPresent([FolderProblem].self, forKey: .problems) ?? [],
+            watch: try container.decodeIfPresent(Watch.self, forKey: .watch),
+            progress: try container.decodeIfPresent(Progress.self, forKey: .progress),
+            lastScan: try container.decodeIfPresent(String.self, forKey: .lastScan))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(label, forKey: .label)
+        try container.encode(path, forKey: .path)
+        try container.encode(mode, forKey: .mode)
+        try container.encode(type, forKey: .type)
+        try container.encode(state, forKey: .state)
+        try container.encodeIfPresent(message, forKey: .message)
+        try container.encode(devices, forKey: .devices)
+        try container.encode(global, forKey: .global)
+        try container.encode(local, forKey: .local)
+        try container.encode(need, forKey: .need)
+        try container.encode(extraneous, forKey: .extraneous)
+        try container.encode(conflicts, forKey: .conflicts)
+        try container.encode(errors, forKey: .errors)
+        try container.encode(problems, forKey: .problems)
+        try container.encodeIfPresent(watch, forKey: .watch)
+        try container.encodeIfPresent(progress, forKey: .progress)
+        try container.encodeIfPresent(lastScan, forKey: .lastScan)
+    }
+}
+
+/// What is wrong with one name of a folder; the others go on.
+public struct FolderProblem: Codable, Equatable, Sendable {
+    /// Relative to the folder's root.
+    public var path: String
+    /// A sentence that ends with what to do.
+    public var message: String
+
+    public init(path: String, message: String) {
+        self.path = path
+        self.message = message
+    }
+}

@@ -1,0 +1,207 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import Selection
+
+/// What can be asked of one folder. Paths are canonical and relative to its root; `""` is the root.
+///
+/// The functions throw what they meet: `IgnoreError`, `ControlError` and the errors of storage and disk.
+protocol FolderControl: Sendable {
+    /// Edits `.stignore`. On return the totals of `status` are those of the new selection.
+    func select(_ paths: [String], isSelecting: Bool, isDryRun: Bool) async throws -> SelectionOutcome
+    func selection(emit: @Sendable (SelectedPath) async throws -> Void) async throws
+    func explain(_ path: String) async throws -> ExplainedPath
+    /// Edits `.stignore` alone; the configuration is the caller's.
+    func convert(to mode: FolderConfiguration.Mode, isDryRun: Bool) async throws -> SelectionOutcome
+    func perform(_ action: FolderAction.Kind, isDryRun: Bool) async throws -> FolderActionOutcome
+    func scan(_ paths: [String]) async throws -> ScanSummary.Folder
+    func extraneous(emit: @Sendable (Entry) async throws -> Void) async throws
+    func needs(emit: @Sendable (Entry) async throws -> Void) async throws
+    func syncNow() async throws
+}
+
+/// The verbs of folders: each path goes to the folder that it lies in.
+extension Agent {
+    // MARK: selection
+
+    public func select(_ change: SelectionChange) async throws -> SelectionAnswer {
+        try await answering {
+            guard !change.paths.isEmpty else { throw ControlError(.invalidRequest, "say which paths") }
+            let parts = try parts(of: change.paths)
+            for part in parts where part.paths.contains("") {
+                let id = part.folder.id
+                throw ControlError(
+                    .invalidRequest,
+                    "a whole folder is not selected by a line but by its mode: `synctrain folder mode \(id) "
+                        + "\(change.isSelecting ? "full" : "selective")`", path: "\(id):")
+            }
+            // What one folder refuses must not be half done in others.
+            if !change.isDryRun, parts.count > 1 {
+                for part in parts { _ = try await select(part, change, isDryRun: true) }
+            }
+            var outcomes: [SelectionOutcome] = []
+            for part in parts { outcomes.append(try await select(part, change, isDryRun: change.isDryRun)) }
+            return SelectionAnswer(folders: outcomes)
+        }
+    }
+
+    private func select(
+        _ part: FolderPart, _ change: SelectionChange, isDryRun: Bool
+    ) async throws -> SelectionOutcome {
+        try await refusing(in: part.folder) {
+            try await control(of: part.folder)
+                .select(part.paths, isSelecting: change.isSelecting, isDryRun: isDryRun)
+        }
+    }
+
+    public func selection(
+        folder: String?, emit: @Sendable (SelectedPath) async throws -> Void
+    ) async throws {
+        try await eachFolder(folder) { try await $0.selection(emit: emit) }
+    }
+
+    public func explain(_ path: PathReference) async throws -> ExplainedPath {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            return try await refusing(in: folder) { try await control(of: folder).explain(path) }
+        }
+    }
+
+    public func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
+        try await answering {
+            guard let mode = FolderConfiguration.Mode(rawValue: change.mode) else {
+                throw ControlError(
+                    .invalidRequest, "there is no folder mode \(change.mode); use selective or full")
+            }
+            let folder = try session(change.folder)
+            return try await gate.withUnits(1) {
+                let outcome = try await refusing(in: folder) {
+                    try await control(of: folder).convert(to: mode, isDryRun: change.isDryRun)
+                }
+                if !change.isDryRun, folder.configuration.mode != mode {
+                    try await apply(try setup.configurationFile.apply([.setFolderMode(folder.id, mode)]))
+                }
+                return SelectionAnswer(folders: [outcome])
+            }
+        }
+    }
+
+    // MARK: work
+
+    public func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
+        try await answering {
+            let folder = try session(action.folder)
+            return try await refusing(in: folder) {
+                try await control(of: folder).perform(action.action, isDryRun: action.isDryRun)
+            }
+        }
+    }
+
+    public func scan(_ request: ScanRequest) async throws -> ScanSummary {
+        try await answering {
+            let whole = folders.all.filter { !$0.configuration.isPaused }.map { FolderPart(folder: $0, paths: [""]) }
+            let parts = request.paths.isEmpty ? whole : try parts(of: request.paths.map(namingFolders))
+            var found: [ScanSummary.Folder] = []
+            for part in parts {
+                found.append(
+                    try await refusing(in: part.folder) { try await control(of: part.folder).scan(part.paths) })
+            }
+            return ScanSummary(folders: found)
+        }
+    }
+
+    public func extraneous(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
+        try await eachFolder(folder) { try await $0.extraneous(emit: emit) }
+    }
+
+    public func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
+        try await eachFolder(folder) { try await $0.needs(emit: emit) }
+    }
+
+    public func syncNow(_ request: SyncRequest) async throws {
+        try await answering {
+            let chosen = try request.folder.map { [try session($0)] } ?? folders.all
+            for id in Set(chosen.flatMap(\.configuration.devices)) { await devices.device(id)?.dialNow() }
+            for folder in chosen where !folder.configuration.isPaused {
+                try await refusing(in: folder) { try await control(of: folder).syncNow() }
+            }
+        }
+    }
+
+    // MARK: folders and their paths
+
+    /// Some paths of one folder.
+    private struct FolderPart {
+        let folder: FolderSession
+        var paths: [String]
+    }
+
+    /// The paths of each folder, folders and paths in the order in which they come first.
+    private func parts(of references: [PathReference]) throws -> [FolderPart] {
+        var parts: [FolderPart] = []
+        var places: [FolderID: Int] = [:]
+        for reference in references {
+            let (folder, path) = try resolve(reference)
+            if let place = places[folder.id] {
+                parts[place].paths.append(path)
+            } else {
+                places[folder.id] = parts.count
+                parts.append(FolderPart(folder: folder, paths: [path]))
+            }
+        }
+        return parts
+    }
+
+    /// A text that is a folder's id means the folder; a file of that name is `./name`.
+    private func namingFolders(_ reference: PathReference) -> PathReference {
+        guard folders.folder(FolderID(reference.text)) != nil else { return reference }
+        return PathReference(text: reference.text + ":", workingDirectory: reference.workingDirectory)
+    }
+
+    private func session(_ id: String) throws(ControlError) -> FolderSession {
+        guard let folder = folders.folder(FolderID(id)) else {
+            throw ControlError(
+                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+        }
+        return folder
+    }
+
+    private func eachFolder(
+        _ id: String?, _ body: (any FolderControl) async throws -> Void
+    ) async throws {
+        try await answering {
+            for folder in try id.map({ [try session($0)] }) ?? folders.all {
+                try await refusing(in: folder) { try await body(control(of: folder)) }
+            }
+        }
+    }
+
+    /// Says of an ignore file that is refused which folder's it is.
+    private func refusing<Result>(
+        in folder: FolderSession, _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as IgnoreError {
+            throw ControlError(error, folder: folder.configuration)
+        }
+    }
+
+    private func control(of folder: FolderSession) throws(ControlError) -> any FolderControl {
+        throw ControlError(.failed, "the folder \(folder.id) is not looked after", path: folder.id.rawValue)
+    }
+}
+
+extension ControlError {
+    /// What is wrong with an ignore file of `folder`, or with what was asked of it.
+    init(_ error: IgnoreError, folder: FolderConfiguration) {
+        let code: Code =
+            switch error.code {
+            case .invalidPath: .invalidRequest
+            case .inexpressiblePath: .inexpressiblePath
+            case .overruled: .overruled
+            default: .selectionUnusable
+            }
+        self.init(code, "\(folder.id): \(error)", path: folder.id.rawValue)
+    }
+}

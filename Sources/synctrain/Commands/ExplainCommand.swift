@@ -1,0 +1,26 @@
+import ArgumentParser
+import ControlAPI
+
+struct ExplainCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Say why files are kept on this device or are not.",
+        discussion: "Names the line of .stignore, or of a file that it includes, that decides.")
+
+    @Argument(help: "The files and directories.", completion: .file())
+    var paths: [String]
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        let rendering = ExplanationRendering(style: context.style)
+        for path in paths {
+            let explained = try await agent.explain(context.path(path))
+            if global.json {
+                try context.output.print(bytes: try ControlJSON.encode(explained))
+            } else {
+                try context.output.print(rendering.text(explained))
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import ControlAPI
+
+struct ScanCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scan", abstract: "Look for changes on this disk now, and wait.",
+        discussion: "Ends with 2 if some files could not be read.")
+
+    @Argument(
+        help: "Files, directories or folders by their id; every folder that is not paused if none is given.",
+        completion: .file())
+    var paths: [String] = []
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let summary = try await context.agent().scan(ScanRequest(paths: paths.map(context.path)))
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(summary))
+        } else {
+            let style = context.style
+            for folder in summary.folders { try context.output.print(Self.line(folder, style)) }
+            try context.output.flush()
+            for folder in summary.folders {
+                for problem in folder.problemList {
+                    let name = EscapedName.escape("\(folder.folder):\(problem.path)")
+                    try context.process.errors.print("synctrain: \(name): \(EscapedName.escape(problem.message))")
+                }
+                let rest = folder.problems - Int64(folder.problemList.count)
+                if rest > 0 {
+                    try context.process.errors.print(
+                        "synctrain: \(EscapedName.escape(folder.folder)): and \(Quantity.count(rest, "name")) more")
+                }
+            }
+        }
+        if summary.folders.contains(where: { $0.problems > 0 }) { throw ExitCode(2) }
+    }
+
+    static func line(_ folder: ScanSummary.Folder, _ style: Style) -> String {
+        var parts = ["\(Quantity.count(folder.files, "file")) and \(Quantity.directories(folder.directories)) seen"]
+        parts.append("\(folder.changed) changed")
+        parts.append("\(folder.deleted) deleted")
+        if folder.bytesHashed > 0 { parts.append("\(Quantity.size(folder.bytesHashed)) hashed") }
+        if folder.problems > 0 { parts.append(Quantity.count(folder.problems, "problem")) }
+        return "\(style.name(folder.folder)): \(parts.joined(separator: ", ")) in \(Quantity.time(folder.seconds))"
+    }
+}
