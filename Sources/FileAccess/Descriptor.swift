@@ -42,6 +42,13 @@ final class Descriptor: Sendable {
 
     func status() -> Result<FileStatus, SystemError> { rawStatus().map(FileStatus.init) }
 
+    /// What the symbolic link `name` in this directory holds.
+    func readSymlink(_ name: String) -> Result<[UInt8], SystemError> {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        return name.withCString { name in system { readlinkat(number, name, &target, target.count) } }
+            .map { count in target.prefix(count).map { UInt8(bitPattern: $0) } }
+    }
+
     /// Makes contents and status of the open file or directory durable.
     func synchronize() -> Result<Void, SystemError> { system { fsync(number) }.map { _ in } }
 

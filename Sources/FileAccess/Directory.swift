@@ -30,7 +30,7 @@ public final class Directory: Sendable {
     let descriptor: Descriptor
     /// Where it is beneath the root; nil for the root itself.
     public let path: RelativePath?
-    private let rootPath: String
+    let rootPath: String
 
     init(_ descriptor: Descriptor, path: RelativePath?, rootPath: String) {
         self.descriptor = descriptor

@@ -12,6 +12,10 @@ public struct FileTime: Hashable, Comparable, Sendable {
         self.nanoseconds = min(max(nanoseconds, 0), 999_999_999)
     }
 
+    init(_ time: timespec) {
+        self.init(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))
+    }
+
     public static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
@@ -46,11 +50,14 @@ public struct FileStatus: Hashable, Sendable {
     /// The low twelve bits of the mode.
     public let permissions: UInt32
     public let linkCount: UInt64
+    /// When contents, permissions, owner or names last changed, by the disk's clock, which no program can set back;
+    /// nil if not known, which the disk itself never says.
+    public let changed: FileTime?
 
     /// A status as it was written down earlier; what was not written down may be left out.
     public init(
         type: FileType, size: Int64, modified: FileTime, inode: UInt64 = 0, device: UInt64 = 0, permissions: UInt32 = 0,
-        linkCount: UInt64 = 1
+        linkCount: UInt64 = 1, changed: FileTime? = nil
     ) {
         self.type = type
         self.size = size
@@ -59,15 +66,15 @@ public struct FileStatus: Hashable, Sendable {
         self.device = device
         self.permissions = permissions
         self.linkCount = linkCount
+        self.changed = changed
     }
 
     init(_ status: stat) {
         self.init(
             type: FileType(mode: status.st_mode), size: Int64(status.st_size),
-            modified: FileTime(
-                seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int32(truncatingIfNeeded: status.st_mtim.tv_nsec)),
-            inode: UInt64(status.st_ino), device: UInt64(status.st_dev), permissions: UInt32(status.st_mode & 0o7777),
-            linkCount: UInt64(status.st_nlink))
+            modified: FileTime(status.st_mtim), inode: UInt64(status.st_ino), device: UInt64(status.st_dev),
+            permissions: UInt32(status.st_mode & 0o7777),
+            linkCount: UInt64(status.st_nlink), changed: FileTime(status.st_ctim))
     }
 
     /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and

@@ -14,8 +14,29 @@ public final class OpenFile: Sendable {
         self.path = path
     }
 
+    /// Opens what `name`, a path beneath `directory`, leads to if that is a regular file; `path` is for messages.
+    static func open(
+        reading name: String, in directory: Descriptor, path: String
+    ) throws(FileAccessError) -> OpenFile {
+        // Without O_NONBLOCK a pipe would hold this thread until someone writes into it.
+        let opened = try Descriptor.openHeld(
+            name, in: directory, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
+        ).orThrow(.open, path: path)
+        switch try opened.status().orThrow(.inspect, path: path).type {
+        case .regular: return OpenFile(opened, path: path)
+        case .directory: throw FileAccessError(.isADirectory, .open, path: path)
+        case .symlink, .other: throw FileAccessError(.notARegularFile, .open, path: path)
+        }
+    }
+
     public func status() throws(FileAccessError) -> FileStatus {
         try descriptor.status().orThrow(.inspect, path: path)
+    }
+
+    /// Tells the disk that the file will be read from beginning to end, so that it reads further ahead.
+    public func adviseSequentialReading() {
+        // Advice only: a file system that knows nothing of it reads as well.
+        _ = posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
     /// Reads from `offset` (in bytes) until `buffer` is full or the file ends; gives the count of bytes read.

@@ -85,15 +85,7 @@ public final class RootDirectory: Sendable {
 
     /// Opens a regular file for reading; anything else is refused with `notARegularFile` or `isADirectory`.
     public func open(reading path: RelativePath) throws(FileAccessError) -> OpenFile {
-        // Without O_NONBLOCK a pipe would hold this thread until someone writes into it.
-        let opened = try Descriptor.openHeld(
-            path.text, in: descriptor, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
-        ).orThrow(.open, path: path.text)
-        switch try opened.status().orThrow(.inspect, path: path.text).type {
-        case .regular: return OpenFile(opened, path: path.text)
-        case .directory: throw FileAccessError(.isADirectory, .open, path: path.text)
-        case .symlink, .other: throw FileAccessError(.notARegularFile, .open, path: path.text)
-        }
+        try OpenFile.open(reading: path.text, in: descriptor, path: path.text)
     }
 
     /// The bytes that a symbolic link holds; it is not followed.
@@ -103,11 +95,8 @@ public final class RootDirectory: Sendable {
         guard try link.status().orThrow(.inspect, path: path.text).type == .symlink else {
             throw FileAccessError(.failed, .readSymlink, path: path.text, errno: EINVAL)
         }
-        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
         // An empty path stands for the descriptor itself.
-        let count = try system { readlinkat(link.number, "", &target, target.count) }
-            .orThrow(.readSymlink, path: path.text)
-        return target.prefix(count).map { UInt8(bitPattern: $0) }
+        return try link.readSymlink("").orThrow(.readSymlink, path: path.text)
     }
 
     /// How much the disk beneath the root holds.

@@ -1,0 +1,202 @@
+import FileAccess
+import Selection
+
+/// What a directory has at a name, and what is known of it.
+struct Encounter: Sendable {
+    enum Sight: Sendable {
+        case file(FileStatus, DirectoryEntry)
+        /// `isOpened`: something in it may be selected.
+        case directory(FileStatus, DirectoryEntry, isOpened: Bool)
+        case symlink(FileStatus, target: [UInt8])
+        /// There and not selected.
+        case leftOut(FileType, DirectoryEntry, isOpened: Bool)
+        /// Nothing is there.
+        case absent
+        /// Selected and there, but nothing that can be synced; surely no directory.
+        case unsupported(FileProblem)
+        /// Nobody knows what is there.
+        case unknown(FileProblem)
+    }
+
+    /// The path beneath the folder.
+    let path: String
+    let sight: Sight
+    let known: KnownEntry?
+}
+
+/// Goes through one directory in the order of names, on the disk and in the index at once.
+///
+/// Holds the directory's names and what is known of them; looks at a limited number of them at a time. All its methods
+/// wait for the disk.
+struct DirectoryReader: Sendable {
+    let directory: Directory
+    /// The path beneath the folder, `""` for the root.
+    let path: String
+    private let selection: Selection
+    private let names: [DirectoryEntry]
+    private let known: [KnownEntry]
+    private var nextName = 0
+    private var nextKnown = 0
+
+    /// - Parameters:
+    ///   - known: Ordered by the bytes of the names, all directly in the directory.
+    ///   - only: The names to look at, in order; nil for all.
+    init(
+        _ directory: Directory, path: String, known: [KnownEntry], only: [String]?, selection: Selection
+    ) throws(FileAccessError) {
+        self.directory = directory
+        self.path = path
+        self.known = known
+        self.selection = selection
+        guard let only else {
+            names = try directory.list().sortedByBytes()
+            return
+        }
+        var names: [DirectoryEntry] = []
+        for name in only {
+            if let entry = try directory.entry(named: name) { names.append(entry) }
+        }
+        self.names = names
+    }
+
+    /// The next encounters, `count` at most; none at the directory's end.
+    mutating func next(_ count: Int) throws(FileAccessError) -> [Encounter] {
+        var encounters: [Encounter] = []
+        while encounters.count < count, nextName < names.count || nextKnown < known.count {
+            if let encounter = try nextEncounter() { encounters.append(encounter) }
+        }
+        return encounters
+    }
+
+    /// Nil for a name that nobody needs to hear of.
+    private mutating func nextEncounter() throws(FileAccessError) -> Encounter? {
+        guard nextKnown < known.count else { return try takeName(known: nil) }
+        let candidate = known[nextKnown]
+        if nextName < names.count, let name = names[nextName].name {
+            let order = name[...].order(to: candidate.name.lastComponent)
+            if order < 0 { return try takeName(known: nil) }
+            if order == 0 {
+                nextKnown += 1
+                return try takeName(known: candidate)
+            }
+        }
+        nextKnown += 1
+        // Asked for by name: a listing may miss a name that was renamed over while it was made, and a deletion that
+        // did not happen would go to all devices.
+        let entry: DirectoryEntry?
+        do throws(FileAccessError) {
+            entry = try directory.entry(named: String(candidate.name.lastComponent))
+        } catch {
+            try checkIsSearchable(error)
+            let problem = FileProblem(.unreadable, name: candidate.name, cause: error)
+            return Encounter(path: candidate.name, sight: .unknown(problem), known: candidate)
+        }
+        guard let entry else { return Encounter(path: candidate.name, sight: .absent, known: candidate) }
+        return try encounter(entry, known: candidate)
+    }
+
+    private mutating func takeName(known: KnownEntry?) throws(FileAccessError) -> Encounter? {
+        nextName += 1
+        return try encounter(names[nextName - 1], known: known)
+    }
+
+    private func encounter(_ entry: DirectoryEntry, known: KnownEntry?) throws(FileAccessError) -> Encounter? {
+        let path = self.path.appendingComponent(entry.displayName)
+        func found(_ sight: Encounter.Sight) -> Encounter { Encounter(path: path, sight: sight, known: known) }
+
+        let isKept: Bool
+        switch selection.standing(of: path, isDirectory: entry.type == .directory) {
+        case .ours: return nil
+        case .kept: isKept = true
+        case .leftOut: isKept = false
+        }
+        let isOpened = entry.type == .directory && entry.isNameText && selection.mayContainSelected(path)
+        if let problem = FileProblem(nameOf: entry, path: path) {
+            return isKept ? found(.unsupported(problem)) : nil
+        }
+        guard isKept else { return found(.leftOut(entry.type, entry, isOpened: isOpened)) }
+        do throws(FileAccessError) {
+            guard let status = try directory.status(of: entry) else {
+                return known == nil ? nil : found(.absent)
+            }
+            guard status.type == entry.type else {
+                return found(.unknown(FileProblem(.changedWhileRead, name: path)))
+            }
+            switch status.type {
+            case .regular: return found(.file(status, entry))
+            case .directory: return found(.directory(status, entry, isOpened: isOpened))
+            case .symlink:
+                let target = try directory.readSymlink(entry)
+                guard String(validating: target, as: UTF8.self) != nil else {
+                    return found(.unsupported(FileProblem(.targetNotUTF8, name: path)))
+                }
+                return found(.symlink(status, target: target))
+            case .other: return found(.unsupported(FileProblem(.unsupportedType, name: path)))
+            }
+        } catch {
+            try checkIsSearchable(error)
+            return found(.unknown(FileProblem(.unreadable, name: path, cause: error)))
+        }
+    }
+
+    /// Passes on an error that is the whole directory's, so that it is said once and not for each name.
+    private func checkIsSearchable(_ error: FileAccessError) throws(FileAccessError) {
+        if error.code == .permission, !directory.isSearchable { throw error }
+    }
+}
+
+extension [DirectoryEntry] {
+    /// In the order of the names' bytes; those that are not UTF-8 come last.
+    func sortedByBytes() -> [DirectoryEntry] {
+        sorted { left, right in
+            switch (left.name, right.name) {
+            case (let left?, let right?): left[...].order(to: right[...]) < 0
+            case (nil, nil): left.nameBytes.lexicographicallyPrecedes(right.nameBytes)
+            case (.some, nil): true
+            case (nil, .some): false
+            }
+        }
+    }
+}
+
+extension FileProblem {
+    /// What is wrong with a name, whatever it names; nil if nothing is.
+    init?(nameOf entry: DirectoryEntry, path: String) {
+        guard let name = entry.name else {
+            self.init(.nameNotUTF8, name: path)
+            return
+        }
+        guard NormalForm.isComposed(name) else {
+            self.init(.nameNotComposed, name: path)
+            return
+        }
+        guard path.utf8.count <= RelativePath.byteCountLimit, path.componentCount <= RelativePath.componentCountLimit
+        else {
+            self.init(.nameTooLong, name: path)
+            return
+        }
+        return nil
+    }
+}
+
+/// What the selection says of a path, for a walk.
+enum Standing: Hashable {
+    case kept
+    case leftOut
+    /// The folder's marker, ignore file and old versions, and files that are being put together.
+    case ours
+}
+
+extension Selection {
+    /// Whether `path` is kept. What is on the way to something selected by name is kept if it is a directory: a file in
+    /// the place of such a directory was not selected by anyone.
+    func standing(of path: String, isDirectory: Bool) -> Standing {
+        let decision = decision(for: path)
+        switch decision.reason {
+        case .internalName, .temporaryName: return .ours
+        case .pattern, .noPattern, .root:
+            guard decision.isIgnored else { return .kept }
+            return isDirectory && isParentOfSelected(path) ? .kept : .leftOut
+        }
+    }
+}

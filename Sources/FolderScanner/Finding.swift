@@ -1,0 +1,117 @@
+import BlockExchange
+import Cryptography
+import FileAccess
+
+/// A difference between the disk and the index.
+public enum Finding: Hashable, Sendable {
+    /// New, or with other contents than known, or not vouched for until now.
+    case changed(ScannedEntry)
+    /// The contents are as known; permissions or time of modification are as the status says and must be announced.
+    case metadata(KnownEntry, FileStatus)
+    /// Nothing to announce: only what the file is recognised by on this disk (inode, time of change) is new. To be
+    /// noted, or the contents are read again in every scan.
+    case status(KnownEntry, FileStatus)
+    /// Known, selected and not on this disk any more: deleted here. What was below a directory comes before it.
+    case gone(KnownEntry)
+    /// Known and not selected (any more): to be marked as ignored or forgotten, never to be announced as deleted. What
+    /// is below a directory comes before it.
+    case unkept(KnownEntry, Presence)
+    /// What keeps a name from being synced. Nothing at or below it is reported as gone.
+    case problem(FileProblem)
+
+    /// The name in question; of a problem, as shown to people.
+    public var name: String {
+        switch self {
+        case .changed(let entry): entry.name
+        case .metadata(let entry, _), .status(let entry, _), .gone(let entry), .unkept(let entry, _): entry.name
+        case .problem(let problem): problem.name
+        }
+    }
+
+    /// Blocks that the finding carries.
+    var blockCount: Int {
+        guard case .changed(let entry) = self, case .file(let contents) = entry.contents else { return 0 }
+        return contents.blocks.count
+    }
+}
+
+/// Whether something that is not kept is on this disk.
+public enum Presence: String, Hashable, Sendable {
+    case onDisk
+    /// Not there, or something of another type is.
+    case absent
+    /// In a branch that was not opened, because nothing in it is selected.
+    case notLookedAt
+}
+
+/// What lies on the disk at a name.
+public struct ScannedEntry: Hashable, Sendable {
+    public enum Contents: Hashable, Sendable {
+        case file(FileContents)
+        case directory
+        /// What a symbolic link holds: UTF-8, not empty.
+        case symlink([UInt8])
+    }
+
+    /// Relative to the folder, `/` between components, in normal form C.
+    public let name: String
+    public let contents: Contents
+    /// What the disk said before and after the contents were read. `changed` is nil if the file was written so shortly
+    /// before that another write might leave the same times: noted like this, it is read again in the next scan.
+    public let status: FileStatus
+    /// What the index said, if it knew the name.
+    public let known: KnownEntry?
+
+    /// Whether a later change cannot go unnoticed; if not, a scan of the name in a few seconds settles it.
+    public var isSettled: Bool { status.changed != nil }
+}
+
+/// The blocks of a file as BEP announces them.
+public struct FileContents: Hashable, Sendable {
+    public let size: Int64
+    /// Bytes of every block but the last: a size of BEP's.
+    public let blockSize: Int
+    /// Never empty: a file without bytes has one block of none.
+    public let blocks: [BlockInfo]
+    /// The key of the contents (`FileInfo.blocksHash`).
+    public let blocksHash: SHA256Digest
+}
+
+/// Findings in the order of names.
+///
+/// A directory comes before what is in it and siblings in the order of their UTF-8 bytes; but what is gone or not kept
+/// comes before the directory that it was in.
+public struct ScanBatch: Hashable, Sendable {
+    public let findings: [Finding]
+}
+
+/// What a scan did.
+public struct ScanReport: Hashable, Sendable {
+    /// Directories that were opened and listed.
+    public var directoriesOpened = 0
+    /// Files, links and directories seen that are kept.
+    public var entriesSeen = 0
+    public var filesHashed = 0
+    public var bytesHashed: Int64 = 0
+    public var changed = 0
+    public var metadata = 0
+    public var status = 0
+    public var gone = 0
+    public var unkept = 0
+    public var problems = 0
+    /// Files whose contents another write might still change unnoticed (`ScannedEntry.isSettled`).
+    public var unsettled = 0
+
+    public init() {}
+
+    mutating func count(_ finding: Finding) {
+        switch finding {
+        case .changed: changed += 1
+        case .metadata: metadata += 1
+        case .status: status += 1
+        case .gone: gone += 1
+        case .unkept: unkept += 1
+        case .problem: problems += 1
+        }
+    }
+}

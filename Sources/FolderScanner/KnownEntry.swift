@@ -1,0 +1,51 @@
+import Cryptography
+import FileAccess
+
+/// What the index says this device has of a name, without its blocks.
+public struct KnownEntry: Hashable, Sendable {
+    /// Relative to the folder, `/` between components, in normal form C.
+    public var name: String
+    /// What the disk said when the entry was last seen to be so: type, size, permissions and time of modification as
+    /// announced, inode and time of change as on this disk. Where inode or time of change are unknown, the contents
+    /// are read again.
+    public var status: FileStatus
+    /// Whether `status.permissions` mean anything: false for links and where they are not synced.
+    public var hasPermissions: Bool
+    /// What a symbolic link holds.
+    public var symlinkTarget: [UInt8]
+    /// Bytes of every block of a file but its last; 0 if not known.
+    public var blockSize: Int
+    /// The key of a file's contents (`FileInfo.blocksHash`); nil if not known.
+    public var blocksHash: SHA256Digest?
+    /// The index has it as ignored: what it says of the contents is not vouched for.
+    public var isIgnored: Bool
+    /// The index asks for the contents to be read again, whatever the status says.
+    public var mustRescan: Bool
+
+    public init(
+        name: String, status: FileStatus, hasPermissions: Bool = true, symlinkTarget: [UInt8] = [], blockSize: Int = 0,
+        blocksHash: SHA256Digest? = nil, isIgnored: Bool = false, mustRescan: Bool = false
+    ) {
+        self.name = name
+        self.status = status
+        self.hasPermissions = hasPermissions
+        self.symlinkTarget = symlinkTarget
+        self.blockSize = blockSize
+        self.blocksHash = blocksHash
+        self.isIgnored = isIgnored
+        self.mustRescan = mustRescan
+    }
+
+    var isDirectory: Bool { status.type == .directory }
+}
+
+/// Answers what the index knows to be on this disk; entries announced as deleted are not.
+///
+/// Asked while a scan runs, from one task, one question after the other. Whatever it throws ends the scan.
+public protocol KnownEntries: Sendable {
+    /// The entries directly in `directory` (`""` for the root), ordered by the UTF-8 bytes of their names.
+    func children(of directory: String) async throws -> [KnownEntry]
+
+    /// The entry of this very name; nil if nothing is known to be there.
+    func entry(_ name: String) async throws -> KnownEntry?
+}

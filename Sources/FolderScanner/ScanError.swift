@@ -1,0 +1,36 @@
+import FileAccess
+
+/// Why a scan ended before it was through. What was delivered until then holds.
+public struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable, CaseIterable {
+        /// The folder's root was moved, removed or unmounted.
+        case rootNotInPlace = "root-not-in-place"
+        case rootUnreadable = "root-unreadable"
+        /// The system gave no thread to read files with.
+        case noThread = "no-thread"
+    }
+
+    public let code: Code
+    /// The root's path.
+    public let path: String
+    public let cause: FileAccessError?
+
+    init(_ code: Code, path: String, cause: FileAccessError? = nil) {
+        self.code = code
+        self.path = path
+        self.cause = cause
+    }
+
+    /// A sentence for people that ends with what to do.
+    public var message: String {
+        switch code {
+        case .rootNotInPlace:
+            "the folder's directory “\(path)” was moved, removed or unmounted; put it back or mount it again"
+        case .rootUnreadable:
+            cause?.message ?? "the folder's directory “\(path)” cannot be listed; check its permissions"
+        case .noThread: "the system allows no more threads; raise the limit (ulimit -u, TasksMax=)"
+        }
+    }
+
+    public var description: String { message }
+}
