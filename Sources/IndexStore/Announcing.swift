@@ -32,11 +32,18 @@ extension IndexStore {
                 guard let path = try reader.path(of: entry, known: &known) else { throw MalformedRow("no entry") }
                 let rows = try reader.announcements(of: entry)
                 var file: FileInfo
+                let winning = rows.first { $0.announcer == winner }
                 if let own = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
-                    let flags = try reader.local(own, of: entry, path: path).flags
-                    file = own.file.isInvalid ? Self.unvouched(own.file) : try reader.file(own, name: path)
-                    if flags.contains(.receiveOnlyChanged) { file.version = VersionVector() }
-                } else if let winning = rows.first(where: { $0.announcer == winner }) {
+                    if own.file.isInvalid {
+                        let flags = try reader.local(own, of: entry, path: path).flags
+                        // As of a name that is not here: for others it is left out, not out of date.
+                        let followed = flags.contains(.ignored) && winning?.file.isInvalid == false ? winning : nil
+                        file = Self.unvouched(followed?.file ?? own.file)
+                        if followed == nil, flags.contains(.receiveOnlyChanged) { file.version = VersionVector() }
+                    } else {
+                        file = try reader.file(own, name: path)
+                    }
+                } else if let winning {
                     file = Self.unvouched(winning.file)
                 } else {
                     throw MalformedRow("an announced entry without announcement")

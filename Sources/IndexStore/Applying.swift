@@ -56,8 +56,13 @@ extension IndexStore {
     /// Entries looked at in one transaction of `reselect`.
     private static let reselectLimit = 5000
 
-    /// Brings what this device announces of ignored names in line with a changed selection. Goes through the folder in
-    /// several transactions; after a cancellation the rest still stands as before, and calling it again does it.
+    /// Brings what this device announces in line with a changed selection: names that it has nothing of are announced
+    /// as ignored, or no longer. What is on disk and ignored now is flagged `.ignored`, and announced as invalid with the
+    /// winner's version; what is kept again is flagged `.mustRescan` in its stead and stays invalid until it is set
+    /// anew. What this device had to say of ignored names that are not on its disk is forgotten.
+    ///
+    /// Goes through the folder in several transactions; after a cancellation the rest still stands as before, and
+    /// calling it again does it.
     @discardableResult
     public func reselect(
         _ folder: FolderID, isIgnored: @escaping @Sendable (String) -> Bool

@@ -51,7 +51,8 @@ extension IndexStore {
             var walk = try TreeWalk(database, folder: row, below: directory, after: after)
             var entries: [GlobalEntry] = []
             while entries.count < limit, let step = try walk.next() {
-                let entry = try reader.entry(step.id, winner: step.winner, path: step.path)
+                let winner = try reader.winnerAndOwn(of: step.id).winner
+                let entry = try reader.entry(step.id, winner: winner, path: step.path)
                 if IndexReader.isListed(entry) { entries.append(entry) }
                 if entry.below == .zero, !entry.isPresent { walk.skipBelow() }
             }

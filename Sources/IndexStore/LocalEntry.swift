@@ -43,6 +43,19 @@ public struct LocalEntry: Equatable, Sendable {
     }
 }
 
+extension LocalEntry {
+    /// The columns of `local` that `read` takes.
+    static let columns = "local.flags, local.inode, local.changed, local.changedNanoseconds"
+
+    mutating func read(_ row: RawStatement, from first: Int32) {
+        flags = LocalFlags(rawValue: UInt8(truncatingIfNeeded: row.integer(first)))
+        guard let inode = row.optionalInteger(first + 1) else { return }
+        status = FileStatus(
+            inode: UInt64(bitPattern: inode), changedSeconds: row.integer(first + 2),
+            changedNanoseconds: Int32(truncatingIfNeeded: row.integer(first + 3)))
+    }
+}
+
 /// A change of what this device has.
 public enum LocalChange: Sendable {
     /// The name is now as the entry says; it gets a new sequence.

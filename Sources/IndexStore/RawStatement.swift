@@ -48,6 +48,17 @@ struct RawStatement {
         }
     }
 
+    /// Binds a copy of `utf8` as text.
+    func bindText(_ index: Int32, _ utf8: [UInt8]) throws {
+        try utf8.withUnsafeBytes { utf8 in
+            guard let base = utf8.baseAddress, !utf8.isEmpty else { return try bind(index, borrowedText: utf8) }
+            let characters = base.assumingMemoryBound(to: CChar.self)
+            try check(
+                sqlite3_bind_text64(
+                    handle, index, characters, UInt64(utf8.count), Self.copied, UInt8(SQLITE_UTF8)))
+        }
+    }
+
     /// Binds a copy of `bytes`.
     func bind(_ index: Int32, _ bytes: [UInt8]) throws {
         try bytes.withUnsafeBytes {

@@ -39,7 +39,6 @@ private final class NameSearch {
     private let lastPart: ArraySlice<UInt8>
     private let readers: [IndexReader]
     private let readEntry: RawStatement
-    private let readWinner: RawStatement
     private var directories: [Int64: Directory] = [:]
     private var paths: [Int64: [UInt8]] = [:]
 
@@ -55,7 +54,6 @@ private final class NameSearch {
         lastPart = matcher.needle[headEnd...]
         readers = try folders.map { try IndexReader(database, folder: $0) }
         readEntry = try RawStatement(database, "SELECT parent, name FROM entry WHERE id = ?1")
-        readWinner = try RawStatement(database, "SELECT winner FROM entry WHERE id = ?1")
     }
 
     func run(_ database: Database, only folder: FolderID?, limit: Int) throws -> SearchResult {
@@ -106,11 +104,9 @@ private final class NameSearch {
     }
 
     private func entry(_ id: Int64, _ reader: IndexReader) throws -> GlobalEntry? {
-        try readWinner.bind(1, id)
-        let winner = try readWinner.first { $0.optionalInteger(0) } ?? nil
         if paths.count > Self.memoryLimit { paths.removeAll() }
         guard let path = try reader.path(of: id, known: &paths) else { return nil }
-        let entry = try reader.entry(id, winner: winner, path: path)
+        let entry = try reader.entry(id, winner: reader.winnerAndOwn(of: id).winner, path: path)
         return IndexReader.isListed(entry) ? entry : nil
     }
 

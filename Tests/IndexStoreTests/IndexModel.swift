@@ -67,15 +67,71 @@ struct IndexModel {
     var own: [String: FileInfo] {
         var own: [String: FileInfo] = [:]
         for name in names {
-            if let entry = local[name] {
+            let winner = winner(of: name)
+            if let winner, !winner.isInvalid, local[name]?.flags.contains(.ignored) == true {
+                own[name] = unvouched(winner).withoutSequence
+            } else if let entry = local[name] {
                 var file = entry.file.isInvalid ? unvouched(entry.file) : entry.file.withBlocksHash
                 if entry.flags.contains(.receiveOnlyChanged) { file.version = VersionVector() }
                 own[name] = file.withoutSequence
-            } else if ignored.contains(name), let winner = winner(of: name), !winner.isInvalid {
+            } else if ignored.contains(name), let winner, !winner.isInvalid {
                 own[name] = unvouched(winner).withoutSequence
             }
         }
         return own
+    }
+
+    /// What becomes of what this device has when other names are ignored.
+    mutating func reselect(_ names: Set<String>) {
+        ignored = names
+        for (name, entry) in local {
+            if names.contains(name) {
+                local[name]?.flags.insert(.ignored)
+                local[name]?.file.isInvalid = true
+                if !isOnDisk(entry) { local[name] = nil }
+            } else if entry.flags.contains(.ignored) {
+                local[name]?.flags.remove(.ignored)
+                local[name]?.flags.insert(.mustRescan)
+            }
+        }
+    }
+
+    /// What this device needs of `name`, whether it keeps it or not.
+    func needed(_ name: String) -> NeededEntry? {
+        guard let winner = winner(of: name), !winner.isInvalid, !winner.version.isEmpty else { return nil }
+        if let own = local[name] {
+            if !own.file.isInvalid, own.file.version == winner.version { return nil }
+        } else if winner.isDeleted {
+            return nil
+        }
+        return NeededEntry(
+            file: winner.withBlocksHash.withoutBlockList.withoutSequence,
+            local: local[name].map { listed($0, hasHash: true) }, holders: entry(name).holders)
+    }
+
+    func neededTotals(_ names: [String]) -> NeededTotals {
+        var totals = NeededTotals()
+        for entry in names.compactMap(needed) where !entry.isChangedHere {
+            totals.items += Aggregate(of: entry.file)
+            if entry.file.isDeleted, entry.local?.file.isDeleted == false { totals.deletions += 1 }
+        }
+        return totals
+    }
+
+    func isOnDisk(_ entry: LocalEntry) -> Bool { entry.status != nil && !entry.file.isDeleted }
+
+    /// What is on disk below `directory`, each directory before what is in it.
+    func onDisk(below directory: String) -> [LocalEntry] {
+        let below = local.values.filter { entry in
+            isOnDisk(entry) && (directory.isEmpty || entry.file.name.hasPrefix(directory + "/"))
+        }
+        return below.sorted { precedes($0.file.name, $1.file.name) }
+    }
+
+    /// As it comes out of a listing.
+    func listed(_ entry: LocalEntry, hasHash: Bool = false) -> LocalEntry {
+        let file = hasHash ? entry.file.withBlocksHash.withoutBlockList : entry.file.withoutBlocks
+        return LocalEntry(file: file.withoutSequence, flags: entry.flags, status: entry.status)
     }
 
     var localTotal: Aggregate {
@@ -110,6 +166,23 @@ extension FileInfo {
         var file = self
         file.sequence = 0
         return file
+    }
+}
+
+extension LocalEntry {
+    var withoutSequence: LocalEntry {
+        var entry = self
+        entry.file.sequence = 0
+        return entry
+    }
+}
+
+extension NeededEntry {
+    var withoutSequences: NeededEntry {
+        var entry = self
+        entry.file.sequence = 0
+        entry.local?.file.sequence = 0
+        return entry
     }
 }
 

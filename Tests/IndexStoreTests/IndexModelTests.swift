@@ -48,8 +48,8 @@ import Testing
                 }
                 try await index.store.applyLocal(in: music, changes) { ignored.contains($0) }
             case 8:
-                model.ignored = Set(Self.names.filter { _ in Bool.random(using: &random) })
-                let ignored = model.ignored
+                let ignored = Set(Self.names.filter { _ in Bool.random(using: &random) })
+                model.reselect(ignored)
                 try await index.store.reselect(music) { ignored.contains($0) }
             default:
                 if Bool.random(using: &random) {
@@ -62,6 +62,9 @@ import Testing
             }
 
             try await Self.check(index.store, against: model)
+            let kept = Set(Self.names.filter { _ in Int.random(in: 0..<4, using: &random) > 0 })
+            try await Self.checkNeed(index.store, against: model, kept: kept, limit: 1 + step % 4)
+            try await Self.checkDisk(index.store, against: model, limit: 1 + step % 3)
             let updates = try await index.store.localUpdates(of: music, after: peerSequence, limit: 1000)
             for update in updates {
                 #expect(update.sequence > peerSequence)
@@ -107,6 +110,100 @@ import Testing
             }
             let found = try await store.localBlocks(hash(block), limit: 1000)
             #expect(found.map(\.path).sorted() == expected.map(\.file.name).sorted())
+        }
+    }
+
+    private static func checkNeed(
+        _ store: IndexStore, against model: IndexModel, kept: Set<String>, limit: Int
+    ) async throws {
+        let mayContain: @Sendable (String) -> Bool = { directory in
+            kept.contains { directory.isEmpty || $0.hasPrefix(directory + "/") }
+        }
+        for directory in ["", "a", "f", "nowhere"] {
+            let names = model.names.filter { name in
+                kept.contains(name) && (directory.isEmpty || name.hasPrefix(directory + "/"))
+            }
+            var found: [NeededEntry] = []
+            var after: String?
+            repeat {
+                let page = try await store.needed(
+                    in: music, below: directory, after: after, limit: limit, isKept: { kept.contains($0) },
+                    mayContain: mayContain)
+                #expect(page.entries.count <= limit)
+                found += page.entries
+                after = page.next
+            } while after != nil
+            #expect(found.map(\.withoutSequences) == names.compactMap(model.needed))
+            let totals = try await store.neededTotals(
+                in: music, below: directory, isKept: { kept.contains($0) }, mayContain: mayContain)
+            #expect(totals == model.neededTotals(names))
+        }
+        let asked = Array(names.reversed()) + ["a", "never"]
+        let named = try await store.needed(in: music, names: asked) { kept.contains($0) }
+        #expect(
+            named.map(\.withoutSequences) == names.reversed().filter { kept.contains($0) }.compactMap(model.needed))
+    }
+
+    private static func checkDisk(_ store: IndexStore, against model: IndexModel, limit: Int) async throws {
+        for directory in ["", "a", "a/b", "f", "f/g", "z", "nowhere"] {
+            let below = model.onDisk(below: directory)
+            let children = below.filter { entry in
+                entry.file.name.split(separator: "/").dropLast().joined(separator: "/") == directory
+            }
+            var listed: [LocalEntry] = []
+            while true {
+                let after = listed.last?.file.name.split(separator: "/").last.map(String.init)
+                let page = try await store.localChildren(of: music, directory: directory, after: after, limit: limit)
+                if page.isEmpty { break }
+                listed += page
+            }
+            #expect(listed.map(\.withoutSequence) == children.map { model.listed($0) })
+
+            let expected = below.map { LocalName(path: $0.file.name, kind: $0.file.kind, flags: $0.flags) }
+            for deepestFirst in [false, true] {
+                var names: [LocalName] = []
+                var after: String?
+                repeat {
+                    let page = try await store.localDescendants(
+                        of: music, below: directory, after: after, limit: limit, deepestFirst: deepestFirst)
+                    names += page.entries
+                    after = page.next
+                } while after != nil
+                #expect(names == (deepestFirst ? expected.reversed() : expected))
+            }
+        }
+        for flags: LocalFlags in [.unsupported, [.ignored, .mustRescan], .receiveOnlyChanged] {
+            var flagged: [LocalEntry] = []
+            var after: Int64?
+            repeat {
+                let page = try await store.localEntries(in: music, flags: flags, after: after, limit: limit)
+                flagged += page.entries
+                after = page.next
+            } while after != nil
+            let expected = model.local.values.filter { !$0.flags.isDisjoint(with: flags) }
+            #expect(
+                flagged.map(\.withoutSequence).sorted { precedes($0.file.name, $1.file.name) }
+                    == expected.map { model.listed($0) }.sorted { precedes($0.file.name, $1.file.name) })
+        }
+        for content in UInt64(0)..<3 {
+            let blocks = [BlockInfo(offset: 0, size: 1, hash: hash(content))]
+            let expected = model.onDisk(below: "").filter { entry in
+                entry.file.kind == .file && entry.file.blocks.map(\.hash) == [hash(content)]
+            }
+            let found = try await store.localFiles(in: music, withBlocks: blocks, limit: 100)
+            #expect(
+                found.map(\.withoutSequence)
+                    == expected.map { model.listed($0, hasHash: true) }
+                    .sorted { $0.file.name.utf8.lexicographicallyPrecedes($1.file.name.utf8) })
+        }
+        let copies = try await store.localCopies(of: music, names: names, limit: 100)
+        for (name, copies) in zip(names, copies) {
+            let winner = model.winner(of: name)
+            let isFile = winner?.kind == .file && winner?.isDeleted == false
+            let expected = model.onDisk(below: "").filter { entry in
+                isFile && entry.file.kind == .file && entry.file.blocks.first?.hash == winner?.blocks.first?.hash
+            }
+            #expect(Set(copies.map(\.file.name)) == Set(expected.map(\.file.name)))
         }
     }
 

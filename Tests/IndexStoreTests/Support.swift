@@ -118,6 +118,13 @@ extension FileInfo {
         return file
     }
 
+    /// Without blocks, with the hash over them.
+    var withoutBlockList: FileInfo {
+        var file = self
+        file.blocks = []
+        return file
+    }
+
     /// As it is listed: without blocks.
     var withoutBlocks: FileInfo {
         var file = self

@@ -1,4 +1,5 @@
 import BlockExchange
+import Cryptography
 import GRDB
 
 /// Reads whole entries of one folder within one transaction.
@@ -7,6 +8,7 @@ final class IndexReader {
     private let devices: [Int64: DeviceID]
     private let findEntry: RawStatement
     private let readEntry: RawStatement
+    private let readWinner: RawStatement
     private let selectAnnouncements: RawStatement
     private let readAggregate: RawStatement
     private let readLocal: RawStatement
@@ -18,12 +20,13 @@ final class IndexReader {
         findEntry = try RawStatement(
             database, "SELECT id, winner, own FROM entry WHERE parent = ?1 AND name = ?2")
         readEntry = try RawStatement(database, "SELECT parent, name FROM entry WHERE id = ?1")
+        readWinner = try RawStatement(database, "SELECT winner, own FROM entry WHERE id = ?1")
         selectAnnouncements = try RawStatement(
             database, "SELECT \(AnnouncementCoding.columns) FROM announced WHERE entry = ?1 ORDER BY announcer")
         readAggregate = try RawStatement(
             database, "SELECT files, symlinks, directories, bytes FROM aggregate WHERE entry = ?1")
         readLocal = try RawStatement(
-            database, "SELECT flags, inode, changed, changedNanoseconds FROM local WHERE entry = ?1")
+            database, "SELECT \(LocalEntry.columns) FROM local WHERE entry = ?1")
         blockLists = try BlockListReader(database)
     }
 
@@ -51,6 +54,12 @@ final class IndexReader {
         return found
     }
 
+    /// Whose announcement of `entry` wins, and the sequence under which this device announces it.
+    func winnerAndOwn(of entry: Int64) throws -> (winner: Int64?, own: Int64?) {
+        try readWinner.bind(1, entry)
+        return try readWinner.first { ($0.optionalInteger(0), $0.optionalInteger(1)) } ?? (nil, nil)
+    }
+
     func announcements(of entry: Int64) throws -> [Announcement] {
         try selectAnnouncements.bind(1, entry)
         defer { selectAnnouncements.reset() }
@@ -71,18 +80,23 @@ final class IndexReader {
     func entry(_ id: Int64, winner: Int64?, path: String) throws -> GlobalEntry {
         let rows = try announcements(of: id)
         var entry = GlobalEntry(folder: folder.id, path: path, file: nil, below: try aggregate(of: id))
-        if let winning = rows.first(where: { $0.announcer == winner })?.file {
-            entry.file = winning
+        if let winning = rows.first(where: { $0.announcer == winner }) {
+            entry.file = winning.file
             entry.file?.name = path
-            entry.holders = rows.compactMap { row in
-                row.file.isInvalid || row.file.version != winning.version ? nil : devices[row.announcer]
-            }
-            if entry.holders.count > 1 { entry.holders.sort() }
+            entry.holders = holders(of: winning, among: rows)
         }
         if let own = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
             entry.local = try local(own, of: id, path: path)
         }
         return entry
+    }
+
+    /// The other devices whose valid announcement has the version of `winning`.
+    func holders(of winning: Announcement, among rows: [Announcement]) -> [DeviceID] {
+        let holders = rows.compactMap { row in
+            row.file.isInvalid || row.file.version != winning.file.version ? nil : devices[row.announcer]
+        }
+        return holders.count > 1 ? holders.sorted() : holders
     }
 
     /// Whether an entry is to be listed: somebody has it, or somebody has something below it.
@@ -95,15 +109,12 @@ final class IndexReader {
         try readLocal.bind(1, entry)
         var local = LocalEntry(file: announcement.file)
         local.file.name = path
-        _ = try readLocal.first { row in
-            local.flags = LocalFlags(rawValue: UInt8(truncatingIfNeeded: row.integer(0)))
-            if let inode = row.optionalInteger(1) {
-                local.status = FileStatus(
-                    inode: UInt64(bitPattern: inode), changedSeconds: row.integer(2),
-                    changedNanoseconds: Int32(truncatingIfNeeded: row.integer(3)))
-            }
-        }
+        _ = try readLocal.first { local.read($0, from: 0) }
         return local
+    }
+
+    func blocksHash(of announcement: Announcement) throws -> SHA256Digest? {
+        try blockLists.blocksHash(of: announcement)
     }
 
     func blocks(of announcement: Announcement) throws -> [BlockInfo] { try blockLists.blocks(of: announcement) }

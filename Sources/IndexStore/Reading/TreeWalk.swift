@@ -1,36 +1,44 @@
 import GRDB
-import Glibc
 
-/// Goes through the entries below a directory, depth first and by name in each directory, one row at a time: it holds
-/// no open statement between two steps, and as much memory as the tree is deep.
+/// Goes through the entries below a directory, by name in each directory: it holds no open statement between two steps,
+/// and as much memory as the tree is deep.
 struct TreeWalk {
+    enum Order {
+        /// Each directory before what is in it.
+        case directoriesFirst
+        /// The other way round, from the last entry to the first.
+        case deepestFirst
+
+        var children: ChildReader.Order { self == .directoriesFirst ? .forwards : .backwards }
+    }
+
     struct Step {
         var id: Int64
         var path: String
-        var winner: Int64?
     }
 
     private struct Level {
-        var directory: Int64
+        var children: ChildReader
         /// Bytes of `path` that name the directory.
         var pathLength: Int
-        /// The last child that was visited; empty before the first.
-        var name: [UInt8]
     }
 
-    private let nextChild: RawStatement
+    private let readChildren: RawStatement
+    private let order: Order
+    /// The directories on the way to the entry visited last, the one that the walk began at first.
     private var levels: [Level] = []
-    /// The path of the last entry visited.
+    /// The path of the entry visited last.
     private var path: [UInt8] = []
-    /// The entry visited last, whose children come next.
+    /// The entry whose children come next.
     private var current: Int64?
 
     /// - parameter below: a path without a slash at its end; empty for the root.
     /// - parameter after: where to go on: the path of an entry visited before; it need not exist any more.
-    init(_ database: Database, folder: Folder, below: String, after: String?) throws {
-        nextChild = try RawStatement(
-            database,
-            "SELECT id, name, winner FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name LIMIT 1")
+    init(
+        _ database: Database, folder: Folder, below: String, after: String?, order: Order = .directoriesFirst
+    ) throws {
+        self.order = order
+        readChildren = try ChildReader.statement(database, order.children)
         let entries = try EntryTable(database, folder: folder)
         path = Array(below.utf8)
         guard let start = try Self.entry(of: path, below: folder.root, in: entries) else { return }
@@ -43,43 +51,49 @@ struct TreeWalk {
         }
         for component in rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let directory = current else { return }
-            levels.append(Level(directory: directory, pathLength: path.count, name: Array(component)))
-            if !path.isEmpty { path.append(UInt8(ascii: "/")) }
-            path += component
+            levels.append(
+                Level(children: ChildReader(of: directory, after: Array(component)), pathLength: path.count))
+            appendToPath(component)
             current = try component.withUnsafeBytes { try entries.find($0, in: directory)?.id }
         }
+        // What is below it came before it.
+        if order == .deepestFirst { current = nil }
     }
 
     /// The next entry; nil at the end.
     mutating func next() throws -> Step? {
-        if let directory = current {
-            levels.append(Level(directory: directory, pathLength: path.count, name: []))
-            current = nil
-        }
-        while let level = levels.last {
-            let found = try level.name.withUnsafeBytes { name in
-                try nextChild.bind(1, level.directory)
-                try nextChild.bind(2, borrowedText: name)
-                return try nextChild.first { row in
-                    (id: row.integer(0), name: Array(row.bytes(1)), winner: row.optionalInteger(2))
-                }
+        enter()
+        while !levels.isEmpty {
+            let level = levels.count - 1
+            path.removeLast(path.count - levels[level].pathLength)
+            if let child = try levels[level].children.next(readChildren, order.children) {
+                appendToPath(child.name)
+                current = child.id
+                if order == .directoriesFirst { return step(child.id) }
+                enter()
+            } else {
+                let directory = levels.removeLast().children.directory
+                if order == .deepestFirst, !levels.isEmpty { return step(directory) }
             }
-            path.removeLast(path.count - level.pathLength)
-            guard let found else {
-                levels.removeLast()
-                continue
-            }
-            levels[levels.count - 1].name = found.name
-            if !path.isEmpty { path.append(UInt8(ascii: "/")) }
-            path += found.name
-            current = found.id
-            return Step(id: found.id, path: String(decoding: path, as: UTF8.self), winner: found.winner)
         }
         return nil
     }
 
-    /// Leaves out what lies below the entry visited last.
+    /// Leaves out what lies below the entry visited last; of no effect where that has been visited before.
     mutating func skipBelow() { current = nil }
+
+    private mutating func enter() {
+        guard let directory = current else { return }
+        levels.append(Level(children: ChildReader(of: directory), pathLength: path.count))
+        current = nil
+    }
+
+    private mutating func appendToPath(_ name: ArraySlice<UInt8>) {
+        if !path.isEmpty { path.append(UInt8(ascii: "/")) }
+        path += name
+    }
+
+    private func step(_ id: Int64) -> Step { Step(id: id, path: String(decoding: path, as: UTF8.self)) }
 
     private static func entry(of path: [UInt8], below root: Int64, in entries: EntryTable) throws -> Int64? {
         if path.isEmpty { return root }

@@ -26,6 +26,9 @@ enum AnnouncementCoding {
     static let columns =
         "announcer, sequence, flags, size, permissions, modified, nanoseconds, modifiedBy, version, content, extra"
 
+    /// The same, where other tables have columns of these names.
+    static let qualifiedColumns = columns.split(separator: ", ").map { "announced.\($0)" }.joined(separator: ", ")
+
     /// kind in bits 0–2, deleted 3, invalid 4, no permissions 5, block size from 6 on.
     static func flags(of file: FileInfo) -> Int64 {
         var flags = Int64(file.kind.rawValue)
@@ -34,6 +37,15 @@ enum AnnouncementCoding {
         if file.hasNoPermissions { flags |= 1 << 5 }
         return flags | Int64(blockSizeCode(file.blockSize)) << 6
     }
+
+    static func kind(_ flags: Int64) throws -> FileInfo.Kind {
+        guard flags >= 0, let kind = FileInfo.Kind(rawValue: Int32(flags & 7)) else { throw MalformedRow("flags") }
+        return kind
+    }
+
+    static func isDeleted(_ flags: Int64) -> Bool { flags & 1 << 3 != 0 }
+
+    static func isInvalid(_ flags: Int64) -> Bool { flags & 1 << 4 != 0 }
 
     /// 0 for none, 1 to 8 for 128 KiB to 16 MiB, so that the common ones take one byte; others come shifted.
     private static func blockSizeCode(_ size: Int32) -> UInt64 {
@@ -88,14 +100,14 @@ enum AnnouncementCoding {
     /// Reads a row of `columns`, beginning at column `first`.
     static func announcement(_ row: RawStatement, from first: Int32 = 0) throws -> Announcement {
         let flags = row.integer(first + 2)
-        guard flags >= 0, let kind = FileInfo.Kind(rawValue: Int32(flags & 7)) else { throw MalformedRow("flags") }
+        let kind = try kind(flags)
         guard let permissions = UInt32(exactly: row.integer(first + 4)),
             let nanoseconds = Int32(exactly: row.integer(first + 6))
         else { throw MalformedRow("permissions or time") }
         var file = FileInfo(
             name: "", kind: kind, size: row.integer(first + 3), permissions: permissions,
             modifiedSeconds: row.integer(first + 5), modifiedNanoseconds: nanoseconds,
-            isDeleted: flags & 1 << 3 != 0, isInvalid: flags & 1 << 4 != 0, hasNoPermissions: flags & 1 << 5 != 0,
+            isDeleted: isDeleted(flags), isInvalid: isInvalid(flags), hasNoPermissions: flags & 1 << 5 != 0,
             version: try version(row.bytes(first + 8)), sequence: row.integer(first + 1),
             modifiedBy: ShortID(rawValue: UInt64(bitPattern: row.integer(first + 7))),
             blockSize: try blockSize(code: UInt64(flags >> 6)))

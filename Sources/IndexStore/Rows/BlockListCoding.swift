@@ -60,6 +60,25 @@ enum BlockListCoding {
         return blocks
     }
 
+    /// SHA-256 over the hashes of the blocks that `encode` wrote, as `FileInfo.blocksHash(of:)` has it.
+    static func blocksHash(_ bytes: UnsafeRawBufferPointer) throws -> SHA256Digest {
+        guard let first = bytes.first, let form = Form(rawValue: first) else { throw MalformedRow("block list") }
+        let width =
+            switch form {
+            case .hashes: SHA256Digest.byteCount
+            case .weakHashes: SHA256Digest.byteCount + 4
+            case .explicit: SHA256Digest.byteCount + 16
+            }
+        let rows = UnsafeRawBufferPointer(rebasing: bytes[1...])
+        guard !rows.isEmpty, rows.count.isMultiple(of: width) else { throw MalformedRow("block list") }
+        if form == .hashes { return SHA256.digest(rows) }
+        var hasher = SHA256Hasher()
+        for start in stride(from: 0, to: rows.count, by: width) {
+            hasher.update(UnsafeRawBufferPointer(rebasing: rows[start..<start + SHA256Digest.byteCount]))
+        }
+        return hasher.finalize()
+    }
+
     /// Whether every block but the last has the file's block size and the last ends with the file.
     private static func isRegular(_ file: FileInfo) -> Bool {
         let blockSize = Int64(file.effectiveBlockSize)

@@ -5,6 +5,7 @@ import GRDB
 struct AnnouncementTable {
     private let select: RawStatement
     private let replace: RawStatement
+    private let updateFlags: RawStatement
     private let delete: RawStatement
     private let blockLists: BlockListTable
     /// Bytes of the row that is being written; kept for its capacity.
@@ -19,6 +20,8 @@ struct AnnouncementTable {
             INSERT OR REPLACE INTO announced (entry, \(AnnouncementCoding.columns))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """)
+        updateFlags = try RawStatement(
+            database, "UPDATE announced SET flags = ?3 WHERE entry = ?1 AND announcer = ?2")
         delete = try RawStatement(database, "DELETE FROM announced WHERE entry = ?1 AND announcer = ?2")
         blockLists = try BlockListTable(database)
     }
@@ -64,6 +67,14 @@ struct AnnouncementTable {
         }
         try blockLists.release(old)
         return content
+    }
+
+    /// Writes kind, validity and the like of `file`, and nothing else of it, to what `announcer` says of `entry`.
+    func setFlags(of file: FileInfo, by announcer: Int64, of entry: Int64) throws {
+        try updateFlags.bind(1, entry)
+        try updateFlags.bind(2, announcer)
+        try updateFlags.bind(3, AnnouncementCoding.flags(of: file))
+        try updateFlags.run()
     }
 
     func remove(_ announcement: Announcement, of entry: Int64) throws {

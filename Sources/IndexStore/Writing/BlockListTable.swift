@@ -98,6 +98,19 @@ struct BlockListReader {
         }
     }
 
+    /// What the blocks of an announcement are recognised by: SHA-256 over their hashes, nil without blocks.
+    func blocksHash(of announcement: Announcement) throws -> SHA256Digest? {
+        switch announcement.content {
+        case .none: return nil
+        case .block(let hash, _): return hash.withUnsafeBytes { SHA256.digest($0) }
+        case .list(let id):
+            try readData.bind(1, id)
+            let hash = try readData.first { try BlockListCoding.blocksHash($0.bytes(0)) }
+            guard let hash else { throw MalformedRow("no block list \(id)") }
+            return hash
+        }
+    }
+
     /// The announced entry whole: with `name`, blocks and the hash over them.
     func file(_ announcement: Announcement, name: String) throws -> FileInfo {
         var file = announcement.file

@@ -4,9 +4,9 @@ import GRDB
 /// Changes one folder's index within one transaction and keeps what follows from it: the winner of each name, the
 /// aggregates above it, what this device announces of it.
 ///
-/// What this device announces of a name is its own row if it has one (`Announcement.thisDevice`); else, if the name is
-/// ignored and the winner valid, the winner's version as invalid. So the state follows from the announcements and the
-/// selection alone, whatever order they came in; only sequences remember the order.
+/// What this device announces of a name is its own row if it has one (`Announcement.thisDevice`) that is not flagged as
+/// ignored; else, if the name is ignored and the winner valid, the winner's version as invalid. So the state follows from
+/// the announcements and the selection alone, whatever order they came in; only sequences remember the order.
 final class FolderWriter {
     private var folder: Folder
     private let devices: [Int64: DeviceID]
@@ -70,10 +70,7 @@ final class FolderWriter {
         file.isInvalid = file.isInvalid || !local.flags.isEmpty
         var name = file.name
         try name.withUTF8 { utf8 in
-            let path = UnsafeRawBufferPointer(utf8)
-            let row = try find(path)
-            if let row { try forgetDisk(row.id) }
-            let entry = try announce(file, at: path, isIgnored: false)
+            let entry = try announce(file, at: UnsafeRawBufferPointer(utf8), isIgnored: false)
             try locals.write(local, of: entry)
             if local.status != nil, !file.isDeleted {
                 folder.local += Aggregate(ofDisk: file)
@@ -86,27 +83,42 @@ final class FolderWriter {
     func forget(_ name: String, isIgnored: Bool) throws {
         var copy = name
         try copy.withUTF8 { utf8 in
-            guard var row = try find(UnsafeRawBufferPointer(utf8)) else { return }
+            guard let row = try find(UnsafeRawBufferPointer(utf8)) else { return }
             let before = try announcements.announcements(of: row.id)
             guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else { return }
-            try forgetDisk(row.id)
-            try locals.remove(row.id)
-            try announcements.remove(old, of: row.id)
-            // What was announced was this device's own row; whatever follows is another announcement.
-            if let sequence = row.own { try own.withdraw(sequence) }
-            row.own = nil
-            try entries.update(row)
-            let after = before.filter { $0.announcer != Announcement.thisDevice }
-            try settle(row, before: before, after: after, isIgnored: isIgnored, name: name)
+            try forget(old, of: row, before: before, isIgnored: isIgnored, name: name)
         }
         result.applied += 1
     }
 
-    /// Announces, or ceases to announce, `entry` as ignored, after the selection changed.
+    /// Brings `entry` in line with a changed selection.
+    ///
+    /// Of a name that this device has nothing of, the announcement as ignored comes or goes. What it has on disk is
+    /// flagged when it is ignored, and is to be scanned when it is no longer: nobody watched it meanwhile. What it has
+    /// to say of a name that is not on disk (that it was deleted) is forgotten with the name.
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
-        guard let row = try entries.read(entry), row.winner != nil else { return }
-        let rows = try announcements.announcements(of: entry)
-        try settle(row, before: rows, after: rows, isIgnored: isIgnored, name: nil)
+        guard var row = try entries.read(entry), row.winner != nil else { return }
+        let before = try announcements.announcements(of: entry)
+        guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {
+            return try settle(row, before: before, after: before, isIgnored: isIgnored, name: nil)
+        }
+        let local = try locals.read(entry)
+        guard !isIgnored || (local.isOnDisk && !old.file.isDeleted) else {
+            return try forget(old, of: row, before: before, isIgnored: true, name: nil)
+        }
+        if isIgnored == local.flags.contains(.ignored) { return }
+        let flags =
+            isIgnored
+            ? local.flags.union(.ignored) : local.flags.subtracting(.ignored).union(.mustRescan)
+        try locals.setFlags(flags, of: entry)
+        var new = old
+        new.file.isInvalid = true
+        if !old.file.isInvalid { try announcements.setFlags(of: new.file, by: new.announcer, of: entry) }
+        if let sequence = row.own { try own.withdraw(sequence) }
+        row.own = own.announce(entry)
+        try entries.update(row)
+        let after = before.map { $0.announcer == Announcement.thisDevice ? new : $0 }
+        try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
     }
 
     // MARK: the end of the transaction
@@ -163,6 +175,7 @@ final class FolderWriter {
         guard var row = try entries.find(name, in: parent) else { throw MalformedRow("a name is there and is not") }
         let before = try announcements.announcements(of: row.id)
         let old = before.first { $0.announcer == announcer }
+        if isOwn, let old { try forgetDisk(old, of: row.id) }
         let content = try announcements.write(file, by: announcer, of: row.id, replacing: old?.content ?? .none)
         if old == nil { countChange += 1 }
         var after = before.filter { $0.announcer != announcer }
@@ -202,6 +215,10 @@ final class FolderWriter {
                 own = nil
             }
             if isAnnounced, own == nil { own = self.own.announce(row.id) }
+        } else if hasChanged, announcer != Announcement.thisDevice, try isIgnoredOnDisk(row.id, after) {
+            // What this device announces is the winner's version, and that is another now.
+            if let sequence = own { try self.own.withdraw(sequence) }
+            own = self.own.announce(row.id)
         }
         if winner?.announcer != row.winner || own != row.own {
             row.winner = winner?.announcer
@@ -244,13 +261,33 @@ final class FolderWriter {
         }
     }
 
-    /// Takes what is on this disk of `entry` out of the totals and the blocks that can be found.
-    private func forgetDisk(_ entry: Int64) throws {
-        guard try locals.isOnDisk(entry) else { return }
-        let rows = try announcements.announcements(of: entry)
-        guard let old = rows.first(where: { $0.announcer == Announcement.thisDevice }), !old.file.isDeleted else {
-            return
-        }
+    /// Whether this device has the entry on its disk and does not keep it; only asked of rows that say they are invalid.
+    private func isIgnoredOnDisk(_ entry: Int64, _ announcements: [Announcement]) throws -> Bool {
+        guard let mine = announcements.first(where: { $0.announcer == Announcement.thisDevice }), mine.file.isInvalid
+        else { return false }
+        return try locals.read(entry).flags.contains(.ignored)
+    }
+
+    /// Takes back `old`, what this device says of `row`.
+    private func forget(
+        _ old: Announcement, of row: EntryRow, before: [Announcement], isIgnored: Bool, name: String?
+    ) throws {
+        var row = row
+        try forgetDisk(old, of: row.id)
+        try locals.remove(row.id)
+        try announcements.remove(old, of: row.id)
+        // What was announced was this device's own row; whatever follows is another announcement.
+        if let sequence = row.own { try own.withdraw(sequence) }
+        row.own = nil
+        try entries.update(row)
+        let after = before.filter { $0.announcer != Announcement.thisDevice }
+        try settle(row, before: before, after: after, isIgnored: isIgnored, name: name)
+    }
+
+    /// Takes `old`, what this device had of `entry`, out of the totals and the blocks that can be found, if it was on
+    /// its disk.
+    private func forgetDisk(_ old: Announcement, of entry: Int64) throws {
+        guard !old.file.isDeleted, try locals.read(entry).isOnDisk else { return }
         folder.local -= Aggregate(ofDisk: old.file)
         try locals.removeBlocks(try blockLists.blocks(of: old), of: entry)
     }

@@ -5,7 +5,8 @@ import GRDB
 struct LocalTable {
     private let replace: RawStatement
     private let delete: RawStatement
-    private let isOnDisk: RawStatement
+    private let select: RawStatement
+    private let updateFlags: RawStatement
     private let insertBlock: RawStatement
     private let deleteBlock: RawStatement
 
@@ -17,16 +18,26 @@ struct LocalTable {
             VALUES (?1, ?2, ?3, ?4, ?5)
             """)
         delete = try RawStatement(database, "DELETE FROM local WHERE entry = ?1")
-        isOnDisk = try RawStatement(database, "SELECT inode IS NOT NULL FROM local WHERE entry = ?1")
+        select = try RawStatement(database, "SELECT flags, inode IS NOT NULL FROM local WHERE entry = ?1")
+        updateFlags = try RawStatement(database, "UPDATE local SET flags = ?2 WHERE entry = ?1")
         insertBlock = try RawStatement(
             database, "INSERT OR IGNORE INTO localBlock (hash, entry, block) VALUES (?1, ?2, ?3)")
         deleteBlock = try RawStatement(
             database, "DELETE FROM localBlock WHERE hash = ?1 AND entry = ?2 AND block = ?3")
     }
 
-    func isOnDisk(_ entry: Int64) throws -> Bool {
-        try isOnDisk.bind(1, entry)
-        return try isOnDisk.first { $0.integer(0) != 0 } ?? false
+    /// No flags and not on disk if there is no row.
+    func read(_ entry: Int64) throws -> (flags: LocalFlags, isOnDisk: Bool) {
+        try select.bind(1, entry)
+        return try select.first { row in
+            (LocalFlags(rawValue: UInt8(truncatingIfNeeded: row.integer(0))), row.integer(1) != 0)
+        } ?? ([], false)
+    }
+
+    func setFlags(_ flags: LocalFlags, of entry: Int64) throws {
+        try updateFlags.bind(1, entry)
+        try updateFlags.bind(2, Int64(flags.rawValue))
+        try updateFlags.run()
     }
 
     func write(_ local: LocalEntry, of entry: Int64) throws {

@@ -1,0 +1,184 @@
+import BlockExchange
+import Cryptography
+import GRDB
+
+/// A name on this disk.
+public struct LocalName: Equatable, Sendable {
+    public var path: String
+    public var kind: FileInfo.Kind
+    public var flags: LocalFlags
+
+    public init(path: String, kind: FileInfo.Kind, flags: LocalFlags = []) {
+        self.path = path
+        self.kind = kind
+        self.flags = flags
+    }
+}
+
+/// What this device has of flagged names, and where the next part begins.
+public struct FlaggedPage: Equatable, Sendable {
+    public var entries: [LocalEntry]
+    /// What to give as `after` for the next page; nil if this is the last one. No sequence and nothing to count with.
+    public var next: Int64?
+}
+
+/// What this device has, for scanning, reverting and finding copies. Entries come without blocks, and without the hash
+/// over them where nothing else is said; `local` has one whole.
+extension IndexStore {
+    /// What is on this disk in `directory` (empty for the root), by the bytes of the names. What is deleted, or known and
+    /// not on this disk, is left out; what this device does not vouch for is not.
+    ///
+    /// Costs a look-up for each name that anybody has in the directory.
+    ///
+    /// - parameter after: the last component of the last entry of the page before, nil for the first page; it may be gone
+    ///   since.
+    public func localChildren(
+        of folder: FolderID, directory: String = "", after: String? = nil, limit: Int = .max
+    ) async throws -> [LocalEntry] {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            guard let found = try reader.find(directory) else { return [] }
+            let select = try RawStatement(
+                database,
+                """
+                SELECT entry.name, entry.own, \(LocalEntry.columns), \(AnnouncementCoding.qualifiedColumns)
+                FROM entry
+                    CROSS JOIN local ON local.entry = entry.id
+                    CROSS JOIN announced ON announced.entry = entry.id
+                        AND announced.announcer = \(Announcement.thisDevice)
+                WHERE entry.parent = ?1 AND entry.name > ?2 AND local.inode IS NOT NULL ORDER BY entry.name
+                """)
+            try select.bind(1, found.id)
+            try select.bind(2, after ?? "")
+            defer { select.reset() }
+            let prefix = directory.isEmpty ? "" : directory + "/"
+            var children: [LocalEntry] = []
+            while children.count < limit, try select.step() {
+                var child = LocalEntry(file: try AnnouncementCoding.announcement(select, from: 6).file)
+                if child.file.isDeleted { continue }
+                child.file.name = prefix + select.text(0)
+                child.file.sequence = select.integer(1)
+                child.read(select, from: 2)
+                children.append(child)
+            }
+            return children
+        }
+    }
+
+    /// The next names below `directory` that are on this disk.
+    ///
+    /// - parameter after: `next` of the page before, in the same order; nil for the first. It need not exist any more.
+    /// - parameter deepestFirst: what is in a directory comes before it, and the last name first: the order in which a
+    ///   tree is taken away. Else each directory comes before what is in it, by the bytes of the names.
+    public func localDescendants(
+        of folder: FolderID, below directory: String = "", after: String? = nil, limit: Int,
+        deepestFirst: Bool = false
+    ) async throws -> IndexPage<LocalName> {
+        try await read { database in
+            var walk = try TreeWalk(
+                database, folder: try Folder.find(folder, in: database), below: directory, after: after,
+                order: deepestFirst ? .deepestFirst : .directoriesFirst)
+            let select = try RawStatement(
+                database,
+                """
+                SELECT local.flags, announced.flags FROM local CROSS JOIN announced
+                    ON announced.entry = local.entry AND announced.announcer = \(Announcement.thisDevice)
+                WHERE local.entry = ?1 AND local.inode IS NOT NULL
+                """)
+            var page = IndexPage<LocalName>(entries: [], next: after)
+            var looks = 0
+            while page.entries.count < limit, looks < Self.lookLimit {
+                guard let step = try walk.next() else {
+                    page.next = nil
+                    break
+                }
+                looks += 1
+                page.next = step.path
+                try select.bind(1, step.id)
+                let name: LocalName?? = try select.first { row in
+                    let flags = row.integer(1)
+                    if AnnouncementCoding.isDeleted(flags) { return nil }
+                    return LocalName(
+                        path: step.path, kind: try AnnouncementCoding.kind(flags),
+                        flags: LocalFlags(rawValue: UInt8(truncatingIfNeeded: row.integer(0))))
+                }
+                if let name = name ?? nil { page.entries.append(name) }
+            }
+            return page
+        }
+    }
+
+    /// What this device has, on disk or not, of names with any of `flags`, in no order of names but always the same.
+    ///
+    /// Reads the rows of what this device has, of all folders: 1,000,000 in about 0.1 s if none is flagged.
+    ///
+    /// - parameter after: `next` of the page before; nil for the first.
+    public func localEntries(
+        in folder: FolderID, flags: LocalFlags, after: Int64? = nil, limit: Int
+    ) async throws -> FlaggedPage {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let reader = try IndexReader(database, folder: row)
+            let select = try RawStatement(
+                database,
+                """
+                SELECT local.entry, entry.own, \(LocalEntry.columns), \(AnnouncementCoding.qualifiedColumns)
+                FROM local
+                    CROSS JOIN entry ON entry.id = local.entry
+                    CROSS JOIN announced ON announced.entry = local.entry
+                        AND announced.announcer = \(Announcement.thisDevice)
+                WHERE local.entry > ?1 AND local.flags & ?2 <> 0 AND entry.folder = ?3 ORDER BY local.entry
+                """)
+            try select.bind(1, after ?? 0)
+            try select.bind(2, Int64(flags.rawValue))
+            try select.bind(3, row.number)
+            defer { select.reset() }
+            var page = FlaggedPage(entries: [], next: after)
+            var known: [Int64: [UInt8]] = [:]
+            while page.entries.count < limit {
+                guard try select.step() else {
+                    page.next = nil
+                    break
+                }
+                let entry = select.integer(0)
+                guard let path = try reader.path(of: entry, known: &known) else { throw MalformedRow("no entry") }
+                var local = LocalEntry(file: try AnnouncementCoding.announcement(select, from: 6).file)
+                local.file.name = path
+                local.file.sequence = select.integer(1)
+                local.read(select, from: 2)
+                page.entries.append(local)
+                page.next = entry
+            }
+            return page
+        }
+    }
+
+    /// Files on this disk, in `folder`, whose blocks were these when they were looked at last, at most `limit`, by the
+    /// bytes of their paths; with the hash over the blocks. Whoever uses one looks at the file itself before.
+    ///
+    /// Of files that end with the same block, so many are compared and no more: 1,000. Empty without blocks.
+    public func localFiles(
+        in folder: FolderID, withBlocks blocks: [BlockInfo], limit: Int = 8
+    ) async throws -> [LocalEntry] {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            return try ContentReader(database, reader).files(with: blocks, limit: limit)
+        }
+    }
+
+    /// For each of `names` the files of `localFiles` with the content of its global version, at most `limit` of each;
+    /// the name itself may be one of them. Empty where that is no file or deleted.
+    public func localCopies(of folder: FolderID, names: [String], limit: Int = 4) async throws -> [[LocalEntry]] {
+        try await read { database in
+            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+            let content = try ContentReader(database, reader)
+            return try names.map { name in
+                guard let found = try reader.find(name),
+                    let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner }),
+                    winner.file.kind == .file, !winner.file.isDeleted
+                else { return [] }
+                return try content.files(with: try reader.blocks(of: winner), limit: limit)
+            }
+        }
+    }
+}
