@@ -35,13 +35,15 @@ import Testing
         #expect(ConflictName.copy(of: name, at: Self.time, by: Self.device) == expected)
     }
 
-    @Test(arguments: [
-        (0, 0, "19700101-000000"), (951_782_399, 0, "20000228-235959"), (951_782_400, 0, "20000229-000000"),
-        (951_868_800, 0, "20000301-000000"), (4_107_542_399, 0, "21000228-235959"),
-        (4_107_542_400, 0, "21000301-000000"), (-1, 0, "19691231-235959"), (1_795_226_608, 19_800, "20261121-073328"),
-        (1_795_226_608, -36_000, "20261120-160328"), (.max, 0, "99991231-235959"), (.min, 0, "00000101-000000"),
-        (.max, .max, "99991231-235959"), (.min, .min, "00000101-000000"), (253_402_300_800, 0, "99991231-235959"),
-    ] as [(Int64, Int64, String)])
+    @Test(
+        arguments: [
+            (0, 0, "19700101-000000"), (951_782_399, 0, "20000228-235959"), (951_782_400, 0, "20000229-000000"),
+            (951_868_800, 0, "20000301-000000"), (4_107_542_399, 0, "21000228-235959"),
+            (4_107_542_400, 0, "21000301-000000"), (-1, 0, "19691231-235959"),
+            (1_795_226_608, 19_800, "20261121-073328"),
+            (1_795_226_608, -36_000, "20261120-160328"), (.max, 0, "99991231-235959"), (.min, 0, "00000101-000000"),
+            (.max, .max, "99991231-235959"), (.min, .min, "00000101-000000"), (253_402_300_800, 0, "99991231-235959"),
+        ] as [(Int64, Int64, String)])
     func time(unixSeconds: Int64, offset: Int64, expected: String) {
         #expect(ConflictTime(unixSeconds: unixSeconds, utcOffset: offset).description == expected)
     }
@@ -70,7 +72,7 @@ import Testing
             #expect(component.utf8.count <= 255, "seed \(seed)")
             #expect(ConflictName.isCopy(copy), "seed \(seed)")
             let tag = ".sync-conflict-20261121-020328-BLYFFMT"
-            let kept = try #require(component.range(of: tag), "seed \(seed)")
+            let kept = try #require(component.firstRange(of: tag), "seed \(seed)")
             let rest = component[..<kept.lowerBound]
             if fileExtension.utf8.count <= 5 {
                 #expect(component[kept.upperBound...] == fileExtension, "seed \(seed)")
