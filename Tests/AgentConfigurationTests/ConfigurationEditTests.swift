@@ -211,7 +211,10 @@ import Testing
             (.setFolderDevices(FolderID("g"), []), .noSuchFolder),
             (.setFolderDevices(FolderID("f"), [testDevice(2)]), .noSuchDevice),
             (.setFolderDevices(FolderID("f"), [testDevice(1), testDevice(1)]), .duplicate),
-            (.removeFolder(FolderID("g")), .noSuchFolder),
+            (.removeFolder(FolderID("g")), .noSuchFolder), (.setFolderMode(FolderID("g"), .full), .noSuchFolder),
+            (.addFolder(FolderConfiguration(id: FolderID("g"), path: "/g", rescanInterval: -1)), .invalidValue),
+            (.addFolder(FolderConfiguration(id: FolderID("g"), path: "/g", priority: ["!x"])), .invalidValue),
+            (.addFolder(FolderConfiguration(id: FolderID("g"), path: "/g", maxConflicts: 0)), .invalidValue),
         ]
         for (edit, code) in cases {
             let error = failure { _ = try edited(text, edit) }
@@ -308,7 +311,7 @@ import Testing
             .shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random))
         let sharedWith = model.devices.map(\.id).shuffled(using: &random)
             .prefix(Int.random(in: 0...4, using: &random))
-        switch Int.random(in: 0..<8, using: &random) {
+        switch Int.random(in: 0..<9, using: &random) {
         case 0: return .addDevice(DeviceConfiguration(id: device, name: name, addresses: Array(addresses)))
         case 1: return .renameDevice(device, name: name)
         case 2: return .setAddresses(device, Array(addresses))
@@ -317,9 +320,17 @@ import Testing
             return .addFolder(
                 FolderConfiguration(
                     id: folder, label: name, path: "/x \"\\ \(folder)", mode: .full, kind: .sendOnly,
-                    devices: Array(sharedWith), isPaused: Bool.random(using: &random)))
+                    devices: Array(sharedWith), isPaused: Bool.random(using: &random),
+                    rescanInterval: [3600, 0, 60].randomElement(using: &random) ?? 0,
+                    isWatched: Bool.random(using: &random), ignoresPermissions: Bool.random(using: &random),
+                    order: FolderConfiguration.Order.allCases.randomElement(using: &random) ?? .newest,
+                    priority: [[], ["*.md", "a\\[b", "\"q\""]].randomElement(using: &random) ?? [],
+                    minimumFree: [.basisPoints(100), .basisPoints(5), .byteCount(0), .byteCount(1 << 30)]
+                        .randomElement(using: &random) ?? .byteCount(1),
+                    maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil))
         case 5: return .setFolderPaused(folder, Bool.random(using: &random))
         case 6: return .setFolderDevices(folder, Array(sharedWith))
+        case 7: return .setFolderMode(folder, Bool.random(using: &random) ? .full : .selective)
         default: return .removeFolder(folder)
         }
     }

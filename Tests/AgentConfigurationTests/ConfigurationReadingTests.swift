@@ -42,6 +42,20 @@ import Testing
             type = "receiveonly"
             devices = ["\(testDevice(2))", "\(testDevice(1))"]
             paused = true
+            rescan-interval = 60
+            watch = false
+            ignore-permissions = true
+            order = "newest"
+            priority = ["*.md", "/notes", "(?i)*.TXT"]
+            minimum-free = "2.5 %"
+            max-conflicts = 7
+            [[folder]]
+            id = "f3"
+            path = "/srv/y"
+            rescan-interval = 0
+            order = "alphabetic"
+            minimum-free = "5 GB"
+            max-conflicts = -1
             """)
         #expect(
             configuration
@@ -59,7 +73,12 @@ import Testing
                         FolderConfiguration(id: FolderID("f1"), path: "/home/anna/Photos"),
                         FolderConfiguration(
                             id: FolderID("f2"), label: "L", path: "/srv/x", mode: .full, kind: .receiveOnly,
-                            devices: [testDevice(2), testDevice(1)], isPaused: true),
+                            devices: [testDevice(2), testDevice(1)], isPaused: true, rescanInterval: 60,
+                            isWatched: false, ignoresPermissions: true, order: .newest,
+                            priority: ["*.md", "/notes", "(?i)*.TXT"], minimumFree: .basisPoints(250), maxConflicts: 7),
+                        FolderConfiguration(
+                            id: FolderID("f3"), path: "/srv/y", rescanInterval: 0, order: .alphabetic,
+                            minimumFree: .byteCount(5_000_000_000)),
                     ]))
     }
 
@@ -68,6 +87,7 @@ import Testing
         let id1 = testDevice(1).description
         let id2 = testDevice(2).description
         let device = "[[device]]\nid = \"\(id1)\"\n"
+        let folder = "[[folder]]\nid = \"f\"\npath = \"/a\"\n"
         return [
             ("name = \"a\"\nlisten = [\n", .syntax, 3, ["the file ends"]),
             ("listen = [}\n", .syntax, 1, ["`}`"]), ("[=]\n", .syntax, 1, ["`=`"]), ("[]\n", .syntax, 1, ["name"]),
@@ -122,6 +142,28 @@ import Testing
             ("[[folder]]\nid = \"f\"\npath = \"/a\"\nmode = \"some\"\n", .invalidValue, 4, ["selective", "full"]),
             ("[[folder]]\nid = \"f\"\npath = \"/a\"\ntype = \"x\"\n", .invalidValue, 4, ["receiveonly"]),
             ("[[folder]]\nid = \"f\"\npath = \"/a\"\npaused = 1\n", .wrongType, 4, ["true"]),
+            (folder + "rescan_interval = 60\n", .unknownKey, 4, ["did you mean `rescan-interval`?"]),
+            (folder + "rescan-interval = \"60\"\n", .wrongType, 4, ["whole number", "`rescan-interval = 60`"]),
+            (folder + "rescan-interval = -1\n", .invalidValue, 4, ["seconds", "0 for none"]),
+            (folder + "rescan-interval = 99999999999\n", .invalidValue, 4, ["a year"]),
+            (folder + "watch = \"yes\"\n", .wrongType, 4, ["true"]),
+            (folder + "ignore-permissions = 0\n", .wrongType, 4, ["true"]),
+            (folder + "order = \"random\"\n", .invalidValue, 4, ["small-first", "newest", "alphabetic"]),
+            (folder + "priority = \"*.md\"\n", .wrongType, 4, ["list"]),
+            (folder + "priority = [\"*.md\", \"!/a\"]\n", .invalidValue, 4, ["`!/a`", "without `!`"]),
+            (folder + "priority = [\"#include x\"]\n", .invalidValue, 4, ["`#include x`"]),
+            (folder + "priority = [\" \"]\n", .invalidValue, 4, ["empty"]),
+            (folder + "priority = [\"a[\"]\n", .invalidValue, 4, ["`a[`"]),
+            (
+                folder + "priority = [\(Array(repeating: "\"a\"", count: 101).joined(separator: ","))]\n",
+                .invalidValue,
+                4, ["100"]
+            ),
+            (folder + "minimum-free = \"101 %\"\n", .invalidValue, 4, ["1 %", "1 GiB"]),
+            (folder + "minimum-free = \"much\"\n", .invalidValue, 4, ["1 %"]),
+            (folder + "minimum-free = true\n", .wrongType, 4, ["512 MiB"]),
+            (folder + "max-conflicts = 0\n", .invalidValue, 4, ["lost", "-1"]),
+            (folder + "max-conflicts = 1001\n", .invalidValue, 4, ["1000"]),
             (
                 device + "[[folder]]\nid = \"f\"\npath = \"/a\"\ndevices = [\n  \"\(id2)\"\n]\n", .noSuchDevice, 6,
                 [id2, "synctrain device add"]

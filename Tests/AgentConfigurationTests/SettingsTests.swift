@@ -27,6 +27,35 @@ import Testing
     }
 }
 
+@Suite struct MinimumFreeTests {
+    @Test(
+        arguments: [
+            ("1 %", .basisPoints(100)), ("1%", .basisPoints(100)), ("0.5 %", .basisPoints(50)),
+            ("2.05 %", .basisPoints(205)), ("100 %", .basisPoints(10_000)), ("0 %", .basisPoints(0)),
+            ("5 GiB", .byteCount(5 << 30)), ("0", .byteCount(0)),
+        ] as [(String, MinimumFree)])
+    func reads(_ text: String, _ expected: MinimumFree) {
+        #expect(MinimumFree(text: text) == expected)
+        #expect(MinimumFree(text: expected.text) == expected)
+    }
+
+    @Test(arguments: [
+        "", "%", " %", "-1 %", "100.01 %", "101 %", "1.234 %", "1. %", ".5 %", "1,5 %", "1  %", "+1 %", "1.2.3 %",
+        "9999 %", "1 % ", "x",
+    ])
+    func refuses(_ text: String) { #expect(MinimumFree(text: text) == nil) }
+
+    @Test(
+        arguments: [
+            (.byteCount(7), 100, 7), (.basisPoints(100), 1_000_000, 10_000), (.basisPoints(1), 9_999, 0),
+            (.basisPoints(10_000), .max, .max), (.basisPoints(9_999), .max, 9_222_449_699_651_090_329),
+            (.basisPoints(100), -5, 0),
+        ] as [(MinimumFree, Int64, Int64)])
+    func isAPartOfTheDisk(_ free: MinimumFree, _ size: Int64, _ expected: Int64) {
+        #expect(free.byteCount(ofDisk: size) == expected)
+    }
+}
+
 @Suite struct AddressSyntaxTests {
     @Test(arguments: [
         "dynamic", "tcp://192.0.2.7:22000", "tcp://nas.local:1", "tcp://[fe80::1]:22000", "tcp://[fe80::1%eth0]:65535",

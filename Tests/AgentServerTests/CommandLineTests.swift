@@ -5,14 +5,14 @@ import Testing
 @testable import synctrain
 
 /// A run of the command line in this process.
-private struct CommandRunResult {
+struct CommandRunResult {
     var code: Int32
     var output: String
     var errors: String
 }
 
 /// The world of a run: who is asked and what the terminal is.
-private struct Scene {
+struct Scene {
     var control: ScriptedControl? = ScriptedControl()
     var edits = Box<[ConfigurationEdit]>([])
     var terminal = Terminal(isInputTTY: false, isOutputTTY: false, isErrorTTY: false, width: 80, readLine: { nil })
@@ -120,7 +120,13 @@ struct CommandLineTests {
             (["wait", "--timeout", "-1"], 64),
             (["ls", "-0", "--json"], 64), (["--help"], 0), (["ls", "--help"], 0), (["--version"], 0), ([], 0),
             (["agent"], 0), (["completions", "bash"], 0), (["completions", "tcsh"], 64), (["man"], 0),
-            (["folder", "add", "x", "/p", "--mode", "some"], 64),
+            (["folder", "add", "x", "/p", "--mode", "some"], 64), (["select"], 64), (["deselect"], 64),
+            (["select", "--list", "a", "b"], 64), (["select", "--list", "--dry-run"], 64), (["select", "a", "-0"], 64),
+            (["select", "--list", "-0", "--json"], 64), (["explain"], 64), (["folder", "mode", "docs"], 64),
+            (["folder", "mode", "docs", "some"], 64), (["folder", "override"], 64), (["folder", "confirm"], 64),
+            (["extraneous", "list", "-0", "--json"], 64), (["need", "a", "b"], 64), (["fetch", "--force"], 64),
+            (["fetch", "-o", "x"], 64), (["fetch", "--stdout"], 64), (["fetch", "--range", "0-1"], 64),
+            (["extraneous"], 0), (["select", "--help"], 0),
         ] as [([String], Int32)])
     func wrongUsageIs64(arguments: [String], code: Int32) async {
         let result = await Scene().run(arguments)
@@ -327,9 +333,11 @@ struct CommandLineTests {
 
     @Test func waitEndsWhenNothingIsNeeded() async {
         let needing = AgentStatus.sample.needing(.init(files: 2, bytes: 10))
-        let control = ScriptedControl(statuses: [needing, .sample.needing(.init(), state: "receiving-index"), .sample])
+        let control = ScriptedControl(
+            statuses: [needing, .sample.needing(.init(), state: "receiving-index"), .sample],
+            onEvents: ScriptedControl.ceaselessEvents)
         #expect(await Scene(control: control).run("wait", "docs").code == 0)
-        #expect(control.asked.count == 3)
+        #expect(control.asked.count { $0 == "status" } == 3)
         let late = await Scene(control: ScriptedControl(statuses: [needing])).run("wait", "--timeout", "0")
         #expect(late.code == 7)
         #expect(late.errors == "synctrain: The time is over: docs needs 2 files, 10 B.\n")

@@ -14,6 +14,14 @@ struct ControlOperationTests {
         .search(text: "100%", folder: nil, limit: .max), .search(text: "a b", folder: "f", limit: 7),
         .whereis(oddPath), .fetch(FetchRequest(paths: [oddPath, oddPath], output: "/o", isForced: true)),
         .file(oddPath), .fileHead(oddPath), .stop,
+        .select(SelectionChange(paths: [oddPath, oddPath], isSelecting: true, isDryRun: true)),
+        .select(SelectionChange(paths: [oddPath], isSelecting: false)), .selection(folder: nil),
+        .selection(folder: "a&b=c"), .explain(oddPath), .setFolderMode(FolderModeChange(folder: "f/g", mode: "full")),
+        .setFolderMode(FolderModeChange(folder: "f", mode: "selective", isDryRun: true)),
+        .perform(FolderAction(folder: "f g", action: .override)),
+        .perform(FolderAction(folder: "f", action: .confirm, isDryRun: true)), .scan(ScanRequest()),
+        .scan(ScanRequest(paths: [oddPath])), .extraneous(folder: nil), .extraneous(folder: "ä"), .needs(folder: nil),
+        .needs(folder: "ä"), .syncNow(SyncRequest()), .syncNow(SyncRequest(folder: "f")),
     ]
 
     @Test(arguments: operations)
@@ -35,12 +43,114 @@ struct ControlOperationTests {
         ("GET", "/v1/search?text=a&limit=0", "invalid-request"),
         ("GET", "/v1/search?text=a&limit=99999999999999999999", "invalid-request"),
         ("POST", "/v1/devices", "invalid-request"), ("POST", "/v1/fetch", "invalid-request"),
+        ("POST", "/v1/selection", "invalid-request"), ("GET", "/v1/selection?folder=", "invalid-request"),
+        ("GET", "/v1/explain", "invalid-request"), ("POST", "/v1/folders/mode", "invalid-request"),
+        ("POST", "/v1/folders/action", "invalid-request"), ("GET", "/v1/folders/action", "method-not-allowed"),
+        ("POST", "/v1/scan", "invalid-request"), ("DELETE", "/v1/extraneous", "method-not-allowed"),
+        ("POST", "/v1/need", "method-not-allowed"), ("GET", "/v1/sync", "method-not-allowed"),
     ])
     func refusesWhatItIsNot(method: String, target: String, code: String) {
         let error = #expect(throws: ControlError.self) {
             try ControlOperation(method: method, target: target, body: Array("{}".utf8))
         }
         #expect(error?.code.rawValue == code)
+    }
+}
+
+struct RequestLimitTests {
+    static let here = PathReference(text: "docs:a", workingDirectory: "/")
+    static let longText = PathReference(
+        text: "docs:" + String(repeating: "é", count: 2046), workingDirectory: "/")
+    static let longDirectory = PathReference(text: "a", workingDirectory: "/" + String(repeating: "x", count: 4096))
+
+    static let tooLarge: [ControlOperation] = [
+        .select(SelectionChange(paths: Array(repeating: here, count: 10_001), isSelecting: true)),
+        .scan(ScanRequest(paths: Array(repeating: here, count: 10_001))),
+        .fetch(FetchRequest(paths: Array(repeating: here, count: 10_001))),
+        .select(SelectionChange(paths: [here, longText], isSelecting: false)),
+        .select(SelectionChange(paths: [longDirectory], isSelecting: true)), .explain(longText), .stat(longText),
+    ]
+
+    /// Who sends too much is told before it is sent, and whoever sends it all the same when it is read.
+    @Test(arguments: tooLarge.indices)
+    func bothEndsRefuseTooMuch(_ index: Int) throws {
+        let operation = Self.tooLarge[index]
+        #expect(throws: ControlError.self) { try operation.body() }
+        let bytes: [UInt8] =
+            switch operation {
+            case .select(let change): try ControlJSON.encode(change)
+            case .scan(let request): try ControlJSON.encode(request)
+            case .fetch(let request): try ControlJSON.encode(request)
+            default: []
+            }
+        let error = #expect(throws: ControlError.self) {
+            try ControlOperation(method: operation.method.rawValue, target: operation.target, body: bytes)
+        }
+        #expect(error?.code == .tooLarge)
+    }
+
+    @Test func asMuchAsIsAllowedPasses() throws {
+        let longest = PathReference(text: String(repeating: "x", count: 4096), workingDirectory: "/")
+        let paths = Array(repeating: Self.here, count: 9_999) + [longest]
+        let operation = ControlOperation.select(SelectionChange(paths: paths, isSelecting: true))
+        let body = try #require(try operation.body())
+        #expect(body.count < ControlLimits.requestBody)
+        #expect(try ControlOperation(method: "POST", target: "/v1/selection", body: body) == operation)
+    }
+
+    @Test func selectingNothingIsARequestForNothing() {
+        let nothing = ControlOperation.select(SelectionChange(paths: [], isSelecting: true))
+        let error = #expect(throws: ControlError.self) { try nothing.body() }
+        #expect(error?.code == .invalidRequest)
+    }
+}
+
+struct FolderStatusTests {
+    @Test func whatNobodyHasCountedIsNull() throws {
+        var status = AgentStatus.sample.folders[0]
+        status.conflicts = nil
+        let text = String(decoding: try ControlJSON.encode(status), as: UTF8.self)
+        #expect(text.contains(#""conflicts":null"#))
+        #expect(text.contains(#""extraneous":null"#))
+        #expect(try ControlJSON.decode(FolderStatus.self, from: Array(text.utf8)) == status)
+    }
+
+    @Test func everythingSurvivesTheWay() throws {
+        var status = AgentStatus.sample.folders[0]
+        status.state = FolderState.syncing.rawValue
+        status.message = "m"
+        status.need = .init(files: 1, directories: 2, bytes: 3, deletions: 4)
+        status.extraneous = 5
+        status.problems = [FolderProblem(path: "a/b", message: "unreadable")]
+        status.watch = .init(state: "partial", message: "too few watches", watched: 7)
+        status.progress = .init(filesDone: 1, filesTotal: 2, bytesDone: 3, bytesTotal: 4)
+        status.lastScan = Sample.time
+        #expect(try ControlJSON.decode(FolderStatus.self, from: try ControlJSON.encode(status)) == status)
+    }
+
+    /// An agent of before these fields.
+    @Test func anOlderAgentIsUnderstood() throws {
+        let totals = #"{"files":1,"directories":2,"bytes":3}"#
+        let text =
+            #"{"id":"f","label":"","path":"/f","mode":"full","type":"sendonly","state":"idle","devices":[],"#
+            + #""global":\#(totals),"local":\#(totals),"need":\#(totals),"extraneous":0,"conflicts":0,"errors":0}"#
+        let status = try ControlJSON.decode(FolderStatus.self, from: Array(text.utf8))
+        #expect(status.need == .init(files: 1, directories: 2, bytes: 3))
+        #expect(status.problems.isEmpty && status.watch == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("idle", true, false), ("paused", true, false), ("fetching", true, false), ("scanning", false, false),
+            ("syncing", false, false), ("receiving-index", false, false), ("error", false, true),
+            ("selection-error", false, true), ("low-space", false, true), ("halted-mass-delete", false, true),
+            ("halted-of-a-later-version", false, true), ("work-of-a-later-version", false, false),
+        ] as [(String, Bool, Bool)])
+    func statesAreOfAKind(word: String, isAtRest: Bool, isFailure: Bool) {
+        let state = FolderState(rawValue: word)
+        #expect(state.isAtRest == isAtRest)
+        #expect(state.isFailure == isFailure)
+        #expect(state.isHalted == word.hasPrefix("halted"))
     }
 }
 

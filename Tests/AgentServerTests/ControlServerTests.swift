@@ -33,6 +33,17 @@ struct ControlServerTests {
             let found = Box<[Entry]>([])
             try await client.search("x y", folder: "docs", limit: 1) { entry in found.change { $0.append(entry) } }
             #expect(found.current == [Sample.directory("d")])
+            _ = try await client.setFolderMode(FolderModeChange(folder: "f/g", mode: "full", isDryRun: true))
+            #expect(try await client.perform(FolderAction(folder: "f", action: .repair)).action == .repair)
+            #expect(
+                try await client.select(SelectionChange(paths: [path], isSelecting: false))
+                    == SelectionAnswer(folders: []))
+            #expect(try await client.explain(path).reason == .noLine)
+            #expect(try await client.scan(ScanRequest(paths: [path])).folders.isEmpty)
+            try await client.extraneous(folder: "docs") { entry in listed.change { $0.append(entry) } }
+            try await client.needs(folder: nil) { entry in listed.change { $0.append(entry) } }
+            #expect(listed.current.count == 6)
+            try await client.syncNow(SyncRequest(folder: "f"))
             try await client.stop()
         }
         #expect(
@@ -41,8 +52,36 @@ struct ControlServerTests {
                 "removeDevice a&b", "pendingDevices", "pendingFolders",
                 "addFolder \(FolderSettings(id: "f", path: "/f"))", "pause f true", "removeFolder f/g",
                 "pendingDevices", "pendingFolders", "reset all", "reset f", "stat docs:ä b in /tmp",
-                "whereis docs:ä b", "list docs:ä b in /tmp true", "search x y in docs 1", "stop",
+                "whereis docs:ä b", "list docs:ä b in /tmp true", "search x y in docs 1", "mode f/g full true",
+                "repair f false", "deselect docs:ä b false", "explain docs:ä b in /tmp", "scan [\"docs:ä b\"]",
+                "extraneous docs", "needs all", "sync f", "stop",
             ])
+    }
+
+    @Test func selectedPathsComeInBatchesAndInOrder() async throws {
+        let paths = (0..<5000).map { SelectedPath(folder: "docs", path: "a/\($0)", exists: false) }
+        let control = ScriptedControl(folders: FolderScript(selected: paths))
+        try await ServerHarness.run(control) { harness in
+            let seen = Box<[SelectedPath]>([])
+            try await harness.client.selection(folder: nil) { path in seen.change { $0.append(path) } }
+            #expect(seen.current == paths)
+            let raw = try await harness.get("/v1/selection?folder=docs")
+            #expect(raw.headers["content-type"] == "application/x-ndjson")
+            #expect(raw.text.contains(#"{"exists":false,"folder":"docs","path":"a/0","type":"selected"}"# + "\n"))
+        }
+    }
+
+    @Test func tooManyPathsAreRefusedByTheServerToo() async throws {
+        let paths = Array(repeating: #"{"text":"docs:a","workingDirectory":"/"}"#, count: 10_001)
+            .joined(separator: ",")
+        let control = ScriptedControl()
+        try await ServerHarness.run(control) { harness in
+            let answer = try await harness.post(
+                "/v1/selection", json: #"{"paths":[\#(paths)],"select":true,"dryRun":false}"#)
+            #expect(answer.status == 413)
+            #expect(answer.error?.code == .tooLarge)
+        }
+        #expect(control.asked.isEmpty)
     }
 
     @Test func listsAreThereForOtherClients() async throws {

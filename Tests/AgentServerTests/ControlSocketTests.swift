@@ -130,10 +130,11 @@ struct HostileRequestTests {
 
     @Test func aRequestThatDoesNotBecomeWholeIsCutOff() async throws {
         try await ServerHarness.run(ScriptedControl(), limits: .init(requestTime: .milliseconds(500))) { harness in
-            let response = try await harness.exchange("POST /v1/stop HTTP/1.1\r\nContent-Length: 10\r\n\r\n123")
-            #expect(response.status == 0)
-            let alive = try await harness.client.status()
-            #expect(alive == .sample)
+            // The second one finds a server that has lived on.
+            for _ in 0..<2 {
+                let response = try await harness.exchange("POST /v1/stop HTTP/1.1\r\nContent-Length: 10\r\n\r\n123")
+                #expect(response.status == 0)
+            }
         }
     }
 
@@ -146,17 +147,17 @@ struct HostileRequestTests {
         }
     }
 
-    @Test func aBodyOfMoreThanAMebibyteIsRefused() async throws {
+    @Test func aBodyBeyondTheLimitIsRefused() async throws {
         let control = ScriptedControl()
         try await ServerHarness.run(control) { harness in
-            let large = "{\"id\":\"" + String(repeating: "x", count: 1 << 20) + "\"}"
+            let large = "{\"id\":\"" + String(repeating: "x", count: ControlLimits.requestBody) + "\"}"
             let announced = try await harness.post("/v1/devices", json: large)
             #expect(announced.status == 413)
             #expect(announced.error?.code == .tooLarge)
             let chunk = String(repeating: "x", count: 0x8000)
             let chunked =
                 "POST /v1/devices HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-                + String(repeating: "8000\r\n\(chunk)\r\n", count: 40) + "0\r\n\r\n"
+                + String(repeating: "8000\r\n\(chunk)\r\n", count: ControlLimits.requestBody / 0x8000 + 1) + "0\r\n\r\n"
             #expect(try await harness.exchange(chunked).status == 413)
             let alive = try await harness.client.status()
             #expect(alive == .sample)
@@ -164,11 +165,12 @@ struct HostileRequestTests {
         #expect(control.asked == ["status"])
     }
 
-    @Test func aBodyOfAMebibyteIsTaken() async throws {
+    @Test func aBodyOfTheLimitIsTaken() async throws {
         let control = ScriptedControl()
         try await ServerHarness.run(control) { harness in
             let frame = "{\"id\":\"\"}"
-            let json = "{\"id\":\"" + String(repeating: "x", count: (1 << 20) - frame.utf8.count) + "\"}"
+            let json =
+                "{\"id\":\"" + String(repeating: "x", count: ControlLimits.requestBody - frame.utf8.count) + "\"}"
             let response = try await harness.post("/v1/devices", json: json)
             #expect(response.status == 200)
         }

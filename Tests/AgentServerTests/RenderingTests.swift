@@ -154,7 +154,11 @@ struct RenderingTests {
         let page = try ManualPage.text(dump: Synctrain._dumpHelp())
         #expect(page.hasPrefix(".TH SYNCTRAIN 1"))
         for text in [
-            ".SS synctrain agent run", ".SS synctrain fetch PATHS...", "\\-\\-import\\-syncthing DIR", "SYNCTRAIN_HOME",
+            ".SS synctrain agent run", ".SS synctrain fetch [PATHS...]", ".SS synctrain deselect PATHS...",
+            ".SS synctrain folder mode FOLDER MODE", ".SS synctrain folder confirm FOLDER",
+            ".SS synctrain extraneous list [FOLDER]",
+            ".SS synctrain explain PATHS...", ".SS synctrain scan [PATHS...]", ".SS synctrain need [FOLDER]",
+            "\\-\\-import\\-syncthing DIR", "SYNCTRAIN_HOME",
         ] {
             #expect(page.contains(text), "the page lacks \(text)")
         }

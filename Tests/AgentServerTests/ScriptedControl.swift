@@ -15,10 +15,12 @@ final class ScriptedControl: AgentControl {
     private let onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)?
     private let readFailure: (afterBytes: Int, error: ControlError)?
     private let statuses: Mutex<[AgentStatus]>
+    private let folders: FolderScript
 
     init(
         entries: [Entry] = [], content: [UInt8] = [], failure: ControlError? = nil,
-        statuses: [AgentStatus] = [.sample], readFailure: (afterBytes: Int, error: ControlError)? = nil,
+        statuses: [AgentStatus] = [.sample], folders: FolderScript = FolderScript(),
+        readFailure: (afterBytes: Int, error: ControlError)? = nil,
         onList: (@Sendable (EntryEmit) async throws -> Void)? = nil,
         onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)? = nil,
         onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)? = nil
@@ -31,6 +33,7 @@ final class ScriptedControl: AgentControl {
         self.onFetch = onFetch
         self.onEvents = onEvents
         self.statuses = Mutex(statuses)
+        self.folders = folders
     }
 
     var asked: [String] { log.withLock { $0 } }
@@ -65,6 +68,58 @@ final class ScriptedControl: AgentControl {
         return [PendingFolder(id: "music", label: "Music", device: "AAAAAAA-B", lastSeen: Sample.time)]
     }
     func resetIndex(folder: String?) async throws { try note("reset \(folder ?? "all")") }
+
+    func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
+        try note("mode \(change.folder) \(change.mode) \(change.isDryRun)")
+        return SelectionAnswer(folders: folders.outcomes)
+    }
+
+    func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
+        try note("\(action.action) \(action.folder) \(action.isDryRun)")
+        var outcome = folders.action
+        outcome.folder = action.folder
+        outcome.action = action.action
+        outcome.isDryRun = action.isDryRun
+        return outcome
+    }
+
+    func select(_ change: SelectionChange) async throws -> SelectionAnswer {
+        let paths = change.paths.map(\.text).joined(separator: " ")
+        try note("\(change.isSelecting ? "select" : "deselect") \(paths) \(change.isDryRun)")
+        return SelectionAnswer(
+            folders: folders.outcomes.map { outcome in
+                var outcome = outcome
+                outcome.isDryRun = change.isDryRun
+                return outcome
+            })
+    }
+
+    func selection(folder: String?, emit: @Sendable (SelectedPath) async throws -> Void) async throws {
+        try note("selection \(folder ?? "all")")
+        for path in folders.selected { try await emit(path) }
+    }
+
+    func explain(_ path: PathReference) async throws -> ExplainedPath {
+        try note("explain \(path.text) in \(path.workingDirectory)")
+        return folders.explained
+    }
+
+    func scan(_ request: ScanRequest) async throws -> ScanSummary {
+        try note("scan \(request.paths.map(\.text))")
+        return ScanSummary(folders: folders.scanned)
+    }
+
+    func extraneous(folder: String?, emit: EntryEmit) async throws {
+        try note("extraneous \(folder ?? "all")")
+        for entry in entries { try await emit(entry) }
+    }
+
+    func needs(folder: String?, emit: EntryEmit) async throws {
+        try note("needs \(folder ?? "all")")
+        for entry in entries { try await emit(entry) }
+    }
+
+    func syncNow(_ request: SyncRequest) async throws { try note("sync \(request.folder ?? "all")") }
 
     func stat(_ path: PathReference) async throws -> Entry {
         try note("stat \(path.text) in \(path.workingDirectory)")
@@ -119,6 +174,15 @@ final class ScriptedControl: AgentControl {
     func stop() async throws { try note("stop") }
 }
 
+/// What a scripted agent says of its folders.
+struct FolderScript: Sendable {
+    var outcomes: [SelectionOutcome] = []
+    var selected: [SelectedPath] = []
+    var explained = ExplainedPath(folder: "docs", path: "a", selected: .no, reason: .noLine, exists: true)
+    var action = FolderActionOutcome(folder: "docs", action: .override, isDryRun: false)
+    var scanned: [ScanSummary.Folder] = []
+}
+
 enum Sample {
     static let time = "2026-11-21T14:03:05Z"
 
@@ -165,5 +229,15 @@ extension AgentStatus {
         status.folders[0].need = need
         status.folders[0].state = state
         return status
+    }
+}
+
+extension ScriptedControl {
+    /// Event after event until the listener goes, so that whoever waits for news always has some.
+    static let ceaselessEvents: @Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void = { emit in
+        while !Task.isCancelled {
+            try await emit(AgentEvent(type: "folder-changed", time: Sample.time, folder: "docs"))
+            await Task.yield()
+        }
     }
 }

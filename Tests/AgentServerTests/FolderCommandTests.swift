@@ -1,0 +1,482 @@
+import ControlAPI
+import Foundation
+import Testing
+
+@testable import synctrain
+
+struct SelectionCommandTests {
+    static let selected = SelectionOutcome(
+        folder: "docs", mode: "selective", isDryRun: false, added: ["!/photos", "!/b\\*"],
+        removed: ["!/photos/\u{1b}2024"],
+        paths: [
+            .init(path: "photos", exists: true, kind: .directory, selected: .explicit),
+            .init(path: "b*", exists: false, selected: .explicit),
+        ], cost: .init(fetchFiles: 12, fetchBytes: 1 << 20, adoptedFiles: 1, adoptedBytes: 10))
+
+    static let deselected = SelectionOutcome(
+        folder: "docs", mode: "selective", isDryRun: false, added: ["/photos/private"], removed: [],
+        paths: [.init(path: "photos/private", exists: true, kind: .directory, selected: .no, isException: true)],
+        cost: .init(sparedFiles: 3, sparedBytes: 2048, extraneousFiles: 2, extraneousBytes: 1024))
+
+    private func scene(_ outcomes: SelectionOutcome...) -> Scene {
+        Scene(control: ScriptedControl(folders: FolderScript(outcomes: outcomes)))
+    }
+
+    @Test func selectingSaysWhatItWroteAndWhatItCosts() async {
+        var scene = scene(Self.selected)
+        scene.terminal.isOutputTTY = true
+        let result = await scene.run("select", "docs:photos", "b*", "--color", "never")
+        #expect(result.code == 0)
+        #expect(result.errors.isEmpty)
+        #expect(
+            result.output == """
+                docs: .stignore has changed
+                  - !/photos/\\x1b2024
+                  + !/photos
+                  + !/b\\\\*
+                docs:b* is not in the index now; this takes effect when it appears
+                to fetch: 12 files, 1.0 MiB
+                here already, kept from now on: 1 file, 10 B
+
+                """)
+        #expect(scene.control?.asked == ["select docs:photos b* false"])
+    }
+
+    @Test func deselectingSaysThatFilesStay() async {
+        let scene = scene(Self.deselected)
+        let result = await scene.run("deselect", "docs:photos/private", "--dry-run")
+        #expect(result.code == 0)
+        #expect(
+            result.output == """
+                docs: .stignore would change
+                  + /photos/private
+                docs:photos/private is left out of the selected directory that it is in
+                to fetch no more: 3 files, 2.0 KiB
+                extraneous from now on: 2 files, 1.0 KiB; they stay on this disk: `synctrain extraneous list docs`
+
+                """)
+        #expect(scene.control?.asked == ["deselect docs:photos/private true"])
+    }
+
+    @Test func nothingNewSaysSo() async {
+        let same = SelectionOutcome(folder: "docs", mode: "selective", isDryRun: false, added: [], removed: [])
+        #expect(await scene(same).run("select", "docs:a").output == "docs: .stignore stays as it is\n")
+    }
+
+    @Test func everyFolderHasItsPart() async throws {
+        var other = Self.deselected
+        other.folder = "music"
+        let result = await scene(Self.selected, other).run("select", "a", "b", "--json", "--dry-run")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+        #expect(object["schema"] as? Int == 1)
+        let folders = try #require(object["folders"] as? [[String: Any]])
+        #expect(folders.map { $0["folder"] as? String } == ["docs", "music"])
+        #expect(folders.map { $0["dryRun"] as? Bool } == [true, true])
+        #expect(folders[0]["added"] as? [String] == ["!/photos", "!/b\\*"])
+        let paths = try #require(folders[1]["paths"] as? [[String: Any]])
+        #expect(paths[0]["exception"] as? Bool == true)
+        #expect(paths[0]["selected"] as? String == "no")
+        let cost = try #require(folders[0]["cost"] as? [String: Int])
+        #expect(cost["fetchFiles"] == 12)
+        #expect(cost["fetchBytes"] == 1 << 20)
+    }
+
+    @Test(
+        arguments: [
+            ("inexpressible-path", 1), ("overruled", 1), ("selection-unusable", 1), ("invalid-request", 64),
+            ("no-such-path", 4), ("no-agent", 3), ("too-large", 1),
+        ] as [(String, Int32)])
+    func refusalsHaveTheirCodes(code: String, exit: Int32) async {
+        let error = ControlError(ControlError.Code(rawValue: code), "Because.")
+        let scene = Scene(control: ScriptedControl(failure: error))
+        let commands = [
+            ["select", "a"], ["deselect", "a"], ["select", "--list"], ["explain", "a"],
+            ["folder", "mode", "f", "full"],
+            ["folder", "override", "f", "--yes"], ["folder", "repair", "f"], ["scan"], ["extraneous", "list"], ["need"],
+            ["wait"], ["fetch"],
+        ]
+        for command in commands {
+            let result = await scene.run(command)
+            #expect(result.code == exit, "\(command)")
+            #expect(result.errors == "synctrain: Because.\n")
+            #expect(result.output.isEmpty)
+        }
+    }
+
+    @Test func theSelectionIsListed() async {
+        let control = ScriptedControl(
+            folders: FolderScript(selected: [
+                SelectedPath(folder: "docs", path: "photos", exists: true, kind: .directory),
+                SelectedPath(folder: "docs", path: "a\nb", exists: false),
+            ]))
+        let scene = Scene(control: control)
+        #expect(await scene.run("select", "--list").output == "docs:photos/\ndocs:a\nb  (not there yet)\n")
+        #expect(await scene.run("select", "--list", "docs", "-0").output == "docs:photos\0docs:a\nb\0")
+        #expect(
+            await scene.run("select", "--list", "docs", "--json").output
+                == #"{"exists":true,"folder":"docs","kind":"directory","path":"photos","type":"selected"}"# + "\n"
+                + #"{"exists":false,"folder":"docs","path":"a\nb","type":"selected"}"# + "\n")
+        #expect(control.asked == ["selection all", "selection docs", "selection docs"])
+    }
+
+    @Test func aModeIsSetAndTold() async {
+        let scene = scene(Self.deselected)
+        let result = await scene.run("folder", "mode", "docs", "selective", "--dry-run")
+        #expect(result.code == 0)
+        #expect(result.output.contains("+ /photos/private"))
+        #expect(await scene.run("folder", "mode", "docs", "full", "--json").output.hasPrefix(#"{"folders":[{"added""#))
+        #expect(scene.control?.asked == ["mode docs selective true", "mode docs full false"])
+    }
+}
+
+struct ExplainCommandTests {
+    static let line = ExplainedPath.Line(text: "!/photos", file: ".stignore", number: 3)
+
+    static let cases: [(ExplainedPath, String)] = [
+        (
+            .init(
+                folder: "docs", path: "photos", selected: .explicit, reason: .line, line: line, matchedPath: "photos",
+                exists: true), "docs:photos is selected by name: .stignore:3 `!/photos`."
+        ),
+        (
+            .init(
+                folder: "docs", path: "photos/a/b", selected: .implicit, reason: .line, line: line,
+                matchedPath: "photos", exists: false),
+            "docs:photos/a/b is selected with photos, which it is in: .stignore:3 `!/photos`. It is not in the index now."
+        ),
+        (
+            .init(
+                folder: "docs", path: "x.jpg", selected: .implicit, reason: .line,
+                line: .init(text: "!*.jpg", file: "inc/more", number: 1), matchedPath: "x.jpg", exists: true),
+            "docs:x.jpg is selected: inc/more:1 `!*.jpg` matches it."
+        ),
+        (
+            .init(
+                folder: "docs", path: "up", selected: .no, reason: .line,
+                line: .init(text: "*", file: ".stignore", number: 9), matchedPath: "up", isParentOfSelected: true,
+                exists: true),
+            "docs:up is not selected: .stignore:9 `*` leaves it out. It is kept as a directory, because something below "
+                + "it is selected."
+        ),
+        (
+            .init(
+                folder: "docs", path: "tmp/x", selected: .no, reason: .line,
+                line: .init(text: "(?d)tmp", file: ".stignore", number: 1), matchedPath: "tmp", isDeletable: true,
+                exists: true),
+            "docs:tmp/x is not selected: .stignore:1 `(?d)tmp` leaves out tmp, which it is in. It is deleted where it "
+                + "keeps its directory from being deleted."
+        ),
+        (
+            .init(folder: "docs", path: "a", selected: .implicit, reason: .noLine, exists: true),
+            "docs:a is kept: no line of .stignore matches it."
+        ),
+        (
+            .init(folder: "docs", path: "", selected: .implicit, reason: .root, exists: true),
+            "docs: is the folder itself, which is always kept."
+        ),
+        (
+            .init(folder: "docs", path: ".stignore", selected: .no, reason: .internalName, exists: true),
+            "docs:.stignore is never synced: synchronisation keeps this name for itself."
+        ),
+        (
+            .init(folder: "docs", path: ".syncthing.x.tmp", selected: .no, reason: .temporaryName, exists: true),
+            "docs:.syncthing.x.tmp is never synced: it has the name of a file that is still being written."
+        ),
+    ]
+
+    @Test(arguments: cases.indices)
+    func theLineThatDecidesIsNamed(_ index: Int) async throws {
+        let (explained, text) = Self.cases[index]
+        let scene = Scene(control: ScriptedControl(folders: FolderScript(explained: explained)))
+        #expect(await scene.run("explain", "x").output == text + "\n")
+        let json = await scene.run("explain", "x", "y", "--json").output.split(separator: "\n")
+        #expect(json.count == 2)
+        #expect(try ControlJSON.decode(ExplainedPath.self, from: Array(json[0].utf8)) == explained)
+        #expect(json[0].contains(#""type":"explanation""#))
+        #expect(scene.control?.asked.last == "explain y in /work dir")
+    }
+}
+
+struct FolderActionCommandTests {
+    static let plan = FolderActionOutcome(
+        folder: "docs", action: .override, isDryRun: false, files: 3, bytes: 2048, directories: 1, deletions: 2,
+        paths: ["a", "b\u{7}"])
+
+    private static let yes = Terminal(
+        isInputTTY: true, isOutputTTY: false, isErrorTTY: true, width: 80, readLine: { "y" })
+    private static let no = Terminal(
+        isInputTTY: true, isOutputTTY: false, isErrorTTY: true, width: 80, readLine: { "" })
+
+    private func scene(_ plan: FolderActionOutcome = plan, terminal: Terminal? = nil) -> Scene {
+        var scene = Scene(control: ScriptedControl(folders: FolderScript(action: plan)))
+        if let terminal { scene.terminal = terminal }
+        return scene
+    }
+
+    @Test(arguments: ["override", "revert", "confirm"])
+    func lossIsAskedFor(_ action: String) async {
+        let blind = scene()
+        let refused = await blind.run("folder", action, "docs")
+        #expect(refused.code == 6)
+        #expect(refused.output.isEmpty)
+        #expect(refused.errors.contains("changes 3 files (2.0 KiB) and 1 directory and deletes 2 names on"))
+        #expect(refused.errors.contains("--yes"))
+        #expect(blind.control?.asked.contains("\(action) docs false") == false)
+
+        let declined = scene(terminal: Self.no)
+        #expect(await declined.run("folder", action, "docs").code == 6)
+        #expect(declined.control?.asked.contains("\(action) docs false") == false)
+
+        for agreed in [scene(terminal: Self.yes), scene()] {
+            let isAsked = agreed.terminal.isInputTTY
+            let result = await agreed.run(["folder", action, "docs"] + (isAsked ? [] : ["--yes"]))
+            #expect(result.code == 0)
+            #expect(result.errors.contains("[y/N]") == isAsked)
+            #expect(result.output.hasPrefix("docs: changed 3 files (2.0 KiB) and 1 directory and deleted 2 names on"))
+            #expect(agreed.control?.asked.last == "\(action) docs false")
+        }
+    }
+
+    @Test func whereItHappensIsSaid() async {
+        #expect(await scene().run("folder", "override", "docs").errors.contains("on the other devices. Go on?"))
+        #expect(await scene().run("folder", "revert", "docs").errors.contains("on this device. Go on?"))
+        #expect(await scene().run("folder", "confirm", "docs").errors.contains("on the other devices. Go on?"))
+    }
+
+    @Test func aDryRunOnlyTells() async throws {
+        let scene = scene()
+        let result = await scene.run("folder", "revert", "docs", "--dry-run")
+        #expect(result.code == 0)
+        #expect(
+            result.output == """
+                docs: would change 3 files (2.0 KiB) and 1 directory and would delete 2 names on this device
+                  a
+                  b\u{7}
+                  and 4 names more
+
+                """)
+        #expect(scene.control?.asked == ["revert docs true"])
+        let json = await scene.run("folder", "revert", "docs", "--dry-run", "--json").output
+        let outcome = try ControlJSON.decode(FolderActionOutcome.self, from: Array(json.utf8))
+        #expect(outcome.deletions == 2)
+        #expect(outcome.isDryRun)
+    }
+
+    @Test(arguments: ["override", "revert"])
+    func nothingToLoseIsNotAskedFor(_ action: String) async {
+        let empty = scene(FolderActionOutcome(folder: "docs", action: .override, isDryRun: false))
+        let result = await empty.run("folder", action, "docs")
+        #expect(result.code == 0)
+        #expect(result.output == "docs: nothing would change\n")
+        #expect(empty.control?.asked == ["\(action) docs true"])
+    }
+
+    @Test func aHaltIsConfirmedWithItsReasonInSight() async {
+        var status = AgentStatus.sample
+        status.folders[0].state = "halted-root-emptied"
+        status.folders[0].message = "Everything is gone from /home/u/docs."
+        let plan = FolderActionOutcome(folder: "docs", action: .confirm, isDryRun: false, deletions: 500)
+        let scene = Scene(control: ScriptedControl(statuses: [status], folders: FolderScript(action: plan)))
+        let result = await scene.run("folder", "confirm", "docs")
+        #expect(result.code == 6)
+        #expect(
+            result.errors
+                == "synctrain: Everything is gone from /home/u/docs. Confirming docs deletes 500 names on the other "
+                + "devices. Go on? Say --yes to do it without being asked.\n")
+    }
+
+    /// Nothing is lost by it.
+    @Test func repairingIsNotAskedFor() async {
+        let scene = scene()
+        #expect(await scene.run("folder", "repair", "docs").code == 0)
+        #expect(scene.control?.asked == ["repair docs false"])
+    }
+}
+
+struct FolderListingCommandTests {
+    @Test func scansAreCounted() async throws {
+        let scanned = ScanSummary.Folder(
+            folder: "docs", files: 20, directories: 1, changed: 2, deleted: 1, bytesHashed: 2048, seconds: 0.26)
+        let clean = Scene(control: ScriptedControl(folders: FolderScript(scanned: [scanned])))
+        let result = await clean.run("scan", "docs", "docs:a")
+        #expect(result.code == 0)
+        #expect(result.output == "docs: 20 files and 1 directory seen, 2 changed, 1 deleted, 2.0 KiB hashed in 0.3 s\n")
+        #expect(clean.control?.asked == [#"scan ["docs", "docs:a"]"#])
+
+        var troubled = scanned
+        troubled.problems = 3
+        troubled.problemList = [FolderProblem(path: "x", message: "cannot be read; ask its owner")]
+        let scene = Scene(control: ScriptedControl(folders: FolderScript(scanned: [scanned, troubled])))
+        let told = await scene.run("scan")
+        #expect(told.code == 2)
+        #expect(told.errors == "synctrain: docs:x: cannot be read; ask its owner\nsynctrain: docs: and 2 names more\n")
+        let json = await scene.run("scan", "--json")
+        #expect(json.code == 2)
+        #expect(json.errors.isEmpty)
+        #expect(
+            try ControlJSON.decode(ScanSummary.self, from: Array(json.output.utf8)).folders == [scanned, troubled])
+    }
+
+    @Test func extraneousAndNeededFilesAreListed() async throws {
+        let entries = [
+            Sample.file("a\u{1b}b", size: 2048, state: .extraneous), Sample.directory("d", size: 0, files: 0),
+        ]
+        let scene = Scene(control: ScriptedControl(entries: entries))
+        let time = Timestamp.local(Sample.time)
+        #expect(
+            await scene.run("extraneous", "list", "docs").output
+                == " 2.0 KiB  \(time)  docs:a\u{1b}b\n     0 B  -                 docs:d/\n")
+        #expect(await scene.run("extraneous", "list", "-0").output == "docs:a\u{1b}b\0docs:d\0")
+        #expect(await scene.run("need").output.hasPrefix("extraneous   2.0 KiB  \(time)  docs:a"))
+        let lines = await scene.run("extraneous", "list", "--json").output.split(separator: "\n")
+        #expect(try lines.map { try EntryLine.parse(Array($0.utf8)) } == entries)
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
+        #expect(object["type"] as? String == "file")
+        #expect(object["folder"] as? String == "docs")
+        #expect(object["size"] as? Int == 2048)
+        #expect(
+            scene.control?.asked == ["extraneous docs", "extraneous all", "needs all", "extraneous all"])
+    }
+
+    @Test func statusTellsWhatIsWrongAndWhatToDo() {
+        var folder = AgentStatus.sample.folders[0]
+        folder.state = "halted-mass-delete"
+        folder.message = "60 of 100 files are gone."
+        folder.conflicts = nil
+        folder.extraneous = 2
+        folder.errors = 3
+        folder.need = .init(files: 2, bytes: 10, deletions: 3)
+        folder.problems = [FolderProblem(path: "p", message: "no")]
+        folder.watch = .init(state: "partial", message: "too few watches; raise max_user_watches", watched: 9)
+        folder.progress = .init(filesDone: 1, filesTotal: 4, bytesDone: 10, bytesTotal: 2048)
+        let rendering = StatusRendering(style: Style(hasColor: false, escapesNames: true))
+        let lines = rendering.folders([folder])
+        #expect(lines[1].contains("2 files, 10 B, 3 to delete"))
+        #expect(
+            lines.dropFirst(2) == [
+                "docs: 60 of 100 files are gone.",
+                "docs: if it was meant, `synctrain folder confirm docs` deletes it on the other devices too",
+                "docs: if it was not meant, `synctrain folder repair docs` brings back what is gone",
+                "docs: halted-mass-delete 1 of 4 files, 10 B of 2.0 KiB",
+                "docs: watching a part: too few watches; raise max_user_watches",
+                "docs: 3 errors, 2 extraneous files",
+                "  docs:p: no",
+                "  and 2 names more",
+            ])
+        folder.state = "halted-marker-missing"
+        #expect(rendering.folders([folder]).contains { $0.contains("`synctrain folder repair docs`") })
+        #expect(!rendering.folders([folder]).contains { $0.contains("folder confirm") })
+    }
+}
+
+struct WaitingTests {
+    private func status(_ folders: (id: String, state: String, need: FolderStatus.Totals)...) -> AgentStatus {
+        var status = AgentStatus.sample
+        status.transfers = []
+        status.folders = folders.map { folder in
+            var one = AgentStatus.sample.folders[0]
+            (one.id, one.state, one.need) = (folder.id, folder.state, folder.need)
+            return one
+        }
+        return status
+    }
+
+    @Test(
+        arguments: [
+            ("idle", 0, 0, nil), ("fetching", 0, 0, nil), ("scanning", 0, 0, "a is scanning."),
+            ("syncing", 0, 0, "a is syncing."), ("receiving-index", 0, 0, "a is receiving index."),
+            ("idle", 2, 0, "a needs 2 files, 0 B."), ("idle", 0, 3, "a needs 3 to delete."),
+            ("of-a-later-version", 0, 0, "a is of a later version."),
+        ] as [(String, Int64, Int64, String?)])
+    func whatIsWaitedFor(state: String, files: Int64, deletions: Int64, expected: String?) throws {
+        let status = status(("a", state, .init(files: files, deletions: deletions)))
+        #expect(try WaitCommand.judge(status, folder: "a") == expected)
+        #expect(try WaitCommand.judge(status, folder: nil) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("error", "failed"), ("halted-root-emptied", "folder-halted"), ("selection-error", "selection-unusable"),
+            ("low-space", "no-space"),
+        ])
+    func whatWillNotComeIsNotWaitedFor(state: String, code: String) async {
+        // A folder that works comes first and does not hide the one that cannot.
+        let both = status(("b", "syncing", .init(files: 1)), ("a", state, .init()))
+        let error = #expect(throws: ControlError.self) { try WaitCommand.judge(both, folder: nil) }
+        #expect(error?.code.rawValue == code)
+        #expect(error?.message.hasPrefix("a (\(state)): ") == true)
+        #expect(throws: Never.self) { try WaitCommand.judge(both, folder: "b") }
+        let result = await Scene(control: ScriptedControl(statuses: [both])).run("wait")
+        #expect(result.code == 1)
+        #expect(result.errors.contains("a (\(state))"))
+    }
+
+    @Test func pausedFoldersAreNotWaitedFor() throws {
+        let status = status(("a", "paused", .init(files: 1)), ("b", "idle", .init()))
+        #expect(try WaitCommand.judge(status, folder: nil) == nil)
+        #expect(throws: ControlError.self) { try WaitCommand.judge(status, folder: "a") }
+    }
+
+    @Test func fetchWithoutAPathWaitsForWhatIsSelected() async throws {
+        let control = ScriptedControl(
+            statuses: [
+                status(("a", "syncing", .init(files: 3, bytes: 300))),
+                status(("a", "syncing", .init(files: 2, bytes: 100))), status(("a", "idle", .init())),
+            ], onEvents: ScriptedControl.ceaselessEvents)
+        let result = await Scene(control: control).run("fetch", "--json")
+        #expect(result.code == 0)
+        #expect(control.asked.first == "sync all")
+        let lines = result.output.split(separator: "\n")
+        let events = try lines.map { try ControlJSON.decode(FetchEvent.self, from: Array($0.utf8)) }
+        #expect(events.first == .plan(files: 3, bytes: 300))
+        guard case .progress(_, 200, 300, _, _) = events[2], case .done(3, 300, 0, _) = events.last else {
+            Issue.record("\(events)")
+            return
+        }
+        let nothing = await Scene(control: ScriptedControl(statuses: [status(("a", "idle", .init()))])).run("fetch")
+        #expect(nothing.code == 0)
+        #expect(nothing.errors == "0 files, 0 B in 0.0 s\n")
+        let broken = ScriptedControl(statuses: [status(("a", "halted-root-missing", .init()))])
+        #expect(await Scene(control: broken).run("fetch").code == 1)
+    }
+
+    /// Ten seconds without any change, by a clock that the test moves.
+    @Test(arguments: [(true, true, "some-failed"), (true, false, "no-holder"), (false, true, "no-holder")])
+    func whatDoesNotMoveIsGivenUp(isLinked: Bool, hasProblem: Bool, code: String) throws {
+        var status = status(("a", "idle", .init(files: 3, bytes: 300)))
+        status.devices[0].isConnected = isLinked
+        if hasProblem {
+            status.folders[0].errors = 1
+            status.folders[0].problems = [FolderProblem(path: "p", message: "no room")]
+        }
+        var course = SelectedFetchCourse()
+        let start = ContinuousClock.now
+        _ = try course.observe(status, isDone: false, now: start)
+        _ = try course.observe(status, isDone: false, now: start + .seconds(9))
+        // A byte that came buys time, and so does a scan.
+        status.folders[0].need.bytes = 200
+        _ = try course.observe(status, isDone: false, now: start + .seconds(11))
+        status.folders[0].state = "scanning"
+        _ = try course.observe(status, isDone: false, now: start + .seconds(22))
+        status.folders[0].state = "idle"
+        _ = try course.observe(status, isDone: false, now: start + .seconds(31))
+        let error = #expect(throws: ControlError.self) {
+            try course.observe(status, isDone: false, now: start + .seconds(32))
+        }
+        #expect(error?.code.rawValue == code)
+    }
+
+    /// The whole grows with what is announced on the way, so that progress never goes back.
+    @Test func announcementsOnTheWayAreCounted() throws {
+        var course = SelectedFetchCourse()
+        let start = ContinuousClock.now
+        var last: [FetchEvent] = []
+        for (second, need) in [(100, 1), (50, 1), (80, 2), (0, 0)].enumerated() {
+            last = try course.observe(
+                status(("a", "syncing", .init(files: Int64(need.1), bytes: Int64(need.0)))), isDone: need.0 == 0,
+                now: start + .seconds(second))
+        }
+        #expect(last == [.done(files: 2, bytes: 130, failed: 0, seconds: 3)])
+    }
+}
