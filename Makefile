@@ -23,11 +23,13 @@ toolchain:
 	  exit 1; }
 
 build: setup ## release build; prints where the programs are
-	$(SWIFT_BUILD) -c release --product synctrain
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain-watch
 	@echo "$(RELEASE_BIN)/synctrain"
 
 debug: setup ## debug build
 	$(SWIFT_BUILD) --product synctrain --explicit-target-dependency-import-check error
+	$(SWIFT_BUILD) --product synctrain-watch --explicit-target-dependency-import-check error
 
 demo: debug ## the main job on real files against a real Syncthing node, in a temporary folder
 	@SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
@@ -57,7 +59,8 @@ man: build ## the man page, generated from the command line's parser
 	@echo .build/synctrain.1
 
 install: build ## the program, its man page and completions below PREFIX (~/.local)
-	install -Dm755 "$(RELEASE_BIN)/synctrain" "$(PREFIX)/bin/synctrain"
+	install -Dm755 -s "$(RELEASE_BIN)/synctrain" "$(PREFIX)/bin/synctrain"
+	install -Dm755 -s "$(RELEASE_BIN)/synctrain-watch" "$(PREFIX)/bin/synctrain-watch"
 	"$(RELEASE_BIN)/synctrain" man > .build/synctrain.1
 	install -Dm644 .build/synctrain.1 "$(PREFIX)/share/man/man1/synctrain.1"
 	"$(RELEASE_BIN)/synctrain" completions bash > .build/synctrain.bash
@@ -65,7 +68,7 @@ install: build ## the program, its man page and completions below PREFIX (~/.loc
 	@echo "Installed. Next: $(PREFIX)/bin/synctrain init"
 
 uninstall: ## what install put there
-	rm -f "$(PREFIX)/bin/synctrain" "$(PREFIX)/share/man/man1/synctrain.1" \
+	rm -f "$(PREFIX)/bin/synctrain" "$(PREFIX)/bin/synctrain-watch" "$(PREFIX)/share/man/man1/synctrain.1" \
 	  "$(PREFIX)/share/bash-completion/completions/synctrain"
 
 clean: ## all build products

@@ -63,7 +63,8 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     /// What the system call said; nil if it was not a system call that objected.
     public let errno: Int32?
 
-    init(_ code: Code, _ operation: Operation, path: String, errno: Int32? = nil) {
+    /// Also for those who find out by themselves what a call of this target would have refused.
+    public init(_ code: Code, _ operation: Operation, path: String, errno: Int32? = nil) {
         self.code = code
         self.operation = operation
         self.path = path

@@ -46,6 +46,7 @@ extension IndexStore {
             for change in changes {
                 switch change {
                 case .set(let entry): try writer.set(entry)
+                case .note(let name, let status): try writer.note(name, status)
                 case .forget(let name): try writer.forget(name, isIgnored: isIgnored(name))
                 }
             }

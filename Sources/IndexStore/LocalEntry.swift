@@ -60,13 +60,16 @@ extension LocalEntry {
 public enum LocalChange: Sendable {
     /// The name is now as the entry says; it gets a new sequence.
     case set(LocalEntry)
+    /// What is on disk is what it was, and is recognised by this from now on. Nothing is announced; of a name that is
+    /// not on this disk nothing is noted.
+    case note(String, FileStatus)
     /// This device has nothing of its own to say of the name any more.
     case forget(String)
 
     public var name: String {
         switch self {
         case .set(let entry): entry.file.name
-        case .forget(let name): name
+        case .forget(let name), .note(let name, _): name
         }
     }
 }

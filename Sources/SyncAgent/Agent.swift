@@ -19,13 +19,15 @@ public struct AgentSetup: Sendable {
     /// Makes what finds devices near-by; nil for none.
     public var makeDiscovery: DeviceDiscoveryMaker?
     public var time: AgentTime
+    /// The program that watches directories; nil for scans only.
+    public var watchProgram: String?
     public var logger: Logger
     /// Ends the program in an orderly way; called by the control verb `stop`.
     public var requestStop: @Sendable () -> Void
 
     public init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, time: AgentTime = .system, logger: Logger,
+        makeDiscovery: DeviceDiscoveryMaker?, time: AgentTime = .system, watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
         self.places = places
@@ -33,6 +35,7 @@ public struct AgentSetup: Sendable {
         self.transports = transports
         self.makeDiscovery = makeDiscovery
         self.time = time
+        self.watchProgram = watchProgram
         self.logger = logger
         self.requestStop = requestStop
     }
@@ -43,6 +46,7 @@ public struct AgentSetup: Sendable {
 public final class Agent: Service, Sendable {
     enum Job: Sendable {
         case device(DeviceSession)
+        case folder(FolderEngine)
     }
 
     /// How long a dial and a TLS handshake may take.
@@ -143,6 +147,7 @@ public final class Agent: Service, Sendable {
                 for await job in self.jobs {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
+                    case .folder(let engine): group.addTask { await engine.run() }
                     }
                 }
                 group.cancelAll()
@@ -207,6 +212,12 @@ public final class Agent: Service, Sendable {
             devices: devices, index: index, events: events, time: setup.time, logger: setup.logger)
     }
 
+    private var engineEnvironment: FolderEngineEnvironment {
+        FolderEngineEnvironment(
+            localDevice: localDevice, index: index, fetching: fetching, transfers: transfers, events: events,
+            watchProgram: setup.watchProgram, time: setup.time, utcOffset: WallTime.utcOffset, logger: setup.logger)
+    }
+
     // MARK: configuration
 
     /// Makes the sessions what the configuration says. Called with one change at a time, by `Reconfiguration`.
@@ -223,6 +234,8 @@ public final class Agent: Service, Sendable {
         for folder in folders.all where wantedFolders[folder.id] == nil {
             touched.formUnion(folder.configuration.devices)
             folders.remove(folder.id)
+            await folder.engine?.stop()
+            folder.engine = nil
             try await index.removeFolder(folder.id)
         }
         for wanted in new.folders {
@@ -235,8 +248,12 @@ public final class Agent: Service, Sendable {
             } else {
                 try await index.addFolder(
                     wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
-                folders.insert(
-                    FolderSession(wanted, index: index, threads: threads, events: events, logger: setup.logger))
+                let folder = FolderSession(
+                    wanted, index: index, threads: threads, events: events, logger: setup.logger)
+                let engine = FolderEngine(folder, engineEnvironment)
+                folder.engine = engine
+                folders.insert(folder)
+                addJob.yield(.folder(engine))
                 touched.formUnion(wanted.devices)
             }
         }

@@ -16,6 +16,14 @@ public struct WallTime: Hashable, Sendable, Comparable {
         return WallTime(seconds: Int64(time.tv_sec), nanoseconds: Int32(time.tv_nsec))
     }
 
+    /// Seconds by which local time is ahead of UTC at a time in unix seconds.
+    static func utcOffset(_ unixSeconds: Int64) -> Int64 {
+        var time = time_t(unixSeconds)
+        var local = tm()
+        guard localtime_r(&time, &local) != nil else { return 0 }
+        return Int64(local.tm_gmtoff)
+    }
+
     public static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }

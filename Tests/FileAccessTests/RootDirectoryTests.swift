@@ -391,3 +391,47 @@ import Testing
         #expect(FileTime(seconds: 1, nanoseconds: 5) < FileTime(seconds: 1, nanoseconds: 6))
     }
 }
+
+@Suite struct PreservingTests {
+    let directory: TemporaryDirectory
+    var root: RootDirectory { directory.root }
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    @Test func aPreservedFileOutlivesWhatTakesItsPlace() throws {
+        try directory.write("mine", to: "f")
+        let seen = try #require(try root.status(of: relative("f")))
+        try root.preserve(relative("f"), as: relative("copy"), expecting: seen)
+        let staged = try root.stage(relative("f"))
+        try staged.write(Array("theirs".utf8), at: 0)
+        _ = try staged.commit(replacing: .exactly(seen), permissions: nil, modified: nil)
+        #expect(try root.open(reading: relative("copy")).read(count: 100, at: 0) == Array("mine".utf8))
+        #expect(try root.open(reading: relative("f")).read(count: 100, at: 0) == Array("theirs".utf8))
+        #expect(try root.status(of: relative("copy"))?.modified == seen.modified)
+    }
+
+    @Test func nothingIsPreservedUnderATakenNameOrAfterAChange() throws {
+        try directory.write("mine", to: "f")
+        try directory.write("other", to: "taken")
+        let seen = try #require(try root.status(of: relative("f")))
+        #expect(
+            failure { try root.preserve(relative("f"), as: relative("taken"), expecting: seen) }?.code == .exists)
+        try directory.write("changed", to: "f")
+        #expect(
+            failure { try root.preserve(relative("f"), as: relative("copy"), expecting: seen) }?.code == .changedOnDisk)
+        #expect(try root.status(of: relative("copy")) == nil)
+        #expect(try root.open(reading: relative("taken")).read(count: 100, at: 0) == Array("other".utf8))
+    }
+
+    @Test func timesAreSetOfFilesAndOfLinksThemselves() throws {
+        try directory.write("x", to: "f")
+        try directory.link("l", to: "f")
+        try root.setModificationTime(FileTime(seconds: 1_000, nanoseconds: 7), of: relative("l"))
+        #expect(try root.status(of: relative("l"))?.modified == FileTime(seconds: 1_000, nanoseconds: 7))
+        #expect(try root.status(of: relative("f"))?.modified != FileTime(seconds: 1_000, nanoseconds: 7))
+        try root.setModificationTime(FileTime(seconds: -5, nanoseconds: 1), of: relative("f"))
+        #expect(try root.status(of: relative("f"))?.modified == FileTime(seconds: -5, nanoseconds: 1))
+        #expect(
+            failure { try root.setModificationTime(FileTime(seconds: 1), of: relative("no")) }?.code == .notFound)
+    }
+}

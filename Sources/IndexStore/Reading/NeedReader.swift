@@ -54,6 +54,18 @@ struct NeedReader {
         } ?? Glance(isNeeded: false, hasChildren: false, isLocalInvalid: false, isLocalPresent: false)
     }
 
+    /// What is known of the entry, whether it has a winner or not.
+    func facts(of id: Int64, path: String) throws -> NameFacts {
+        if let entry = try entry(id, path: path) { return NameFacts(entry) }
+        let own = try reader.winnerAndOwn(of: id).own
+        guard let mine = try reader.announcements(of: id).first(where: { $0.announcer == Announcement.thisDevice })
+        else { return NameFacts(name: path) }
+        var local = try reader.local(mine, of: id, path: path)
+        local.file.sequence = own ?? 0
+        local.file.blocksHash = try reader.blocksHash(of: mine)
+        return NameFacts(name: path, local: local)
+    }
+
     /// The entry whole; nil if it has no winner.
     func entry(_ id: Int64, path: String) throws -> NeededEntry? {
         let (winner, own) = try reader.winnerAndOwn(of: id)

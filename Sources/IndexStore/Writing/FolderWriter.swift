@@ -80,6 +80,15 @@ final class FolderWriter {
         result.applied += 1
     }
 
+    /// Takes a new mark to recognise by what is on this disk.
+    func note(_ name: String, _ status: FileStatus) throws {
+        var name = name
+        try name.withUTF8 { utf8 in
+            guard let row = try find(UnsafeRawBufferPointer(utf8)), try locals.read(row.id).isOnDisk else { return }
+            try locals.setStatus(status, of: row.id)
+        }
+    }
+
     func forget(_ name: String, isIgnored: Bool) throws {
         var copy = name
         try copy.withUTF8 { utf8 in

@@ -7,6 +7,7 @@ struct LocalTable {
     private let delete: RawStatement
     private let select: RawStatement
     private let updateFlags: RawStatement
+    private let updateStatus: RawStatement
     private let insertBlock: RawStatement
     private let deleteBlock: RawStatement
 
@@ -20,6 +21,8 @@ struct LocalTable {
         delete = try RawStatement(database, "DELETE FROM local WHERE entry = ?1")
         select = try RawStatement(database, "SELECT flags, inode IS NOT NULL FROM local WHERE entry = ?1")
         updateFlags = try RawStatement(database, "UPDATE local SET flags = ?2 WHERE entry = ?1")
+        updateStatus = try RawStatement(
+            database, "UPDATE local SET inode = ?2, changed = ?3, changedNanoseconds = ?4 WHERE entry = ?1")
         insertBlock = try RawStatement(
             database, "INSERT OR IGNORE INTO localBlock (hash, entry, block) VALUES (?1, ?2, ?3)")
         deleteBlock = try RawStatement(
@@ -38,6 +41,14 @@ struct LocalTable {
         try updateFlags.bind(1, entry)
         try updateFlags.bind(2, Int64(flags.rawValue))
         try updateFlags.run()
+    }
+
+    func setStatus(_ status: FileStatus, of entry: Int64) throws {
+        try updateStatus.bind(1, entry)
+        try updateStatus.bind(2, Int64(bitPattern: status.inode))
+        try updateStatus.bind(3, status.changedSeconds)
+        try updateStatus.bind(4, Int64(status.changedNanoseconds))
+        try updateStatus.run()
     }
 
     func write(_ local: LocalEntry, of entry: Int64) throws {

@@ -188,7 +188,10 @@ extension Agent {
     }
 
     private func control(of folder: FolderSession) throws(ControlError) -> any FolderControl {
-        throw ControlError(.failed, "the folder \(folder.id) is not looked after", path: folder.id.rawValue)
+        guard let engine = folder.engine else {
+            throw ControlError(.failed, "the folder \(folder.id) is being removed", path: folder.id.rawValue)
+        }
+        return engine
     }
 }
 

@@ -3,6 +3,7 @@ import ControlAPI
 import FileAccess
 import IndexStore
 import NIOPosix
+import Reconciliation
 import Selection
 
 /// Puts together what the index, the selection and this disk say of the names of a folder.
@@ -128,7 +129,7 @@ struct EntryReader: Sendable {
             if names[RelativePath.temporaryName(for: name)] != nil { return .partial }
             return selected == .no ? .absent : .selected
         }
-        if ConflictName.isConflictCopy(name) { return .conflict }
+        if ConflictName.isCopy(name) { return .conflict }
         let differs: Entry.State = selected == .no ? .extraneous : .modified
         guard let place, let path = RelativePath(found.path) else { return differs }
         switch type {
@@ -158,7 +159,7 @@ struct EntryReader: Sendable {
         case .other: return nil
         }
         let selected = selected(path)
-        let isConflict = ConflictName.isConflictCopy(relative.name)
+        let isConflict = ConflictName.isCopy(relative.name)
         return Entry(
             kind: kind, folder: folder.id.rawValue, path: path, size: kind == .file ? status.size : 0,
             modified: WallTime(seconds: status.modified.seconds, nanoseconds: status.modified.nanoseconds).rfc3339,
@@ -186,16 +187,6 @@ struct EntryReader: Sendable {
 
     private static func modified(_ file: FileInfo) -> String {
         WallTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds).rfc3339
-    }
-}
-
-/// Syncthing's names of conflict copies: `base.sync-conflict-YYYYMMDD-HHMMSS-DEVICE.ext`.
-enum ConflictName {
-    static func isConflictCopy(_ name: String) -> Bool {
-        guard let marker = name.firstRange(of: ".sync-conflict-") else { return false }
-        let rest = Array(name[marker.upperBound...].utf8)
-        guard rest.count >= 16, rest[8] == UInt8(ascii: "-"), rest[15] == UInt8(ascii: "-") else { return false }
-        return (rest[0..<8] + rest[9..<15]).allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }
 

@@ -57,22 +57,9 @@ struct FileFetch: Sendable {
             }
             replacement = .exactly(existing)
         }
-        if let parent = target.path.parent { try await onDisk { _ = try target.root.createDirectories(parent) } }
-        let staged = try await onDisk { try target.root.stage(target.path, resuming: true) }
-        let done = try await onDisk { try blocksStaged(in: staged) }
-        let missing = file.blocks.indices.filter { !done.contains($0) && file.blocks[$0].size > 0 }
-        try checkSpace(for: missing)
-        try await onDisk { try staged.truncate(to: file.size) }
-        let doneBytes = done.reduce(Int64(0)) { $0 + Int64(file.blocks[$1].size) }
-        if doneBytes > 0 { await progress(doneBytes, nil) }
-
-        let blocks = file.blocks
-        let fetch = BlockFetch(
-            folder: folder, file: file, holders: holders, environment: environment,
-            store: { block, bytes in
-                try bytes.withUnsafeReadableBytes { try staged.write($0, at: blocks[block].offset) }
-            })
-        try await fetch.run(missing) { block, _, holder in await progress(Int64(file.blocks[block].size), holder) }
+        let staged = try await StagedFetch(
+            folder: folder, file: file, holders: holders, target: target, environment: environment
+        ).run(progress: progress)
         return .staged(
             StagedCommit(
                 staged, replacing: replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
@@ -93,27 +80,5 @@ struct FileFetch: Sendable {
             }
             return true
         }
-    }
-
-    /// The blocks that an earlier try has left in the staged file, by their hash.
-    private func blocksStaged(in staged: StagedFile) throws -> Set<Int> {
-        guard staged.resumedByteCount > 0 else { return [] }
-        var done: Set<Int> = []
-        for (index, block) in file.blocks.enumerated() {
-            guard block.size > 0, block.offset + Int64(block.size) <= staged.resumedByteCount else { continue }
-            let bytes = try staged.read(count: Int(block.size), at: block.offset)
-            if bytes.count == Int(block.size), SHA256.digest(bytes) == block.hash { done.insert(index) }
-        }
-        return done
-    }
-
-    private func checkSpace(for missing: [Int]) throws {
-        let needed = missing.reduce(Int64(0)) { $0 + Int64(file.blocks[$1].size) }
-        let free = try target.root.freeSpace().available
-        guard needed > 0, UInt64(needed) > free else { return }
-        throw ControlError(
-            .noSpace,
-            "\(target.absolutePath) needs \(needed) more bytes and its disk has \(free) free; free some space and fetch again",
-            isRetryable: true, path: file.name)
     }
 }

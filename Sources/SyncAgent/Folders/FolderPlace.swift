@@ -11,58 +11,91 @@ struct FolderPlace: Sendable {
 
     let root: RootDirectory
     let selection: Selection
-    private let ignoreStatus: FileAccess.FileStatus?
+    /// What the selection was read from: the ignore file, and those that it includes.
+    private let sources: [String: FileAccess.FileStatus?]
 
     /// Opens the folder's root, checks its marker, and reads its selection.
-    static func open(_ configuration: FolderConfiguration) -> Result<FolderPlace, FolderSession.Problem> {
+    static func open(_ configuration: FolderConfiguration) -> Result<FolderPlace, FolderHalt> {
+        let root: RootDirectory
         do {
-            let root = try RootDirectory(path: configuration.path)
-            guard let marker = RelativePath(marker), try root.status(of: marker) != nil else {
+            root = try RootDirectory(path: configuration.path)
+        } catch {
+            let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
+            let remedy = error.isAbsence ? "; is its disk mounted? Or: synctrain folder repair \(configuration.id)" : ""
+            return .failure(FolderHalt(reason: reason, message: error.message + remedy))
+        }
+        do {
+            guard try status(of: marker, in: root) != nil else {
                 return .failure(
-                    FolderSession.Problem(
+                    FolderHalt(
+                        reason: .markerMissing,
                         message:
                             "\(configuration.path) has no \(Self.marker): is its disk mounted? If this is the right "
-                            + "place, run: mkdir '\(configuration.path)/\(Self.marker)'"))
+                            + "place: synctrain folder repair \(configuration.id)"))
             }
-            let (selection, status) = try readSelection(root)
-            return .success(FolderPlace(root: root, selection: selection, ignoreStatus: status))
-        } catch let error as FileAccessError {
-            return .failure(FolderSession.Problem(message: error.message))
+            var sources: [String: FileAccess.FileStatus?] = [:]
+            let text = try read(ignoreFile, in: root, noting: &sources) ?? ""
+            let selection = try Selection(parsing: text) { name in
+                guard let text = try read(name, in: root, noting: &sources) else {
+                    throw FolderHalt(reason: .selection, message: "there is no file \(name)")
+                }
+                return text
+            }
+            return .success(FolderPlace(root: root, selection: selection, sources: sources))
         } catch let error as IgnoreError {
-            return .failure(FolderSession.Problem(message: "\(configuration.path)/\(error)"))
+            return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error)"))
+        } catch let error as FolderHalt {
+            return .failure(error)
+        } catch let error as FileAccessError {
+            return .failure(FolderHalt(reason: .error, message: error.message))
         } catch {
-            return .failure(FolderSession.Problem(message: "\(error)"))
+            return .failure(FolderHalt(reason: .error, message: "\(error)"))
         }
     }
 
-    /// Whether the selection's file is still the one that was read and the marker is still there.
+    /// Whether the root is still where it was, with its marker, and the selection's files are those that were read.
     var isCurrent: Bool {
-        guard let marker = RelativePath(Self.marker), let ignore = RelativePath(Self.ignoreFile),
-            (try? root.status(of: marker)) ?? nil != nil
-        else { return false }
-        let status = (try? root.status(of: ignore)) ?? nil
-        switch (status, ignoreStatus) {
-        case (nil, nil): return true
-        case (let now?, let then?): return now.isUnchanged(since: then)
-        default: return false
+        guard root.isInPlace, (try? Self.status(of: Self.marker, in: root)) ?? nil != nil else { return false }
+        return sources.allSatisfy { name, then in
+            guard let now = try? Self.status(of: name, in: root) else { return then == nil }
+            guard let then else { return false }
+            return now.isUnchanged(since: then)
         }
     }
 
-    private static func readSelection(_ root: RootDirectory) throws -> (Selection, FileAccess.FileStatus?) {
-        guard let path = RelativePath(ignoreFile), let status = try root.status(of: path) else {
-            return (.everything, nil)
+    /// The ignore file as it is now, for editing; an empty one if there is none.
+    func ignoreFile() throws -> IgnoreFile {
+        var sources: [String: FileAccess.FileStatus?] = [:]
+        return try IgnoreFile(parsing: try Self.read(Self.ignoreFile, in: root, noting: &sources) ?? "")
+    }
+
+    /// The text of a file that the ignore file includes.
+    func readIncluded(_ name: String) throws -> String {
+        var sources: [String: FileAccess.FileStatus?] = [:]
+        guard let text = try Self.read(name, in: root, noting: &sources) else {
+            throw FolderHalt(reason: .selection, message: "there is no file \(name)")
         }
-        func read(_ name: String) throws -> String {
-            guard let path = RelativePath(name), let status = try root.status(of: path) else {
-                throw FolderSession.Problem(message: "there is no file \(name)")
-            }
-            guard status.size <= ignoreByteLimit else {
-                throw FolderSession.Problem(
-                    message: "\(name) has \(status.size) bytes; at most \(ignoreByteLimit) are read")
-            }
-            return String(
-                decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)
+        return text
+    }
+
+    private static func status(of name: String, in root: RootDirectory) throws -> FileAccess.FileStatus? {
+        try RelativePath(name).flatMap { try root.status(of: $0) }
+    }
+
+    /// Nil if there is no such file. Only files of the folder are read: `../x` is not.
+    private static func read(
+        _ name: String, in root: RootDirectory, noting sources: inout [String: FileAccess.FileStatus?]
+    ) throws -> String? {
+        guard let path = RelativePath(name), let status = try root.status(of: path) else {
+            sources[name] = .some(nil)
+            return nil
         }
-        return (try Selection(parsing: try read(ignoreFile), include: read), status)
+        guard status.size <= ignoreByteLimit else {
+            throw FolderHalt(
+                reason: .selection,
+                message: "\(name) has \(status.size) bytes; at most \(ignoreByteLimit) are read: make it shorter")
+        }
+        sources[name] = status
+        return String(decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)
     }
 }

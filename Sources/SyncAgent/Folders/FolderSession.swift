@@ -12,18 +12,14 @@ import Synchronization
 
 /// One folder: its index, what of it is selected, and its place on this disk.
 final class FolderSession: Sendable {
-    /// Why a folder does nothing, in words that end with the remedy.
-    struct Problem: Error, Equatable, Sendable {
-        var message: String
-    }
-
     private struct State {
         var configuration: FolderConfiguration
-        var place: Result<FolderPlace, Problem>
+        var place: Result<FolderPlace, FolderHalt>
         var receivingFrom: Set<DeviceID> = []
         /// Counts what peers announced, so that others can see whether more comes.
         var batchCount = 0
         var subscribers: [ObjectIdentifier: Signal] = [:]
+        var engine: FolderEngine?
     }
 
     let id: FolderID
@@ -51,17 +47,27 @@ final class FolderSession: Sendable {
 
     var configuration: FolderConfiguration { state.withLock { $0.configuration } }
 
+    /// What works on the folder; nil before it was started and after it was removed.
+    var engine: FolderEngine? {
+        get { state.withLock { $0.engine } }
+        set { state.withLock { $0.engine = newValue } }
+    }
+
     /// Takes new settings; the root and the selection are opened anew.
     func configure(_ configuration: FolderConfiguration) {
         state.withLock { state in
             state.configuration = configuration
             state.place = FolderPlace.open(configuration)
         }
-        events.post("folder-changed", folder: id)
+        engine?.configure(configuration)
+        engineChanged()
     }
 
+    /// What `status` says of the folder is other than before.
+    func engineChanged() { events.post("folder-changed", folder: id) }
+
     /// The folder on this disk, with the selection as the file has it now.
-    func place() -> Result<FolderPlace, Problem> {
+    func place() -> Result<FolderPlace, FolderHalt> {
         state.withLock { state in
             if case .success(let place) = state.place, place.isCurrent { return state.place }
             state.place = FolderPlace.open(state.configuration)
@@ -116,7 +122,8 @@ final class FolderSession: Sendable {
             of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
             isIgnored: ignores)
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
-        notifySubscribers()
+        ownIndexChanged()
+        if result.changedCount > 0 || batch.isLast { engine?.indexChanged() }
         events.post("index-updated", device: device, folder: id)
     }
 
@@ -150,7 +157,8 @@ final class FolderSession: Sendable {
         state.withLock { _ = $0.subscribers.removeValue(forKey: ObjectIdentifier(signal)) }
     }
 
-    private func notifySubscribers() {
+    /// There may be something to announce.
+    func ownIndexChanged() {
         for signal in state.withLock({ Array($0.subscribers.values) }) { signal.notify() }
     }
 
@@ -206,34 +214,56 @@ final class FolderSession: Sendable {
             // The file is in its place and whole; the next look at the folder finds it.
             logger.warning("cannot note that \(file.name) was fetched: \(error)")
         }
-        notifySubscribers()
+        ownIndexChanged()
+        engine?.indexChanged()
     }
 
     func status() async -> FolderStatus {
         let (configuration, receives) = state.withLock { ($0.configuration, !$0.receivingFrom.isEmpty) }
+        let activity = engine?.activity.snapshot ?? FolderActivity.Snapshot()
+        var halt = activity.halt
+        if case .failure(let failure) = place() { halt = halt ?? failure }
         var totals = FolderTotals()
-        var problem: String?
-        if case .failure(let failure) = place() { problem = failure.message }
         do {
             totals = try await index.totals(of: id)
         } catch {
-            problem = "\(error)"
+            halt = FolderHalt(reason: .error, message: "\(error)")
         }
-        let state =
+        let need = activity.need
+        let state: FolderState =
             if configuration.isPaused {
-                "paused"
-            } else if problem != nil {
-                "error"
+                .paused
+            } else if let halt {
+                FolderState(rawValue: halt.reason.rawValue)
             } else if receives {
-                "receiving-index"
+                .receivingIndex
+            } else if activity.isShortOfSpace, need != NeededTotals() {
+                .lowSpace
             } else {
-                "idle"
+                engine?.condition ?? .starting
             }
+        var needTotals = need.items.asTotals
+        needTotals.deletions = need.deletions
         return FolderStatus(
             id: id.rawValue, label: configuration.label, path: configuration.path, mode: configuration.mode.rawValue,
-            type: configuration.kind.rawValue, state: state, message: problem,
+            type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
-            local: totals.local.asTotals, need: FolderStatus.Totals(), errors: problem == nil ? 0 : 1)
+            local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,
+            conflicts: activity.conflicts, errors: Int64(activity.problemCount) + (halt == nil ? 0 : 1),
+            problems: activity.firstProblems(FolderStatus.problemLimit).map {
+                FolderProblem(path: $0.path, message: $0.message)
+            },
+            watch: configuration.isPaused
+                ? nil
+                : FolderStatus.Watch(
+                    state: activity.watch.state, message: activity.watch.message,
+                    watched: Int64(activity.watch.watched)), lastScan: activity.lastScan?.rfc3339)
+    }
+
+    private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {
+        if let halt { return halt.message }
+        guard state == .lowSpace else { return nil }
+        return "the disk has less free than what is needed and minimum-free ask for; free some space, or deselect files"
     }
 }
 

@@ -3,6 +3,7 @@ import AgentServer
 import BlockExchange
 import ControlAPI
 import Cryptography
+import FolderWatcher
 import Foundation
 import Logging
 import NIOCore
@@ -34,12 +35,17 @@ enum AgentProgram {
             }
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: [TCPTransport(setUpLimit: 512)],
-                makeDiscovery: configuration.discovery.local ? makeDiscovery : nil, logger: logger,
+                makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
+                watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
             try await agent.listen()
             let server = AgentServer(
-                control: agent, socketPath: places.controlSocket, logger: logger, onListening: ready)
+                control: agent, socketPath: places.controlSocket, logger: logger,
+                onListening: {
+                    await ready()
+                    StartupPages.release()
+                })
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: [

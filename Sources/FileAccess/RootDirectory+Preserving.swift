@@ -1,0 +1,64 @@
+import CLinux
+import Glibc
+
+extension RootDirectory {
+    /// Gives the file or symbolic link at `source` a second name, under which its bytes stay when something else takes
+    /// the place of the first; durable on return.
+    ///
+    /// A second link where the file system has them, else a copy with the same time and permissions. Throws
+    /// `changedOnDisk` if what is there is not what was `expected`, and `exists` if the target's name is taken.
+    public func preserve(
+        _ source: RelativePath, as target: RelativePath, expecting expected: FileStatus
+    ) throws(FileAccessError) {
+        let from = try directory(source.parent)
+        let to = try directory(target.parent)
+        try from.check(source.name, isStill: expected)
+        let linked = source.name.withCString { source in
+            target.name.withCString { target in
+                system { linkat(from.descriptor.number, source, to.descriptor.number, target, 0) }
+            }
+        }
+        switch linked {
+        case .success: try to.synchronize()
+        case .failure(let error) where [EPERM, EOPNOTSUPP, EMLINK].contains(error.number):
+            try copy(source, to: target, expecting: expected)
+        case .failure(let error): throw FileAccessError(error, .link, path: target.text)
+        }
+    }
+
+    private func copy(
+        _ source: RelativePath, to target: RelativePath, expecting expected: FileStatus
+    ) throws(FileAccessError) {
+        if expected.type == .symlink { return try createSymlink(target, target: try readSymlink(source)) }
+        let file = try open(reading: source)
+        let staged = try stage(target, resuming: false)
+        var offset: Int64 = 0
+        while true {
+            let bytes = try file.read(count: 1 << 20, at: offset)
+            guard !bytes.isEmpty else { break }
+            try staged.write(bytes, at: offset)
+            offset += Int64(bytes.count)
+        }
+        try staged.truncate(to: offset)
+        guard try file.status().isUnchanged(since: expected) else {
+            try staged.discard()
+            throw FileAccessError(.changedOnDisk, .read, path: source.text)
+        }
+        _ = try staged.commit(
+            replacing: .nothing, permissions: expected.permissions & 0o777, modified: expected.modified)
+    }
+
+    /// Sets the time of modification of what is at `path`, a link not followed.
+    public func setModificationTime(_ time: FileTime, of path: RelativePath) throws(FileAccessError) {
+        let directory = try directory(path.parent)
+        let times = [
+            timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT),
+            timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds)),
+        ]
+        let name = path.name
+        let set = name.withCString { name in
+            system { utimensat(directory.descriptor.number, name, times, AT_SYMLINK_NOFOLLOW) }
+        }
+        _ = try set.orThrow(.setModificationTime, path: path.text)
+    }
+}

@@ -1,0 +1,74 @@
+import BlockExchange
+import ControlAPI
+import Cryptography
+import FileAccess
+import NIOCore
+import NIOPosix
+
+/// Gets all bytes of one file, verified, into a staged file beside its target; what an earlier try left is used.
+struct StagedFetch: Sendable {
+    let folder: FolderID
+    /// With its blocks.
+    let file: FileInfo
+    let holders: [DeviceID]
+    let target: FetchTarget
+    let environment: FetchEnvironment
+    /// Bytes that must stay free on the disk.
+    var freeSpaceFloor: UInt64 = 0
+
+    /// `progress` is told of every block, also of those that were here. Makes the directories above the target. Throws
+    /// `ControlError` or `FileAccessError`; what was staged stays.
+    func run(progress: @Sendable (_ bytes: Int64, _ from: DeviceID?) async -> Void) async throws -> StagedFile {
+        let (staged, done) = try await onDisk {
+            if let parent = target.path.parent { _ = try target.root.createDirectories(parent) }
+            let staged = try target.root.stage(target.path, resuming: true)
+            let done = try blocksStaged(in: staged)
+            let missing = file.blocks.indices.reduce(Int64(0)) { sum, index in
+                done.contains(index) ? sum : sum + Int64(file.blocks[index].size)
+            }
+            try checkSpace(for: missing)
+            try staged.truncate(to: file.size)
+            return (staged, done)
+        }
+        let missing = file.blocks.indices.filter { !done.contains($0) && file.blocks[$0].size > 0 }
+        let doneBytes = done.reduce(Int64(0)) { $0 + Int64(file.blocks[$1].size) }
+        if doneBytes > 0 { await progress(doneBytes, nil) }
+
+        let blocks = file.blocks
+        let fetch = BlockFetch(
+            folder: folder, file: file, holders: holders, environment: environment,
+            store: { block, bytes in
+                try bytes.withUnsafeReadableBytes { try staged.write($0, at: blocks[block].offset) }
+            })
+        try await fetch.run(missing) { block, _, holder in await progress(Int64(blocks[block].size), holder) }
+        return staged
+    }
+
+    private func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await environment.threads.runIfActive(body)
+    }
+
+    /// The blocks that an earlier try has left in the staged file, by their hash.
+    private func blocksStaged(in staged: StagedFile) throws -> Set<Int> {
+        guard staged.resumedByteCount > 0 else { return [] }
+        var done: Set<Int> = []
+        for (index, block) in file.blocks.enumerated() {
+            guard block.size > 0, block.offset + Int64(block.size) <= staged.resumedByteCount else { continue }
+            let bytes = try staged.read(count: Int(block.size), at: block.offset)
+            if bytes.count == Int(block.size), SHA256.digest(bytes) == block.hash { done.insert(index) }
+        }
+        return done
+    }
+
+    private func checkSpace(for needed: Int64) throws {
+        guard needed > 0 else { return }
+        let free = try target.root.freeSpace().available
+        let (wanted, overflows) = UInt64(needed).addingReportingOverflow(freeSpaceFloor)
+        guard overflows || wanted > free else { return }
+        let floor = freeSpaceFloor > 0 ? " of which \(freeSpaceFloor) must stay free" : ""
+        throw ControlError(
+            .noSpace,
+            "\(target.absolutePath) needs \(needed) more bytes and its disk has \(free) free\(floor); free some space "
+                + "and fetch again", isRetryable: true, path: file.name)
+    }
+}

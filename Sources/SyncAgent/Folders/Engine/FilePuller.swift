@@ -1,0 +1,177 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import NIOCore
+import NIOPosix
+
+/// Puts files of one folder into their places: several are fetched at a time, groups are made durable together, and each
+/// group is one transaction of the index.
+struct FilePuller: Sendable {
+    /// A file that is to be fetched.
+    struct Item: Sendable {
+        /// The version that was planned; its blocks are read when its turn comes.
+        var file: FileInfo
+        var holders: [DeviceID]
+        /// What the plan saw at its place.
+        var replacement: Replacement
+        /// Under which name what is there now is kept, if it is the loser of a conflict.
+        var conflictCopy: RelativePath?
+    }
+
+    enum Outcome: Sendable {
+        case done
+        /// Another version won meanwhile; the next round has it.
+        case outdated
+        /// The disk is not as the plan saw it: the name is looked at anew.
+        case changedOnDisk
+        case failed(message: String, isDiskFull: Bool)
+    }
+
+    private static let filesPerCommit = 512
+
+    let folder: FolderID
+    let root: RootDirectory
+    let index: IndexStore
+    let environment: FetchEnvironment
+    let transfers: TransferRegistry
+    let isIgnored: @Sendable (String) -> Bool
+    var freeSpaceFloor: UInt64 = 0
+    /// One, for a simulation that must run the same way each time.
+    var filesAtOnce = 32
+    /// Called when a group is in its place and the index knows it.
+    var committed: @Sendable () -> Void = {}
+
+    private struct Staged: Sendable {
+        var position: Int
+        var file: FileInfo
+        var path: RelativePath
+        var commit: StagedCommit
+        var conflictCopy: RelativePath?
+    }
+
+    /// Gives an outcome for each item, in their order. Throws only for what concerns all: the index, a cancellation.
+    func pull(_ items: [Item]) async throws -> [Outcome] {
+        let staged = BoundedQueue<Staged>(limit: Self.filesPerCommit)
+        return try await withThrowingTaskGroup(of: [(Int, Outcome)].self) { group in
+            group.addTask {
+                defer { staged.finish() }
+                return try await stageAll(items, into: staged)
+            }
+            group.addTask { try await commitAll(staged) }
+            var outcomes = [Outcome](repeating: .outdated, count: items.count)
+            for try await part in group {
+                for (position, outcome) in part { outcomes[position] = outcome }
+            }
+            return outcomes
+        }
+    }
+
+    // MARK: fetching
+
+    private func stageAll(_ items: [Item], into staged: BoundedQueue<Staged>) async throws -> [(Int, Outcome)] {
+        try await withThrowingTaskGroup(of: (Int, Outcome)?.self) { group in
+            var outcomes: [(Int, Outcome)] = []
+            var running = 0
+            for (position, item) in items.enumerated() {
+                if running == filesAtOnce {
+                    if let outcome = try await group.next() ?? nil { outcomes.append(outcome) }
+                    running -= 1
+                }
+                running += 1
+                group.addTask { try await stage(item, position, into: staged).map { (position, $0) } }
+            }
+            for try await outcome in group {
+                if let outcome { outcomes.append(outcome) }
+            }
+            return outcomes
+        }
+    }
+
+    /// Nil when the file is on its way to be committed.
+    private func stage(_ item: Item, _ position: Int, into staged: BoundedQueue<Staged>) async throws -> Outcome? {
+        do {
+            let path = try RelativePath(parsing: item.file.name)
+            guard let file = try await index.file(folder, item.file.name), file.version == item.file.version else {
+                return .outdated
+            }
+            let transfer = transfers.begin(folder: folder, path: file.name, bytesTotal: file.size)
+            defer { transfers.end(transfer) }
+            let fetch = StagedFetch(
+                folder: folder, file: file, holders: item.holders, target: FetchTarget(root: root, path: path),
+                environment: environment, freeSpaceFloor: freeSpaceFloor)
+            let bytes = try await fetch.run { count, holder in
+                transfers.progressed(transfer, by: count, from: holder)
+            }
+            let commit = StagedCommit(
+                bytes, replacing: item.replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
+                modified: FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds))
+            let ready = Staged(
+                position: position, file: file, path: path, commit: commit, conflictCopy: item.conflictCopy)
+            guard await staged.send(ready) else { throw CancellationError() }
+            return nil
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            return Self.outcome(of: error)
+        }
+    }
+
+    // MARK: committing
+
+    private func commitAll(_ staged: BoundedQueue<Staged>) async throws -> [(Int, Outcome)] {
+        var outcomes: [(Int, Outcome)] = []
+        while let first = await staged.next() {
+            var group = [first]
+            while group.count < Self.filesPerCommit, let more = staged.nextIfReady() { group.append(more) }
+            outcomes += try await commit(group)
+        }
+        return outcomes
+    }
+
+    private func commit(_ group: [Staged]) async throws -> [(Int, Outcome)] {
+        let (outcomes, changes) = try await environment.threads.runIfActive { [root] in
+            var outcomes: [(Int, Outcome)] = []
+            var ready: [Staged] = []
+            for item in group {
+                do throws(FileAccessError) {
+                    if let copy = item.conflictCopy, case .exactly(let seen) = item.commit.replacement {
+                        try root.preserve(item.path, as: copy, expecting: seen)
+                    }
+                    ready.append(item)
+                } catch {
+                    outcomes.append((item.position, Self.outcome(of: error)))
+                }
+            }
+            var changes: [LocalChange] = []
+            for (item, result) in zip(ready, root.commit(ready.map(\.commit))) {
+                switch result {
+                case .success(let status):
+                    changes.append(.set(LocalEntry(file: item.file, status: IndexedStatus(status))))
+                    outcomes.append((item.position, .done))
+                case .failure(let error): outcomes.append((item.position, Self.outcome(of: error)))
+                }
+            }
+            return (outcomes, changes)
+        }
+        // Killed here, the files are in place and the index does not know: the next look takes them for what they are.
+        if !changes.isEmpty {
+            try await index.applyLocal(in: folder, changes, isIgnored: isIgnored)
+            committed()
+        }
+        return outcomes
+    }
+
+    private static func outcome(of error: any Error) -> Outcome {
+        if let error = error as? FileAccessError {
+            switch error.code {
+            case .changedOnDisk, .exists, .isADirectory, .notADirectory, .notFound: return .changedOnDisk
+            default:
+                return .failed(
+                    message: error.message, isDiskFull: error.code == .noSpace || error.code == .quota)
+            }
+        }
+        let error = ControlError(describing: error)
+        return .failed(message: error.message, isDiskFull: error.code == .noSpace)
+    }
+}

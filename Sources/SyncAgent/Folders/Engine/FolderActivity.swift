@@ -1,0 +1,110 @@
+import FileAccess
+import IndexStore
+import Synchronization
+
+/// Why a folder is at a standstill: a word for programs, and a sentence for people that ends with the remedy.
+struct FolderHalt: Error, Equatable, Sendable {
+    enum Reason: String, Sendable {
+        case rootMissing = "halted-root-missing"
+        case markerMissing = "halted-marker-missing"
+        case rootEmptied = "halted-root-emptied"
+        case massDeletion = "halted-mass-delete"
+        case selection = "selection-error"
+        case error = "error"
+    }
+
+    var reason: Reason
+    var message: String
+}
+
+/// What a folder's engine is at, for those who ask; written by the engine alone.
+final class FolderActivity: Sendable {
+    enum Phase: String, Sendable {
+        case starting
+        case scanning
+        case syncing
+        case idle
+    }
+
+    struct Problem: Equatable, Sendable {
+        var path: String
+        var message: String
+    }
+
+    struct Snapshot: Sendable {
+        var phase = Phase.starting
+        var halt: FolderHalt?
+        /// By name; at most `problemLimit` of them are kept, the others counted.
+        var problems: [String: String] = [:]
+        var problemsBeyondLimit = 0
+        var isShortOfSpace = false
+        var need = NeededTotals()
+        /// Names on this disk that are not selected, so far as they were counted.
+        var extraneous: Int64 = 0
+        var conflicts: Int64 = 0
+        /// Deletions that a halt holds back.
+        var heldDeletions: Int64 = 0
+        /// When the last look at the whole folder ended.
+        var lastScan: WallTime?
+        var watch = (state: "off", message: String?.none, watched: 0)
+        /// How often all that was due was done.
+        var rounds = 0
+
+        var problemCount: Int { problems.count + problemsBeyondLimit }
+
+        /// In the order of their names.
+        func firstProblems(_ count: Int) -> [Problem] {
+            problems.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.prefix(count).map {
+                Problem(path: $0.key, message: $0.value)
+            }
+        }
+    }
+
+    private static let problemLimit = 1000
+
+    private let state = Mutex(Snapshot())
+
+    var snapshot: Snapshot { state.withLock { $0 } }
+
+    func set(phase: Phase) { state.withLock { $0.phase = phase } }
+    func set(halt: FolderHalt?) { state.withLock { $0.halt = halt } }
+    func set(need: NeededTotals) { state.withLock { $0.need = need } }
+    func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
+    func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
+    func set(heldDeletions: Int64) { state.withLock { $0.heldDeletions = heldDeletions } }
+    func set(lastScan: WallTime) { state.withLock { $0.lastScan = lastScan } }
+    func set(isShortOfSpace: Bool) { state.withLock { $0.isShortOfSpace = isShortOfSpace } }
+    func setWatch(_ watchState: String, _ message: String? = nil, watched: Int = 0) {
+        state.withLock { $0.watch = (watchState, message, watched) }
+    }
+    func finishedRound() { state.withLock { $0.rounds += 1 } }
+
+    func note(_ message: String, at path: String) {
+        state.withLock { state in
+            if state.problems[path] != nil || state.problems.count < Self.problemLimit {
+                state.problems[path] = message
+            } else {
+                state.problemsBeyondLimit += 1
+            }
+        }
+    }
+
+    /// The problems of a name are over.
+    func clear(_ path: String) { state.withLock { _ = $0.problems.removeValue(forKey: path) } }
+
+    /// What was said of these names and all below them is about to be found out anew; nil for everything.
+    func forgetProblems(below paths: [RelativePath]?) {
+        state.withLock { state in
+            guard let paths else {
+                state.problems = [:]
+                state.problemsBeyondLimit = 0
+                return
+            }
+            for path in paths {
+                state.problems = state.problems.filter { name, _ in
+                    name != path.text && !name.hasPrefix(path.text + "/")
+                }
+            }
+        }
+    }
+}

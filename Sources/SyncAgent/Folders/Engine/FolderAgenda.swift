@@ -1,0 +1,115 @@
+import BlockExchange
+import FileAccess
+
+/// What a folder's engine has to do, and when: pure, so that its rules can be read and tested as a table.
+///
+/// Looking at the disk goes before pulling: a plan that is made of an old look would be dropped anyway.
+struct FolderAgenda: Sendable {
+    enum Step: Equatable, Sendable {
+        /// Look at these names and all below them; nil for the whole folder.
+        case scan([RelativePath]?)
+        case pull
+        /// Nothing to do before this time, or before something happens.
+        case wait(until: MonotonicTime?)
+    }
+
+    /// More changed names than this are looked at by a scan of everything.
+    static let pathLimit = 2000
+    private static let firstRetry: Duration = .seconds(5)
+    private static let lastRetry: Duration = .seconds(600)
+
+    /// Time between two looks at the whole folder; nil for none but those that are asked for.
+    var rescanInterval: Duration?
+    private(set) var isWholeScanDue = true
+    private(set) var dueScans: Set<RelativePath> = []
+    private(set) var isPullDue = true
+    /// Names that were still being written when they were looked at.
+    private var laterScans: Set<RelativePath> = []
+    private var laterScansDue: MonotonicTime?
+    private var nextRescan: MonotonicTime?
+    private var nextRetry: MonotonicTime?
+    private var retryPause = FolderAgenda.firstRetry
+
+    init(rescanInterval: Duration?) { self.rescanInterval = rescanInterval }
+
+    mutating func scanEverything() { isWholeScanDue = true }
+
+    /// These names may have changed on this disk.
+    mutating func scan(_ paths: some Sequence<RelativePath>) {
+        guard !isWholeScanDue else { return }
+        dueScans.formUnion(paths)
+        if dueScans.count > Self.pathLimit { scanEverything() }
+    }
+
+    /// The same, but not before `due`.
+    mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        laterScans.formUnion(paths)
+        laterScansDue = laterScansDue.map { max($0, due) } ?? due
+    }
+
+    /// Whether there is something to do now.
+    var hasWork: Bool { isWholeScanDue || !dueScans.isEmpty || isPullDue }
+
+    /// The index, the selection, the settings or the links changed: there may be something to get.
+    mutating func pullSoon() {
+        isPullDue = true
+        retryPause = Self.firstRetry
+    }
+
+    /// Takes the next step; what it stands for is no longer due.
+    mutating func next(at now: MonotonicTime) -> Step {
+        if let nextRescan, now >= nextRescan { isWholeScanDue = true }
+        if let laterScansDue, now >= laterScansDue {
+            scan(laterScans)
+            laterScans = []
+            self.laterScansDue = nil
+        }
+        if isWholeScanDue {
+            isWholeScanDue = false
+            dueScans = []
+            nextRescan = rescanInterval.map { now + $0 }
+            // What the scan finds decides what there is to pull.
+            isPullDue = true
+            return .scan(nil)
+        }
+        if !dueScans.isEmpty {
+            let paths = dueScans.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+            dueScans = []
+            isPullDue = true
+            return .scan(paths)
+        }
+        if let nextRetry, now >= nextRetry {
+            self.nextRetry = nil
+            isPullDue = true
+        }
+        if isPullDue {
+            isPullDue = false
+            return .pull
+        }
+        return .wait(until: [nextRescan, nextRetry, laterScansDue].compactMap { $0 }.min())
+    }
+
+    /// Something was left undone by an error that may pass: it is tried again, later each time.
+    mutating func retryLater(at now: MonotonicTime) {
+        guard nextRetry == nil else { return }
+        nextRetry = now + retryPause
+        retryPause = min(retryPause * 2, Self.lastRetry)
+    }
+
+    /// Everything was done: the next error is tried again soon.
+    mutating func succeeded() {
+        nextRetry = nil
+        retryPause = Self.firstRetry
+    }
+
+    /// The folder cannot be worked on at all; after `pause` all of it is looked at anew.
+    mutating func halted(at now: MonotonicTime, pause: Duration) {
+        isWholeScanDue = false
+        dueScans = []
+        isPullDue = false
+        laterScans = []
+        laterScansDue = nil
+        nextRetry = nil
+        nextRescan = now + pause
+    }
+}

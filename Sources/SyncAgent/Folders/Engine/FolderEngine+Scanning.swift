@@ -1,0 +1,330 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import FolderScanner
+import IndexStore
+import Reconciliation
+import Selection
+
+/// Looking at this disk, and telling the index what is there.
+extension FolderEngine {
+    /// Changes that are kept together, so that a new name and the deletion of the old one are announced as a rename.
+    fileprivate static let heldChangeLimit = 2000
+    fileprivate static let heldBlockLimit = 50_000
+    /// A folder that loses more than half of its names halts, if they are more than this.
+    private static let massDeletionFloor = 100
+    /// A root that loses everything halts, if it held at least so many names.
+    private static let emptiedFloor = 3
+    /// How soon a file that was still being written is looked at again.
+    private static let unsettledPause: Duration = .seconds(3)
+
+    /// Looks at `subtrees`, or at the whole folder if nil, and notes what changed. Throws `FolderHalt` or what the
+    /// index says.
+    @discardableResult
+    func look(at subtrees: [RelativePath]?) async throws -> ScanSummary.Folder {
+        let started = environment.time.monotonic()
+        let place = try await currentPlace()
+        activity.set(phase: .scanning)
+        session.engineChanged()
+        activity.forgetProblems(below: subtrees)
+
+        var options = ScanOptions()
+        options.ignoresPermissions = session.configuration.ignoresPermissions
+        options.workers = environment.hashingWorkers > 0 ? .threads(environment.hashingWorkers) : .callingTask
+        let scanner = FolderScanner(
+            root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
+            options: options)
+        let collector = ChangeCollector(engine: self, place: place, isWhole: subtrees == nil)
+        let report: ScanReport
+        do {
+            report = try await scanner.scan(subtrees) { try await collector.take($0.findings) }
+        } catch let error as ScanError {
+            throw FolderHalt(
+                reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)
+        }
+        try await collector.finish()
+        let found = await collector.found
+        if !found.again.isEmpty {
+            let due = environment.time.monotonic() + Self.unsettledPause
+            state.withLock { $0.agenda.scan(found.again, at: due) }
+        }
+        if subtrees == nil {
+            try await countOddities()
+            activity.set(lastScan: environment.time.wall())
+        }
+        let seconds = (environment.time.monotonic() - started).components
+        return ScanSummary.Folder(
+            folder: folder.rawValue, files: Int64(report.entriesSeen), directories: Int64(report.directoriesOpened),
+            changed: found.changed, deleted: found.deleted, bytesHashed: report.bytesHashed,
+            problems: Int64(report.problems), problemList: found.problems,
+            seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
+    }
+
+    /// Counts what `status` shows of names that people should look at, so far as the index knows them.
+    private func countOddities() async throws {
+        var extraneous: Int64 = 0
+        var cursor: Int64?
+        repeat {
+            let page = try await index.localEntries(in: folder, flags: .ignored, after: cursor, limit: 1000)
+            for entry in page.entries where entry.status != nil && entry.file.kind != .directory { extraneous += 1 }
+            cursor = page.next
+        } while cursor != nil
+        activity.set(extraneous: extraneous)
+        let copies = try await index.search(".sync-conflict-", in: folder, limit: 10_000).entries
+        activity.set(
+            conflicts: Int64(
+                copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
+    }
+
+    /// Refuses deletions that look like an accident, unless somebody has confirmed them.
+    func checkDeletions(_ count: Int, isWhole: Bool, _ place: FolderPlace) async throws {
+        guard count >= Self.emptiedFloor else { return }
+        let known = try await index.totals(of: folder).local
+        let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
+        let path = session.configuration.path
+        let remedy =
+            "; if that was meant: synctrain folder confirm \(folder), else to get everything back: "
+            + "synctrain folder repair \(folder)"
+        let isEmptied = try isWhole && count >= total && isEmpty(place.root)
+        let isMassive = count > Self.massDeletionFloor && count > total / 2
+        guard isEmptied || isMassive, !state.withLock({ $0.confirmsDeletions }) else { return }
+        activity.set(heldDeletions: Int64(count))
+        throw isEmptied
+            ? FolderHalt(
+                reason: .rootEmptied, message: "\(path) is empty, and had \(total) names in it\(remedy)")
+            : FolderHalt(
+                reason: .massDeletion, message: "\(count) of \(total) names in \(path) are gone\(remedy)")
+    }
+
+    private func isEmpty(_ root: RootDirectory) throws -> Bool {
+        var isEmpty = true
+        try root.directory(nil).forEachEntry { entry in
+            guard let name = entry.name, let path = RelativePath(name), path.isInternal || path.isTemporary else {
+                isEmpty = false
+                return false
+            }
+            return true
+        }
+        return isEmpty
+    }
+
+    /// `file` with its block list, from what this device or another announces; nil if nobody has it any more.
+    func withBlocks(_ file: FileInfo) async throws -> FileInfo? {
+        guard file.kind == .file, !file.isDeleted, file.blocks.isEmpty, file.blocksHash != nil else { return file }
+        var file = file
+        if let global = try await index.file(folder, file.name), global.blocksHash == file.blocksHash {
+            file.blocks = global.blocks
+            file.blockSize = global.blockSize
+            return file
+        }
+        if let own = try await index.file(folder, file.name, announcedBy: environment.localDevice),
+            own.blocksHash == file.blocksHash
+        {
+            file.blocks = own.blocks
+            file.blockSize = own.blockSize
+            return file
+        }
+        return nil
+    }
+
+    var rules: FolderRules {
+        let configuration = session.configuration
+        let kind: FolderKind =
+            switch configuration.kind {
+            case .sendReceive: .sendReceive
+            case .sendOnly: .sendOnly
+            case .receiveOnly: .receiveOnly
+            }
+        return FolderRules(
+            kind: kind, device: environment.localDevice.shortID, ignoresPermissions: configuration.ignoresPermissions,
+            conflictLimit: configuration.maxConflicts ?? -1)
+    }
+}
+
+/// Gathers what a scan finds, and announces it in an order in which others see renames.
+private actor ChangeCollector {
+    /// What came of it all.
+    struct Found: Sendable {
+        var changed: Int64 = 0
+        var deleted: Int64 = 0
+        var problems: [FolderProblem] = []
+        /// To be looked at again soon.
+        var again: Set<RelativePath> = []
+    }
+
+    private let engine: FolderEngine
+    private let place: FolderPlace
+    private let isWhole: Bool
+    private(set) var found = Found()
+    private var held: [AnnouncementOrder.Change] = []
+    private var statuses: [String: IndexedStatus] = [:]
+    private var heldBlocks = 0
+    private var gone: [String] = []
+    private var others: [LocalChange] = []
+
+    init(engine: FolderEngine, place: FolderPlace, isWhole: Bool) {
+        self.engine = engine
+        self.place = place
+        self.isWhole = isWhole
+    }
+
+    func take(_ findings: [Finding]) async throws {
+        var observations: [(name: String, observed: Observation, status: IndexedStatus?)] = []
+        for finding in findings {
+            switch finding {
+            case .changed(let entry):
+                if !entry.isSettled, let path = RelativePath(entry.name) { found.again.insert(path) }
+                observations.append((entry.name, .item(ObservedItem(entry)), IndexedStatus(entry.status)))
+            case .metadata(let known, let status):
+                observations.append((known.name, .item(ObservedItem(known, status)), IndexedStatus(status)))
+            case .status(let known, let status):
+                others.append(.note(known.name, IndexedStatus(status)))
+            case .gone(let known): gone.append(known.name)
+            case .unkept(let known, let presence):
+                observations.append((known.name, presence == .absent ? .missing : .unsupported, nil))
+            case .problem(let problem):
+                note(problem)
+                guard problem.code == .unsupportedType else { continue }
+                observations.append((problem.name, .unsupported, nil))
+            }
+        }
+        try await note(observations)
+        if held.count >= FolderEngine.heldChangeLimit || heldBlocks >= FolderEngine.heldBlockLimit {
+            try await flush()
+        }
+    }
+
+    func finish() async throws {
+        if !gone.isEmpty {
+            try await engine.checkDeletions(gone.count, isWhole: isWhole, place)
+            for start in stride(from: 0, to: gone.count, by: 1000) {
+                try await note(gone[start..<min(start + 1000, gone.count)].map { ($0, .missing, nil) })
+            }
+            if isWhole { engine.state.withLock { $0.confirmsDeletions = false } }
+        }
+        try await flush()
+    }
+
+    private func note(_ problem: FileProblem) {
+        if problem.isTransient, let path = RelativePath(problem.name) { found.again.insert(path) }
+        engine.activity.note(problem.message, at: problem.name)
+        guard found.problems.count < FolderStatus.problemLimit else { return }
+        found.problems.append(FolderProblem(path: problem.name, message: problem.message))
+    }
+
+    /// Decides what follows from each look.
+    private func note(
+        _ observations: [(name: String, observed: Observation, status: IndexedStatus?)]
+    ) async throws {
+        guard !observations.isEmpty else { return }
+        let facts = try await engine.facts(observations.map(\.name))
+        let now = engine.environment.time.wall().seconds
+        for (observation, facts) in zip(observations, facts) {
+            var observed = observation.observed
+            // The scanner says that the contents are what they were; what that is only the index knows.
+            if case .item(var item) = observed, item.kind == .file, item.blocksHash == nil {
+                item.blocksHash = facts.local?.file.blocksHash
+                observed = .item(item)
+            }
+            let update = LocalChanges.update(
+                of: observation.name, observed: observed, previous: facts.localVersion,
+                global: facts.global, isKept: !place.selection.isLeftOut(observation.name), rules: engine.rules,
+                unixSeconds: now)
+            switch update {
+            case .unchanged:
+                if let status = observation.status, facts.local != nil {
+                    others.append(.note(observation.name, status))
+                }
+            case .forget:
+                others.append(.forget(observation.name))
+            case .set(let version):
+                let change = AnnouncementOrder.Change(previous: facts.localVersion, version: version)
+                statuses[observation.name] = observation.status ?? facts.local?.status
+                held.append(change)
+                heldBlocks += version.file.blocks.count
+                if version.file.isDeleted { found.deleted += 1 } else { found.changed += 1 }
+            }
+        }
+    }
+
+    private func flush() async throws {
+        var changes = others
+        for version in AnnouncementOrder(held).versions {
+            let name = version.file.name
+            guard let file = try await engine.withBlocks(version.file) else {
+                // What it was is not known any more: its contents are read by the next scan.
+                changes.append(.forget(name))
+                continue
+            }
+            let full = LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk)
+            changes.append(.set(LocalEntry(full, statuses[name])))
+        }
+        others = []
+        held = []
+        statuses = [:]
+        heldBlocks = 0
+        try await engine.apply(changes, place)
+    }
+}
+
+/// What the index knows of names, for the scanner.
+private struct IndexedNames: KnownEntries {
+    let index: IndexStore
+    let folder: FolderID
+
+    func children(of directory: String) async throws -> [KnownEntry] {
+        try await index.localChildren(of: folder, directory: directory).compactMap { KnownEntry($0) }
+    }
+
+    func entry(_ name: String) async throws -> KnownEntry? {
+        try await index.local(folder, name).flatMap { KnownEntry($0) }
+    }
+}
+
+extension KnownEntry {
+    /// Nil for what is not on this disk.
+    fileprivate init?(_ entry: LocalEntry) {
+        guard !entry.file.isDeleted, let status = FileAccess.FileStatus(entry) else { return nil }
+        self.init(
+            name: entry.file.name, status: status, hasPermissions: !entry.file.hasNoPermissions,
+            symlinkTarget: entry.file.symlinkTarget, blockSize: Int(entry.file.blockSize),
+            blocksHash: entry.file.blocksHash, isIgnored: entry.flags.contains(.ignored),
+            mustRescan: !entry.flags.isDisjoint(with: [.mustRescan, .unsupported]))
+    }
+}
+
+extension ObservedItem {
+    init(_ entry: ScannedEntry) {
+        let status = entry.status
+        switch entry.contents {
+        case .file(let contents):
+            self.init(
+                kind: .file, size: contents.size, permissions: status.permissions,
+                modifiedSeconds: status.modified.seconds, modifiedNanoseconds: status.modified.nanoseconds,
+                blockSize: Int32(clamping: contents.blockSize), blocks: contents.blocks,
+                blocksHash: contents.blocksHash)
+        case .directory:
+            self.init(
+                kind: .directory, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
+                modifiedNanoseconds: status.modified.nanoseconds)
+        case .symlink(let target):
+            self.init(
+                kind: .symlink, modifiedSeconds: status.modified.seconds,
+                modifiedNanoseconds: status.modified.nanoseconds, symlinkTarget: target)
+        }
+    }
+
+    /// What is known, with the permissions and the time that the disk has now.
+    init(_ known: KnownEntry, _ status: FileAccess.FileStatus) {
+        let kind: FileInfo.Kind =
+            switch known.status.type {
+            case .directory: .directory
+            case .symlink: .symlink
+            case .regular, .other: .file
+            }
+        self.init(
+            kind: kind, size: status.size, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
+            modifiedNanoseconds: status.modified.nanoseconds, blockSize: Int32(clamping: known.blockSize),
+            blocksHash: known.blocksHash, symlinkTarget: known.symlinkTarget)
+    }
+}

@@ -1,0 +1,279 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FileAccess
+import FolderScanner
+import FolderWatcher
+import IndexStore
+import Logging
+import NIOPosix
+import Reconciliation
+import Selection
+import Synchronization
+
+/// What a folder's engine needs of the agent around it.
+struct FolderEngineEnvironment: Sendable {
+    var localDevice: DeviceID
+    var index: IndexStore
+    var fetching: FetchEnvironment
+    var transfers: TransferRegistry
+    var events: EventHub
+    /// The program that watches directories; nil for none.
+    var watchProgram: String?
+    /// Files that are hashed at the same time, and files that are fetched at the same time. One each makes every run of
+    /// the same inputs the same.
+    var hashingWorkers = 2
+    var filesAtOnce = 32
+    var time: AgentTime
+    /// Seconds by which local time is ahead of UTC at a time in unix seconds: names of conflict copies have local time.
+    var utcOffset: @Sendable (Int64) -> Int64 = { _ in 0 }
+    var logger: Logger
+}
+
+/// Keeps one folder in step with the cluster: looks at this disk, tells the index, decides what is to be done, and does
+/// it. One thing at a time; links bring in what peers announce meanwhile.
+final class FolderEngine: Sendable {
+    /// How long a folder that halted rests before it is looked at again.
+    private static let haltPause: Duration = .seconds(60)
+
+    let session: FolderSession
+    let environment: FolderEngineEnvironment
+    let activity = FolderActivity()
+    let logger: Logger
+
+    struct State: Sendable {
+        var agenda = FolderAgenda(rescanInterval: nil)
+        /// The selection that the index's announcements are in line with.
+        var appliedSelection: Selection?
+        /// Deletions that would halt the folder are taken for meant, once.
+        var confirmsDeletions = false
+        var watcher: FolderWatcher?
+    }
+
+    let state = Mutex(State())
+    /// One step at a time, whoever asks for it.
+    let turn = Budget(limit: 1)
+    private let wake = Signal()
+    private let stopped = Signal()
+
+    init(_ session: FolderSession, _ environment: FolderEngineEnvironment) {
+        self.session = session
+        self.environment = environment
+        var logger = environment.logger
+        logger[metadataKey: "folder"] = "\(session.id)"
+        self.logger = logger
+        configure(session.configuration)
+    }
+
+    var index: IndexStore { environment.index }
+    var folder: FolderID { session.id }
+
+    // MARK: what happens elsewhere
+
+    /// The settings changed.
+    func configure(_ configuration: FolderConfiguration) {
+        state.withLock { state in
+            state.agenda.rescanInterval =
+                configuration.rescanInterval > 0 ? .seconds(configuration.rescanInterval) : nil
+            state.agenda.scanEverything()
+        }
+        wake.notify()
+    }
+
+    /// A peer announced something, or came or went.
+    func indexChanged() {
+        state.withLock { $0.agenda.pullSoon() }
+        wake.notify()
+    }
+
+    /// The selection's file may have changed.
+    func selectionChanged() {
+        state.withLock { $0.agenda.scanEverything() }
+        wake.notify()
+    }
+
+    func scanSoon(_ paths: [RelativePath]) {
+        state.withLock { $0.agenda.scan(paths) }
+        wake.notify()
+    }
+
+    func scanEverythingSoon() {
+        state.withLock { $0.agenda.scanEverything() }
+        wake.notify()
+    }
+
+    func wakeUp() { wake.notify() }
+
+    /// Ends `run`, in the middle of what it does, and returns when it has ended.
+    func stop() async {
+        stopped.notify()
+        // Taken for good: nothing is begun any more.
+        _ = await turn.take(1)
+        turn.close()
+    }
+
+    /// What the folder does now, or has to do next.
+    var condition: FolderState {
+        let phase = activity.snapshot.phase
+        switch phase {
+        case .starting: return .starting
+        case .scanning: return .scanning
+        case .syncing: return .syncing
+        case .idle:
+            return state.withLock { $0.agenda.hasWork } ? .syncing : .idle
+        }
+    }
+
+    // MARK: running
+
+    /// Works until stopped or cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.work() }
+            group.addTask { await self.watch() }
+            group.addTask { await self.stopped.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+        activity.set(phase: .starting)
+    }
+
+    private func work() async {
+        while !Task.isCancelled {
+            guard !session.configuration.isPaused else {
+                await wake.wait()
+                continue
+            }
+            let now = environment.time.monotonic()
+            switch state.withLock({ $0.agenda.next(at: now) }) {
+            case .scan(let paths): await step { try await self.look(at: paths) }
+            case .pull: await step { try await self.pull() }
+            case .wait(let deadline):
+                rest()
+                guard let deadline else {
+                    await wake.wait()
+                    continue
+                }
+                await wake.wait(atMost: max(deadline - now, .milliseconds(10)), clock: environment.time.clock)
+            }
+        }
+    }
+
+    private func rest() {
+        if activity.snapshot.phase != .idle {
+            activity.set(phase: .idle)
+            session.engineChanged()
+        }
+    }
+
+    /// Runs one step when its turn comes; what goes wrong is kept for `status`, and tried again.
+    private func step<Result>(_ body: () async throws -> Result) async {
+        do {
+            _ = try await turn.withUnits(1) { try await body() }
+        } catch is CancellationError {
+            return
+        } catch {
+            halted(by: error)
+        }
+    }
+
+    /// Runs one step for somebody who waits for what comes of it.
+    func exclusively<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await turn.withUnits(1) {
+            do {
+                return try await body()
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                halted(by: error)
+                throw error
+            }
+        }
+    }
+
+    private func halted(by error: any Error) {
+        let halt = error as? FolderHalt ?? FolderHalt(reason: .error, message: "\(error)")
+        if activity.snapshot.halt != halt { logger.error("\(halt.message)") }
+        activity.set(halt: halt)
+        activity.set(phase: .idle)
+        let now = environment.time.monotonic()
+        state.withLock { $0.agenda.halted(at: now, pause: Self.haltPause) }
+        session.engineChanged()
+    }
+
+    /// The folder's place, with the index's announcements in line with the selection that it has now. Throws
+    /// `FolderHalt` if there is none.
+    func currentPlace() async throws -> FolderPlace {
+        let place = try session.place().get()
+        guard place.root.isInPlace else {
+            throw FolderHalt(
+                reason: .rootMissing,
+                message:
+                    "\(session.configuration.path) is gone: is its disk mounted? Nothing is synced until it is back")
+        }
+        let applied = state.withLock { $0.appliedSelection }
+        if applied != place.selection {
+            let selection = place.selection
+            logger.debug("the selection changed")
+            try await index.reselect(folder, isIgnored: { selection.isLeftOut($0) })
+            let watcher = state.withLock { state in
+                state.appliedSelection = selection
+                // Something that is kept from now on may be on this disk already.
+                if applied != nil { state.agenda.scanEverything() }
+                return state.watcher
+            }
+            watcher?.selectionChanged()
+            session.ownIndexChanged()
+        }
+        if activity.snapshot.halt != nil {
+            activity.set(halt: nil)
+            session.engineChanged()
+        }
+        return place
+    }
+
+    // MARK: watching
+
+    private func watch() async {
+        guard let program = environment.watchProgram else { return await Signal().wait() }
+        while !Task.isCancelled {
+            guard session.configuration.isWatched, !session.configuration.isPaused,
+                case .success(let place) = session.place()
+            else {
+                activity.setWatch("off")
+                try? await environment.time.clock.sleep(for: .seconds(5))
+                continue
+            }
+            let watcher = FolderWatcher(
+                root: place.root, program: program,
+                isWatched: { [session] directory in
+                    guard case .success(let place) = session.place() else { return false }
+                    return place.selection.mayContainSelected(directory?.text ?? "")
+                }, clock: environment.time.clock, logger: logger)
+            state.withLock { $0.watcher = watcher }
+            await watcher.run { report in await self.take(report) }
+            state.withLock { $0.watcher = nil }
+        }
+    }
+
+    private func take(_ report: WatchReport) async {
+        switch report {
+        case .changed(let changes):
+            let paths = changes.compactMap(\.path)
+            if paths.count == changes.count { scanSoon(paths) } else { scanEverythingSoon() }
+        case .renamed(let from, let to, _): scanSoon([from, to])
+        case .ignoreFileChanged, .markerChanged: scanEverythingSoon()
+        case .rescan(let path, let reason):
+            logger.debug("looking again: \(reason)")
+            // All was looked at, or is about to be, when the folder was started.
+            if let path { scanSoon([path]) } else { scanEverythingSoon() }
+        case .state(.stopped): activity.setWatch("off")
+        case .state(.starting): activity.setWatch("starting")
+        case .state(.running(let watched)): activity.setWatch("watching", watched: watched)
+        case .state(.impaired(let impairment)):
+            activity.setWatch(
+                impairment.watched > 0 ? "partial" : "failed", impairment.message, watched: impairment.watched)
+            logger.warning("\(impairment.message)")
+        }
+    }
+}

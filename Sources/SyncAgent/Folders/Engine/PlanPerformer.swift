@@ -1,0 +1,415 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import Reconciliation
+import Selection
+
+/// Carries a plan out, step by step; what a step finds other than the plan saw it is left alone and looked at anew.
+struct PlanPerformer {
+    private let engine: FolderEngine
+    private let place: FolderPlace
+    private let facts: [String: NameFacts]
+    private var changes: [LocalChange] = []
+    /// Whether something was moved or removed that is not durable yet.
+    private var isDurable = true
+    private var isComplete = true
+    private var rescans: Set<RelativePath> = []
+
+    private static let changesPerTransaction = 1000
+
+    init(engine: FolderEngine, place: FolderPlace, facts: [NameFacts]) {
+        self.engine = engine
+        self.place = place
+        self.facts = Dictionary(facts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private var root: RootDirectory { place.root }
+
+    /// True if nothing was left undone by an error.
+    mutating func perform(_ plan: Plan) async throws -> Bool {
+        var fetches: [(file: FileInfo, occupant: Occupant)] = []
+        for step in plan.steps {
+            try Task.checkCancellation()
+            if case .fetch(let file, let occupant) = step {
+                fetches.append((file, occupant))
+                continue
+            }
+            try await fetch(&fetches)
+            try await carryOut(step)
+            if changes.count >= Self.changesPerTransaction { try await flush() }
+        }
+        try await fetch(&fetches)
+        try await flush()
+        if !rescans.isEmpty { engine.scanSoon(rescans.sorted { $0.text < $1.text }) }
+        return isComplete
+    }
+
+    // MARK: steps
+
+    private mutating func carryOut(_ step: Action) async throws {
+        guard let name = step.name else { return }
+        do {
+            switch step {
+            case .nothing, .blocked, .fetch: break
+            case .forget(let name): changes.append(.forget(name))
+            case .record(let version): try await record(version, status(of: name))
+            case .adopt(let file, let local, let change): try await adopt(file, local, change)
+            case .makeDirectory(let file, let occupant): try await makeDirectory(file, occupant)
+            case .makeSymlink(let file, let occupant): try await makeSymlink(file, occupant)
+            case .rename(let from, let tombstone, let file, let occupant):
+                try await rename(from, tombstone, file, occupant)
+            case .delete(let local, let tombstone, let keepsCopy):
+                try await delete(local, tombstone, keepsCopy: keepsCopy, by: tombstone?.modifiedBy)
+            }
+            engine.activity.clear(name)
+        } catch let error as FileAccessError {
+            failed(name, error)
+        }
+    }
+
+    /// Notes what became of a name, with its block list.
+    private mutating func record(_ version: LocalVersion, _ status: IndexedStatus?) async throws {
+        guard let file = try await engine.withBlocks(version.file) else { return lookAgain(version.file.name) }
+        changes.append(
+            .set(
+                LocalEntry(
+                    LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk),
+                    version.isOnDisk ? status : nil)))
+    }
+
+    private mutating func adopt(_ file: FileInfo, _ local: LocalVersion, _ change: MetadataChange) async throws {
+        let path = try RelativePath(parsing: file.name)
+        let expected = expected(file.name)
+        let root = root
+        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+            guard let expected, let now = try root.status(of: path), now.isUnchanged(since: expected) else {
+                throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
+            }
+            if change.contains(.permissions) { try root.setPermissions(file.permissions & 0o777, of: path) }
+            if change.contains(.modificationTime) {
+                let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+                try root.setModificationTime(time, of: path)
+            }
+            return try root.status(of: path)
+        }
+        isDurable = false
+        try await record(LocalVersion(file: file, isOnDisk: true), status.map { IndexedStatus($0) })
+    }
+
+    private mutating func makeDirectory(_ file: FileInfo, _ occupant: Occupant) async throws {
+        let path = try RelativePath(parsing: file.name)
+        try await clear(path, occupant, by: file.modifiedBy)
+        let root = root
+        let ignoresPermissions = file.hasNoPermissions || engine.session.configuration.ignoresPermissions
+        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+            try root.createDirectories(path, durability: .deferred)
+            // A directory that nobody may write to is given its permissions when what is in it is there.
+            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777 | 0o700, of: path) }
+            return try root.status(of: path)
+        }
+        isDurable = false
+        changes.append(
+            .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
+    }
+
+    private mutating func makeSymlink(_ file: FileInfo, _ occupant: Occupant) async throws {
+        let path = try RelativePath(parsing: file.name)
+        try await clear(path, occupant, by: file.modifiedBy)
+        let root = root
+        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+            if let parent = path.parent { try root.createDirectories(parent, durability: .deferred) }
+            try root.createSymlink(path, target: file.symlinkTarget, durability: .deferred)
+            return try root.status(of: path)
+        }
+        isDurable = false
+        changes.append(
+            .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
+    }
+
+    private mutating func rename(
+        _ from: LocalVersion, _ tombstone: FileInfo, _ file: FileInfo, _ occupant: Occupant
+    ) async throws {
+        let source = try RelativePath(parsing: from.file.name)
+        let target = try RelativePath(parsing: file.name)
+        guard let full = try await engine.withBlocks(file) else { return lookAgain(file.name) }
+        guard let expected = expected(from.file.name) else { return lookAgain(from.file.name) }
+        try await clear(target, occupant, by: file.modifiedBy)
+        let root = root
+        let ignoresPermissions = file.hasNoPermissions || engine.session.configuration.ignoresPermissions
+        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+            if let parent = target.parent { try root.createDirectories(parent, durability: .deferred) }
+            try root.rename(source, to: target, replacing: .nothing, expecting: expected, durability: .deferred)
+            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: target) }
+            try root.setModificationTime(
+                FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds), of: target)
+            return try root.status(of: target)
+        }
+        isDurable = false
+        changes.append(.set(LocalEntry(file: full, status: status.map { IndexedStatus($0) } ?? .unknown)))
+        changes.append(.set(LocalEntry(file: tombstone)))
+    }
+
+    private mutating func delete(
+        _ local: LocalVersion, _ tombstone: FileInfo?, keepsCopy: Bool, by device: ShortID?
+    ) async throws {
+        let path = try RelativePath(parsing: local.file.name)
+        if local.file.kind == .directory {
+            guard try await removeDirectory(path, local, over: tombstone) else { return }
+        } else if keepsCopy {
+            try await setAside(path, by: device ?? engine.environment.localDevice.shortID)
+        } else {
+            try await removeFile(path)
+        }
+        isDurable = false
+        changes.append(tombstone.map { .set(LocalEntry(file: $0)) } ?? .forget(local.file.name))
+    }
+
+    // MARK: making room
+
+    /// Lets what is in the place of something of another kind go; files make room for files when they are replaced.
+    private mutating func clear(_ path: RelativePath, _ occupant: Occupant, by device: ShortID) async throws {
+        switch occupant {
+        case .nothing: return
+        case .conflicting: try await setAside(path, by: device)
+        case .replaced(let local):
+            if local.file.kind == .directory {
+                let root = root
+                _ = try await onDisk { try root.removeDirectory(path, durability: .deferred) }
+            } else {
+                try await removeFile(path)
+            }
+        }
+        isDurable = false
+    }
+
+    /// Removes a file or link that is what the index says; anything else stays, and is looked at anew.
+    private func removeFile(_ path: RelativePath) async throws {
+        guard let expected = expected(path.text) else {
+            throw FileAccessError(.changedOnDisk, .remove, path: path.text)
+        }
+        let root = root
+        _ = try await onDisk { try root.remove(path, expecting: expected, durability: .deferred) }
+    }
+
+    /// Keeps the loser of a conflict under its own name; it is announced as a new file by the next look.
+    private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
+        let copy = try conflictCopy(of: path, by: device)
+        guard let expected = expected(path.text) else {
+            throw FileAccessError(.changedOnDisk, .rename, path: path.text)
+        }
+        let root = root
+        try await onDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
+        rescans.insert(copy)
+        try removeExcess(of: path)
+    }
+
+    private func conflictCopy(of path: RelativePath, by device: ShortID) throws -> RelativePath {
+        let now = engine.environment.time.wall().seconds
+        let time = ConflictTime(unixSeconds: now, utcOffset: engine.environment.utcOffset(now))
+        let name = ConflictName.copy(of: path.text, at: time, by: device) { name in
+            guard let path = RelativePath(name) else { return false }
+            return (try? root.status(of: path)) ?? nil != nil
+        }
+        return try RelativePath(parsing: name)
+    }
+
+    /// Lets the oldest conflict copies of a name go, if the folder keeps only so many.
+    private mutating func removeExcess(of path: RelativePath) throws {
+        let limit = engine.rules.conflictLimit
+        guard limit >= 0 else { return }
+        let names = try root.list(path.parent).compactMap(\.name).map { name in
+            path.parent.map { $0.text + "/" + name } ?? name
+        }
+        for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
+            guard let copy = RelativePath(name) else { continue }
+            try root.remove(copy, expecting: nil, durability: .deferred)
+            rescans.insert(copy)
+        }
+    }
+
+    /// Removes a directory with what may go with it. False if it stays.
+    private mutating func removeDirectory(
+        _ path: RelativePath, _ local: LocalVersion, over tombstone: FileInfo?
+    ) async throws -> Bool {
+        // What was removed in it must be known to the index before one looks at what is left.
+        try await flush()
+        let items = try await items(below: path)
+        switch DirectoryRemoval.verdict(on: items) {
+        case .remove(let first):
+            let kinds = Dictionary(items.map { ($0.name, $0.isDirectory) }, uniquingKeysWith: { first, _ in first })
+            let root = root
+            try await onDisk {
+                for name in first {
+                    guard let item = RelativePath(name) else { continue }
+                    if kinds[name] == true {
+                        try root.removeDirectory(item, durability: .deferred)
+                    } else {
+                        try root.remove(item, expecting: nil, durability: .deferred)
+                    }
+                }
+                try root.removeDirectory(path, durability: .deferred)
+            }
+            return true
+        case .rescan(let names):
+            for name in names { lookAgain(name) }
+        case .holdsIgnored(let names):
+            isComplete = false
+            engine.activity.note(
+                "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
+                    + "or let a (?d) line of .stignore say that it may go", at: path.text)
+        case .holdsKept(let names):
+            guard let tombstone else {
+                isComplete = false
+                engine.activity.note("still holds \(Self.list(names))", at: path.text)
+                return false
+            }
+            if let version = LocalChanges.retaining(
+                local, over: tombstone, rules: engine.rules, unixSeconds: engine.environment.time.wall().seconds)
+            {
+                try await record(version, status(of: path.text))
+            }
+        }
+        return false
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
+    }
+
+    /// All that is below a directory; at most so many that a verdict can be made of them.
+    private func items(below directory: RelativePath) async throws -> [DirectoryRemoval.Item] {
+        let (root, selection) = (root, place.selection)
+        let found = try await onDisk {
+            () throws -> [(name: String, type: FileType, status: FileAccess.FileStatus?)] in
+            var found: [(name: String, type: FileType, status: FileAccess.FileStatus?)] = []
+            var waiting = [directory]
+            while let next = waiting.popLast() {
+                for entry in try root.list(next).sorted(by: { $0.displayName < $1.displayName }) {
+                    guard let name = entry.name, let path = try? next.appending(name) else {
+                        found.append((next.text + "/" + entry.displayName, .other, nil))
+                        continue
+                    }
+                    found.append((path.text, entry.type, try root.status(of: path)))
+                    if entry.type == .directory { waiting.append(path) }
+                }
+            }
+            return found
+        }
+        let facts = try await engine.facts(found.map(\.name))
+        return zip(found, facts).map { found, facts in
+            let decision = selection.decision(for: found.name)
+            let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
+            return DirectoryRemoval.Item(
+                name: found.name, isDirectory: found.type == .directory,
+                isTemporary: RelativePath(found.name)?.isTemporary ?? false,
+                isLeftOut: selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
+                local: facts.localVersion,
+                isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
+        }
+    }
+
+    // MARK: files
+
+    private mutating func fetch(_ fetches: inout [(file: FileInfo, occupant: Occupant)]) async throws {
+        guard !fetches.isEmpty else { return }
+        defer { fetches = [] }
+        // Directories and renames before these are in place for good before files go into them.
+        try await flush()
+        var items: [FilePuller.Item] = []
+        for (file, occupant) in fetches {
+            let name = file.name
+            do {
+                let path = try RelativePath(parsing: name)
+                guard !path.isInternal, !path.isTemporary else { continue }
+                var item = FilePuller.Item(
+                    file: file, holders: facts[name]?.holders ?? [], replacement: .nothing, conflictCopy: nil)
+                switch occupant {
+                case .nothing: break
+                case .replaced(let local) where local.file.kind == .directory:
+                    try await clear(path, occupant, by: file.modifiedBy)
+                case .replaced:
+                    if let expected = expected(name) { item.replacement = .exactly(expected) }
+                case .conflicting:
+                    if let expected = expected(name) { item.replacement = .exactly(expected) }
+                    item.conflictCopy = try conflictCopy(of: path, by: file.modifiedBy)
+                }
+                items.append(item)
+            } catch let error as FileAccessError {
+                failed(name, error)
+            }
+        }
+        let selection = place.selection
+        let puller = FilePuller(
+            folder: engine.folder, root: root, index: engine.index, environment: engine.environment.fetching,
+            transfers: engine.environment.transfers, isIgnored: { selection.isLeftOut($0) },
+            freeSpaceFloor: engine.freeSpaceFloor(of: try root.freeSpace()),
+            filesAtOnce: engine.environment.filesAtOnce,
+            committed: { [engine] in
+                engine.session.ownIndexChanged()
+            })
+        for (item, outcome) in zip(items, try await puller.pull(items)) {
+            switch outcome {
+            case .done:
+                engine.activity.clear(item.file.name)
+                if let copy = item.conflictCopy {
+                    rescans.insert(copy)
+                    if let path = RelativePath(item.file.name) { try removeExcess(of: path) }
+                }
+            case .outdated: engine.indexChanged()
+            case .changedOnDisk: lookAgain(item.file.name)
+            case .failed(let message, let isDiskFull):
+                isComplete = false
+                engine.activity.note(message, at: item.file.name)
+                if isDiskFull { engine.activity.set(isShortOfSpace: true) }
+            }
+        }
+    }
+
+    // MARK: -
+
+    /// Makes what was done durable, and then lets the index say it.
+    private mutating func flush() async throws {
+        if !isDurable {
+            let root = root
+            try await onDisk { try root.synchronizeFileSystem() }
+            isDurable = true
+        }
+        let done = changes
+        changes = []
+        try await engine.apply(done, place)
+    }
+
+    private func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await engine.environment.fetching.threads.runIfActive(body)
+    }
+
+    /// What the index saw at a name, for comparing with what is there now; nil if that is in doubt.
+    private func expected(_ name: String) -> FileAccess.FileStatus? {
+        guard let entry = facts[name]?.local, let status = FileAccess.FileStatus(entry) else { return nil }
+        // Looked at right after it was written: another write may have left the same times.
+        guard status.type != .regular || status.changed != nil else { return nil }
+        return status
+    }
+
+    private func status(of name: String) -> IndexedStatus? { facts[name]?.local?.status }
+
+    private mutating func lookAgain(_ name: String) {
+        isComplete = false
+        if let path = RelativePath(name) { rescans.insert(path) }
+    }
+
+    private mutating func failed(_ name: String, _ error: FileAccessError) {
+        switch error.code {
+        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: lookAgain(name)
+        case .directoryNotEmpty:
+            isComplete = false
+            engine.activity.note(error.message, at: name)
+            lookAgain(name)
+        default:
+            isComplete = false
+            engine.activity.note(error.message, at: name)
+            if error.code == .noSpace || error.code == .quota { engine.activity.set(isShortOfSpace: true) }
+        }
+    }
+}
