@@ -48,6 +48,14 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        var settings = Settings()
+    }
+
+    /// What `run` is set up by.
+    struct Settings: Equatable, Sendable {
+        var isPaused = false
+        var isWatched = true
+        var path = ""
     }
 
     let state = Mutex(State())
@@ -55,6 +63,10 @@ final class FolderEngine: Sendable {
     let turn = Budget(limit: 1)
     private let wake = Signal()
     private let stopped = Signal()
+    /// What `run` does is to be set up anew.
+    private let restart = Signal()
+    /// The root may be another directory than the one that is watched.
+    private let rootChanged = Signal()
 
     init(_ session: FolderSession, _ environment: FolderEngineEnvironment) {
         self.session = session
@@ -72,11 +84,16 @@ final class FolderEngine: Sendable {
 
     /// The settings changed.
     func configure(_ configuration: FolderConfiguration) {
-        state.withLock { state in
+        let settings = Settings(
+            isPaused: configuration.isPaused, isWatched: configuration.isWatched, path: configuration.path)
+        let isOther = state.withLock { state in
             state.agenda.rescanInterval =
                 configuration.rescanInterval > 0 ? .seconds(configuration.rescanInterval) : nil
             state.agenda.scanEverything()
+            defer { state.settings = settings }
+            return state.settings != settings
         }
+        if isOther { restart.notify() }
         wake.notify()
     }
 
@@ -126,24 +143,40 @@ final class FolderEngine: Sendable {
 
     // MARK: running
 
-    /// Works until stopped or cancelled.
+    /// Works until stopped or cancelled. A pause ends what is under way; what was staged is kept.
     func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.work() }
-            group.addTask { await self.watch() }
-            group.addTask { await self.stopped.wait() }
-            await group.next()
-            group.cancelAll()
+        var isStopped = false
+        while !Task.isCancelled, !isStopped {
+            let isPaused = session.configuration.isPaused
+            isStopped = await withTaskGroup(of: Bool.self) { group in
+                if !isPaused {
+                    group.addTask {
+                        await self.work()
+                        return false
+                    }
+                    group.addTask {
+                        await self.watch()
+                        return false
+                    }
+                }
+                group.addTask {
+                    await self.restart.wait()
+                    return false
+                }
+                group.addTask {
+                    await self.stopped.wait()
+                    return true
+                }
+                let isStopped = await group.next() ?? true
+                group.cancelAll()
+                return isStopped
+            }
+            activity.set(phase: .starting)
         }
-        activity.set(phase: .starting)
     }
 
     private func work() async {
         while !Task.isCancelled {
-            guard !session.configuration.isPaused else {
-                await wake.wait()
-                continue
-            }
             let now = environment.time.monotonic()
             switch state.withLock({ $0.agenda.next(at: now) }) {
             case .scan(let paths): await step { try await self.look(at: paths) }
@@ -227,6 +260,7 @@ final class FolderEngine: Sendable {
         }
         if activity.snapshot.halt != nil {
             activity.set(halt: nil)
+            rootChanged.notify()
             session.engineChanged()
         }
         return place
@@ -235,23 +269,31 @@ final class FolderEngine: Sendable {
     // MARK: watching
 
     private func watch() async {
-        guard let program = environment.watchProgram else { return await Signal().wait() }
+        guard let program = environment.watchProgram, session.configuration.isWatched else {
+            activity.setWatch("off")
+            return await Signal().wait()
+        }
         while !Task.isCancelled {
-            guard session.configuration.isWatched, !session.configuration.isPaused,
-                case .success(let place) = session.place()
-            else {
+            // The selection need not be readable: that it was mended is what one watches for.
+            guard let root = try? RootDirectory(path: session.configuration.path) else {
                 activity.setWatch("off")
-                try? await environment.time.clock.sleep(for: .seconds(5))
+                await rootChanged.wait()
                 continue
             }
             let watcher = FolderWatcher(
-                root: place.root, program: program,
-                isWatched: { [session] directory in
-                    guard case .success(let place) = session.place() else { return false }
-                    return place.selection.mayContainSelected(directory?.text ?? "")
+                root: root, program: program,
+                isWatched: { [weak self] directory in
+                    guard let directory else { return true }
+                    let selection = self?.state.withLock { $0.appliedSelection }
+                    return selection?.mayContainSelected(directory.text) ?? false
                 }, clock: environment.time.clock, logger: logger)
             state.withLock { $0.watcher = watcher }
-            await watcher.run { report in await self.take(report) }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await watcher.run { report in await self.take(report) } }
+                group.addTask { await self.rootChanged.wait() }
+                await group.next()
+                group.cancelAll()
+            }
             state.withLock { $0.watcher = nil }
         }
     }
