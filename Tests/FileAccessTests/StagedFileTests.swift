@@ -1,4 +1,5 @@
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import FileAccess
@@ -321,7 +322,7 @@ import Testing
         let contents = { @Sendable (index: Int) in [UInt8](repeating: UInt8(index % 3), count: block) }
         let file = try root.stage(relative("f"))
         var order = Array(0..<count)
-        var generator = SplitMix(state: 5)
+        var generator = SeededGenerator(seed: 5)
         order.shuffle(using: &generator)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
