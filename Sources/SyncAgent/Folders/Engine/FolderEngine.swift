@@ -62,6 +62,7 @@ final class FolderEngine: Sendable {
     /// One step at a time, whoever asks for it.
     let turn = Budget(limit: 1)
     private let wake = Signal()
+    private let pullWake = Signal()
     private let stopped = Signal()
     /// What `run` does is to be set up anew.
     private let restart = Signal()
@@ -100,7 +101,7 @@ final class FolderEngine: Sendable {
     /// A peer announced something, or came or went.
     func indexChanged() {
         state.withLock { $0.agenda.pullSoon() }
-        wake.notify()
+        pullWake.notify()
     }
 
     /// The selection's file may have changed.
@@ -119,7 +120,10 @@ final class FolderEngine: Sendable {
         wake.notify()
     }
 
-    func wakeUp() { wake.notify() }
+    func wakeUp() {
+        wake.notify()
+        pullWake.notify()
+    }
 
     /// Ends `run`, in the middle of what it does, and returns when it has ended.
     func stop() async {
@@ -131,14 +135,11 @@ final class FolderEngine: Sendable {
 
     /// What the folder does now, or has to do next.
     var condition: FolderState {
-        let phase = activity.snapshot.phase
-        switch phase {
-        case .starting: return .starting
-        case .scanning: return .scanning
-        case .syncing: return .syncing
-        case .idle:
-            return state.withLock { $0.agenda.hasWork } ? .syncing : .idle
-        }
+        let activity = activity.snapshot
+        if activity.isSyncing { return .syncing }
+        if activity.isScanning { return .scanning }
+        if !activity.hasLooked { return .starting }
+        return state.withLock { $0.agenda.hasWork } ? .syncing : .idle
     }
 
     // MARK: running
@@ -150,13 +151,11 @@ final class FolderEngine: Sendable {
             let isPaused = session.configuration.isPaused
             isStopped = await withTaskGroup(of: Bool.self) { group in
                 if !isPaused {
-                    group.addTask {
-                        await self.work()
-                        return false
-                    }
-                    group.addTask {
-                        await self.watch()
-                        return false
+                    for job in [look, pulls, followLinks, watch] {
+                        group.addTask {
+                            await job()
+                            return false
+                        }
                     }
                 }
                 group.addTask {
@@ -171,38 +170,49 @@ final class FolderEngine: Sendable {
                 group.cancelAll()
                 return isStopped
             }
-            activity.set(phase: .starting)
+            activity.set(hasLooked: false)
         }
     }
 
-    private func work() async {
+    private func look() async {
         while !Task.isCancelled {
             let now = environment.time.monotonic()
-            switch state.withLock({ $0.agenda.next(at: now) }) {
-            case .scan(let paths): await step { try await self.look(at: paths) }
-            case .pull: await step { try await self.pull() }
-            case .wait(let deadline):
-                rest()
-                guard let deadline else {
-                    await wake.wait()
-                    continue
-                }
-                await wake.wait(atMost: max(deadline - now, .milliseconds(10)), clock: environment.time.clock)
+            switch state.withLock({ $0.agenda.nextLook(at: now) }) {
+            case .at(let paths):
+                await step { try await self.turn.withUnits(1) { try await self.look(at: paths) } }
+                activity.set(hasLooked: true)
+                pullWake.notify()
+            case .wait(let deadline): await rest(until: deadline, now, wake)
             }
         }
     }
 
-    private func rest() {
-        if activity.snapshot.phase != .idle {
-            activity.set(phase: .idle)
-            session.engineChanged()
+    private func pulls() async {
+        while !Task.isCancelled {
+            let now = environment.time.monotonic()
+            switch state.withLock({ $0.agenda.nextPull(at: now) }) {
+            case .now: await step { try await self.pull() }
+            case .wait(let deadline): await rest(until: deadline, now, pullWake)
+            }
         }
     }
 
-    /// Runs one step when its turn comes; what goes wrong is kept for `status`, and tried again.
+    private func rest(until deadline: MonotonicTime?, _ now: MonotonicTime, _ wake: Signal) async {
+        if condition == .idle { session.engineChanged() }
+        guard let deadline else { return await wake.wait() }
+        await wake.wait(atMost: max(deadline - now, .milliseconds(10)), clock: environment.time.clock)
+    }
+
+    /// Who has what is needed may be there now.
+    private func followLinks() async {
+        for await _ in environment.fetching.linksChanged() { indexChanged() }
+        await Signal().wait()
+    }
+
+    /// Runs one step; what goes wrong is kept for `status`, and tried again.
     private func step<Result>(_ body: () async throws -> Result) async {
         do {
-            _ = try await turn.withUnits(1) { try await body() }
+            _ = try await body()
         } catch is CancellationError {
             return
         } catch {
@@ -228,7 +238,6 @@ final class FolderEngine: Sendable {
         let halt = error as? FolderHalt ?? FolderHalt(reason: .error, message: "\(error)")
         if activity.snapshot.halt != halt { logger.error("\(halt.message)") }
         activity.set(halt: halt)
-        activity.set(phase: .idle)
         let now = environment.time.monotonic()
         state.withLock { $0.agenda.halted(at: now, pause: Self.haltPause) }
         session.engineChanged()
