@@ -26,7 +26,7 @@ struct Cluster {
 
     /// `count` plain replicas.
     init(_ count: Int, seed: UInt64) {
-        self.init((1...count).map { Replica(id: ShortID(rawValue: UInt64($0 * 7))) }, seed: seed)
+        self.init((1...count).map { Replica(id: ShortID(rawValue: UInt64($0) << 59)) }, seed: seed)
     }
 
     // MARK: users
@@ -211,7 +211,12 @@ struct Cluster {
             if forgets { isComplete = false }
         }
         if isComplete {
-            let rest = replicas[index].plan(replicas[index].items(), now: now)
+            // Of the same winners: that this device has another version now may let one of them win that lost before.
+            let rest = replicas[index].plan(
+                items.map { item in
+                    let name = item.global?.name ?? item.local?.file.name ?? ""
+                    return PlanItem(local: replicas[index].rows[name], global: item.global, isKept: item.isKept)
+                }, now: now)
             guard rest.isEmpty else { throw Violation("after the plan is carried out there is \(rest.steps)") }
         }
         return hasChanged

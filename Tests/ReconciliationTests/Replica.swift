@@ -4,22 +4,28 @@ import Reconciliation
 
 /// Something on a disk that is only a dictionary.
 struct DiskItem: Equatable {
-    var kind: FileInfo.Kind
+    let kind: FileInfo.Kind
     /// A file's bytes or a symbolic link's target.
-    var content = ""
-    var permissions: UInt32 = 0o644
-    var modified: Int64 = 0
+    let content: String
+    var permissions: UInt32
+    var modified: Int64
+    private let blocks: [BlockInfo]
+    let blocksHash: SHA256Digest?
+
+    init(kind: FileInfo.Kind, content: String = "", permissions: UInt32 = 0o644, modified: Int64 = 0) {
+        self.kind = kind
+        self.content = content
+        self.permissions = permissions
+        self.modified = modified
+        blocks = kind == .file ? Sample.blocks(content) : []
+        blocksHash = FileInfo.blocksHash(of: blocks)
+    }
 
     var observed: ObservedItem {
-        switch kind {
-        case .file:
-            ObservedItem(
-                kind: .file, size: Int64(content.utf8.count), permissions: permissions, modifiedSeconds: modified,
-                blockSize: 131_072, blocks: Sample.blocks(content))
-        case .directory: ObservedItem(kind: .directory, permissions: permissions, modifiedSeconds: modified)
-        case .symlink, .symlinkToFile, .symlinkToDirectory:
-            ObservedItem(kind: .symlink, modifiedSeconds: modified, symlinkTarget: Array(content.utf8))
-        }
+        ObservedItem(
+            kind: kind, size: kind == .file ? Int64(content.utf8.count) : 0, permissions: permissions,
+            modifiedSeconds: modified, blockSize: 131_072, blocks: blocks, blocksHash: blocksHash,
+            symlinkTarget: kind.isSymlink ? Array(content.utf8) : [])
     }
 
     /// Whether it is what the index says.
@@ -27,7 +33,7 @@ struct DiskItem: Equatable {
         guard !file.isDeleted else { return false }
         switch kind {
         case .file:
-            return file.kind == .file && file.blocksHash == Sample.hash(content) && file.modifiedSeconds == modified
+            return file.kind == .file && file.blocksHash == blocksHash && file.modifiedSeconds == modified
         case .directory: return file.kind == .directory
         case .symlink, .symlinkToFile, .symlinkToDirectory:
             return file.kind.isSymlink && file.symlinkTarget == Array(content.utf8)
@@ -242,7 +248,7 @@ struct Replica {
             guard var item = disk[from.file.name], item.matches(from.file), try clear(file, occupant, now: now) else {
                 return .skipped
             }
-            guard item.observed.blocksHash == file.blocksHash else { throw Violation("another content: \(step)") }
+            guard item.blocksHash == file.blocksHash else { throw Violation("another content: \(step)") }
             disk[from.file.name] = nil
             item.permissions = file.permissions
             item.modified = file.modifiedSeconds
