@@ -111,7 +111,8 @@ import Testing
         try make(change)
         let before = try root.status(of: path)
         #expect(failure { try file.exchangeIntoPlace(seen) }?.code == .changedOnDisk)
-        #expect(try root.status(of: path) == before)
+        // Moving it to and fro has changed nothing but the time of change.
+        #expect(try root.status(of: path)?.apartFromChange == before?.apartFromChange)
         #expect(directory.text(".syncthing.f.tmp") == "new")
         #expect(try String(contentsOfFile: directory.outside("f"), encoding: .utf8) == "secret")
     }

@@ -53,6 +53,15 @@ final class TemporaryDirectory {
     }
 }
 
+extension FileStatus {
+    /// The same without the time of change, which a rename moves on.
+    var apartFromChange: FileStatus {
+        FileStatus(
+            type: type, size: size, modified: modified, inode: inode, device: device, permissions: permissions,
+            linkCount: linkCount)
+    }
+}
+
 /// A path that the test knows to be one.
 func relative(_ text: String) throws -> RelativePath { try RelativePath(parsing: text) }
 
