@@ -147,7 +147,7 @@ class Pair:
     def scan_there(self, sub=None):
         self.node.scan(self.id, sub)
 
-    def wait_same(self, under="", timeout=20):
+    def wait_same(self, under="", timeout=10):
         """Until both copies have the same below `under`; returns it."""
         trees = []
 
