@@ -20,6 +20,7 @@ extension FolderEngine: FolderControl {
     }
 
     func syncNow() async throws {
+        activity.set(isShortOfSpace: false)
         state.withLock { state in
             state.agenda.succeeded()
             state.agenda.pullSoon()
@@ -218,7 +219,10 @@ extension FolderEngine: FolderControl {
                 if !isDryRun { try await apply(forgotten, place) }
                 cursor = page.next
             } while cursor != nil
-            if !isDryRun { activity.set(halt: nil) }
+            if !isDryRun {
+                state.withLock { $0.deletions.reset() }
+                ended(activity.snapshot.halt)
+            }
             return tally
         }
         tally.fill(&outcome)

@@ -11,19 +11,17 @@ extension FolderEngine {
     /// Changes that are kept together, so that a new name and the deletion of the old one are announced as a rename.
     fileprivate static let heldChangeLimit = 2000
     fileprivate static let heldBlockLimit = 50_000
-    /// A folder that loses more than half of its names halts, if they are more than this.
-    private static let massDeletionFloor = 100
-    /// A root that loses everything halts, if it held at least so many names.
-    private static let emptiedFloor = 3
     /// How soon a file that was still being written is looked at again.
     private static let unsettledPause: Duration = .seconds(3)
 
     /// Looks at `subtrees`, or at the whole folder if nil, and notes what changed. Throws `FolderHalt` or what the
     /// index says.
     @discardableResult
-    func look(at subtrees: [RelativePath]?) async throws -> ScanSummary.Folder {
+    func look(at paths: [RelativePath]?) async throws -> ScanSummary.Folder {
         let started = environment.time.monotonic()
         let place = try await currentPlace()
+        // Whether what is gone is back, only a look at everything can say.
+        let subtrees = isHaltedOverDeletions ? nil : paths
         activity.set(isScanning: true)
         defer { activity.set(isScanning: false) }
         session.engineChanged()
@@ -43,7 +41,9 @@ extension FolderEngine {
             throw FolderHalt(
                 reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)
         }
-        try await collector.finish()
+        // A look at everything never asks for another one.
+        guard try await collector.finish() else { return try await look(at: nil) }
+        if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
         if !found.again.isEmpty {
             let due = environment.time.monotonic() + Self.unsettledPause
@@ -77,24 +77,38 @@ extension FolderEngine {
                 copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
     }
 
-    /// Refuses deletions that look like an accident, unless somebody has confirmed them.
-    func checkDeletions(_ count: Int, isWhole: Bool, _ place: FolderPlace) async throws {
-        guard count >= Self.emptiedFloor else { return }
+    /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less
+    /// those that came. False if they are to be found again by a look at everything.
+    func mayTakeForDeleted(_ lost: Int, isWhole: Bool, _ place: FolderPlace) async throws -> Bool {
         let known = try await index.totals(of: folder).local
         let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
+        let now = environment.time.monotonic()
+        let isRootEmpty = try isEmpty(place.root)
+        let verdict = state.withLock { state in
+            if state.confirmsDeletions {
+                state.deletions.reset()
+                return DeletionGuard.Verdict.proceed
+            }
+            let verdict = state.deletions.verdict(
+                lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, at: now)
+            if verdict == .proceed { state.deletions.noted(lost: lost, at: now) }
+            return verdict
+        }
         let path = session.configuration.path
         let remedy =
             "; if that was meant: synctrain folder confirm \(folder), else to get everything back: "
             + "synctrain folder repair \(folder)"
-        let isEmptied = try isWhole && count >= total && isEmpty(place.root)
-        let isMassive = count > Self.massDeletionFloor && count > total / 2
-        guard isEmptied || isMassive, !state.withLock({ $0.confirmsDeletions }) else { return }
-        activity.set(heldDeletions: Int64(count))
-        throw isEmptied
-            ? FolderHalt(
-                reason: .rootEmptied, message: "\(path) is empty, and had \(total) names in it\(remedy)")
-            : FolderHalt(
-                reason: .massDeletion, message: "\(count) of \(total) names in \(path) are gone\(remedy)")
+        switch verdict {
+        case .proceed: return true
+        case .lookAtEverything: return false
+        case .rootEmptied:
+            activity.set(heldDeletions: Int64(lost))
+            throw FolderHalt(reason: .rootEmptied, message: "\(path) is empty, and had \(total) names in it\(remedy)")
+        case .massDeletion(let all, let total):
+            activity.set(heldDeletions: Int64(lost))
+            throw FolderHalt(
+                reason: .massDeletion, message: "\(all) of \(total) names in \(path) are gone\(remedy)")
+        }
     }
 
     private func isEmpty(_ root: RootDirectory) throws -> Bool {
@@ -118,9 +132,7 @@ extension FolderEngine {
             file.blockSize = global.blockSize
             return file
         }
-        if let own = try await index.file(folder, file.name, announcedBy: environment.localDevice),
-            own.blocksHash == file.blocksHash
-        {
+        if let own = try await index.local(folder, file.name)?.file, own.blocksHash == file.blocksHash {
             file.blocks = own.blocks
             file.blockSize = own.blockSize
             return file
@@ -161,6 +173,8 @@ private actor ChangeCollector {
     private var statuses: [String: IndexedStatus] = [:]
     private var heldBlocks = 0
     private var gone: [String] = []
+    /// How many names there were not before.
+    private var created = 0
     private var others: [LocalChange] = []
 
     init(engine: FolderEngine, place: FolderPlace, isWhole: Bool) {
@@ -195,15 +209,20 @@ private actor ChangeCollector {
         }
     }
 
-    func finish() async throws {
+    /// False if so much is gone that only a look at everything can say what to make of it.
+    func finish() async throws -> Bool {
         if !gone.isEmpty {
-            try await engine.checkDeletions(gone.count, isWhole: isWhole, place)
+            guard try await engine.mayTakeForDeleted(gone.count - created, isWhole: isWhole, place) else {
+                try await flush()
+                return false
+            }
             for start in stride(from: 0, to: gone.count, by: 1000) {
                 try await note(gone[start..<min(start + 1000, gone.count)].map { ($0, .missing, nil) })
             }
             if isWhole { engine.state.withLock { $0.confirmsDeletions = false } }
         }
         try await flush()
+        return true
     }
 
     private func note(_ problem: FileProblem) {
@@ -244,6 +263,7 @@ private actor ChangeCollector {
                 held.append(change)
                 heldBlocks += version.file.blocks.count
                 if version.file.isDeleted { found.deleted += 1 } else { found.changed += 1 }
+                if version.isOnDisk, !version.file.isDeleted, facts.local == nil { created += 1 }
             }
         }
     }
