@@ -31,7 +31,7 @@ import Testing
         var guardian = DeletionGuard()
         let verdict = guardian.verdict(
             lost: example.lost, known: example.known, isRootEmpty: example.isRootEmpty, isWhole: example.isWhole,
-            at: .zero)
+            mayWait: false, at: .zero)
         #expect(verdict == example.verdict)
     }
 
@@ -40,31 +40,62 @@ import Testing
         var known = 180
         for piece in 0..<3 {
             #expect(
-                guardian.verdict(lost: 30, known: known, isRootEmpty: false, isWhole: false, at: .seconds(piece))
+                guardian.verdict(
+                    lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false,
+                    at: .seconds(piece))
                     == .proceed)
             guardian.noted(lost: 30, at: .seconds(piece))
             known -= 30
         }
         #expect(
-            guardian.verdict(lost: 30, known: known, isRootEmpty: false, isWhole: false, at: .seconds(3))
+            guardian.verdict(
+                lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(3))
                 == .massDeletion(lost: 120, of: 180))
         #expect(
-            guardian.verdict(lost: 30, known: known, isRootEmpty: false, isWhole: false, at: .seconds(200)) == .proceed)
+            guardian.verdict(
+                lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(200))
+                == .proceed)
     }
 
     @Test func whatWasMeantCountsNoMore() {
         var guardian = DeletionGuard()
         guardian.noted(lost: 90, at: .zero)
         guardian.reset()
-        #expect(guardian.verdict(lost: 90, known: 100, isRootEmpty: false, isWhole: true, at: .zero) == .proceed)
+        #expect(
+            guardian.verdict(lost: 90, known: 100, isRootEmpty: false, isWhole: true, mayWait: true, at: .zero)
+                == .proceed)
     }
 
     @Test func theLastOfManyNamesCountsAsAll() {
         var guardian = DeletionGuard()
         guardian.noted(lost: 2, at: .zero)
         #expect(
-            guardian.verdict(lost: 1, known: 1, isRootEmpty: true, isWhole: true, at: .seconds(1)) == .rootEmptied)
+            guardian.verdict(lost: 1, known: 1, isRootEmpty: true, isWhole: true, mayWait: true, at: .seconds(1))
+                == .rootEmptied)
         #expect(
-            guardian.verdict(lost: 1, known: 1, isRootEmpty: true, isWhole: true, at: .seconds(100)) == .proceed)
+            guardian.verdict(lost: 1, known: 1, isRootEmpty: true, isWhole: true, mayWait: true, at: .seconds(100))
+                == .proceed)
+    }
+
+    /// Verdicts on partial looks at the whole of 1,000 names, which find so many gone at these seconds.
+    private func verdicts(_ looks: [(seconds: Int, lost: Int)]) -> [DeletionGuard.Verdict] {
+        var guardian = DeletionGuard()
+        return looks.map { look in
+            guardian.verdict(
+                lost: look.lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true,
+                at: .seconds(look.seconds))
+        }
+    }
+
+    @Test func moreThanAFewNamesAreWaitedFor() {
+        #expect(verdicts([(0, 10)]) == [.proceed])
+        #expect(verdicts([(0, 11), (1, 11)]) == [.wait(until: .seconds(1)), .proceed])
+        // More came before the time was over.
+        #expect(
+            verdicts([(5, 50), (5, 60), (6, 700)]) == [
+                .wait(until: .seconds(6)), .wait(until: .seconds(6)), .massDeletion(lost: 700, of: 1000),
+            ])
+        // What was waited for came back; this is another deletion.
+        #expect(verdicts([(0, 50), (100, 50)]) == [.wait(until: .seconds(1)), .wait(until: .seconds(101))])
     }
 }

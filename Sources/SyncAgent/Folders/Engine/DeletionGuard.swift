@@ -3,10 +3,13 @@ import BlockExchange
 /// Tells deletions that somebody means from those that look like an accident: pure, so that its rules can be read and
 /// tested as a table.
 ///
-/// The watcher reports a large deletion in pieces, so the pieces of the last minute count together.
+/// The watcher reports a large deletion in pieces. So deletions of more than a few names are taken for meant only once
+/// no more come, and what was deleted in the last minute counts as well.
 struct DeletionGuard: Sendable {
     enum Verdict: Equatable, Sendable {
         case proceed
+        /// More may be on its way: look again then.
+        case wait(until: MonotonicTime)
         /// This was a look at a part only, and too much is gone to judge by that.
         case lookAtEverything
         /// All names are gone.
@@ -20,7 +23,13 @@ struct DeletionGuard: Sendable {
     /// A root that loses everything halts, if it held at least so many names.
     static let emptiedFloor = 3
     static let window: Duration = .seconds(60)
+    /// More names than this are not taken for deleted before no more go.
+    static let waitFloor = 10
+    static let pause: Duration = .seconds(1)
+    /// A look that comes later than this after a wait is not the one that was waited for.
+    private static let patience: Duration = .seconds(10)
 
+    private var waitsUntil: MonotonicTime?
     private var recent: [(time: MonotonicTime, count: Int)] = []
 
     /// - Parameters:
@@ -28,9 +37,18 @@ struct DeletionGuard: Sendable {
     ///   - known: names that the index has on this disk, `lost` included.
     ///   - isRootEmpty: whether nothing is left on this disk.
     ///   - isWhole: whether the look was at the whole folder.
+    ///   - mayWait: false if somebody asked for the look.
     mutating func verdict(
-        lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, at now: MonotonicTime
+        lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool, at now: MonotonicTime
     ) -> Verdict {
+        if mayWait, !isWhole, lost > Self.waitFloor {
+            guard let due = waitsUntil, (due...due + Self.patience).contains(now) else {
+                let due = now + Self.pause
+                waitsUntil = due
+                return .wait(until: due)
+            }
+            waitsUntil = nil
+        }
         recent.removeAll { now - $0.time > Self.window }
         let before = recent.reduce(0) { $0 + $1.count }
         let (all, total) = (lost + before, known + before)

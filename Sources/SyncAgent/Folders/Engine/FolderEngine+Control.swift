@@ -13,7 +13,7 @@ extension FolderEngine: FolderControl {
 
     func scan(_ paths: [String]) async throws -> ScanSummary.Folder {
         let subtrees = paths.contains("") ? nil : try paths.map { try RelativePath(parsing: $0) }
-        let summary = try await exclusively { try await self.look(at: subtrees) }
+        let summary = try await exclusively { try await self.look(at: subtrees, isAsked: true) }
         state.withLock { $0.agenda.pullSoon() }
         wakeUp()
         return summary

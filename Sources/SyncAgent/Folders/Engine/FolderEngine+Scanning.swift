@@ -14,10 +14,12 @@ extension FolderEngine {
     /// How soon a file that was still being written is looked at again.
     private static let unsettledPause: Duration = .seconds(3)
 
-    /// Looks at `subtrees`, or at the whole folder if nil, and notes what changed. Throws `FolderHalt` or what the
-    /// index says.
+    /// Looks at `paths`, or at the whole folder if nil, and notes what changed. Throws `FolderHalt` or what the index
+    /// says.
+    ///
+    /// - parameter isAsked: somebody waits for the answer, so deletions are not left for later to see whether more come.
     @discardableResult
-    func look(at paths: [RelativePath]?) async throws -> ScanSummary.Folder {
+    func look(at paths: [RelativePath]?, isAsked: Bool = false) async throws -> ScanSummary.Folder {
         let started = environment.time.monotonic()
         let place = try await currentPlace()
         // Whether what is gone is back, only a look at everything can say.
@@ -33,7 +35,8 @@ extension FolderEngine {
         let scanner = FolderScanner(
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
             options: options)
-        let collector = ChangeCollector(engine: self, place: place, isWhole: subtrees == nil)
+        let collector = ChangeCollector(
+            engine: self, place: place, isWhole: subtrees == nil, mayWait: !isAsked)
         let report: ScanReport
         do {
             report = try await scanner.scan(subtrees) { try await collector.take($0.findings) }
@@ -41,8 +44,12 @@ extension FolderEngine {
             throw FolderHalt(
                 reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)
         }
+        switch try await collector.finish() {
+        case .wait(let due): state.withLock { $0.agenda.scan(subtrees ?? [], at: due) }
         // A look at everything never asks for another one.
-        guard try await collector.finish() else { return try await look(at: nil) }
+        case .lookAtEverything: return try await look(at: nil)
+        case .proceed, .rootEmptied, .massDeletion: break
+        }
         if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
         if !found.again.isEmpty {
@@ -78,8 +85,10 @@ extension FolderEngine {
     }
 
     /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less
-    /// those that came. False if they are to be found again by a look at everything.
-    func mayTakeForDeleted(_ lost: Int, isWhole: Bool, _ place: FolderPlace) async throws -> Bool {
+    /// those that came. What is not to proceed is to be found again by another look.
+    fileprivate func judge(
+        lost: Int, isWhole: Bool, mayWait: Bool, _ place: FolderPlace
+    ) async throws -> DeletionGuard.Verdict {
         let known = try await index.totals(of: folder).local
         let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
         let now = environment.time.monotonic()
@@ -90,7 +99,7 @@ extension FolderEngine {
                 return DeletionGuard.Verdict.proceed
             }
             let verdict = state.deletions.verdict(
-                lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, at: now)
+                lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
             if verdict == .proceed { state.deletions.noted(lost: lost, at: now) }
             return verdict
         }
@@ -99,8 +108,7 @@ extension FolderEngine {
             "; if that was meant: synctrain folder confirm \(folder), else to get everything back: "
             + "synctrain folder repair \(folder)"
         switch verdict {
-        case .proceed: return true
-        case .lookAtEverything: return false
+        case .proceed, .wait, .lookAtEverything: return verdict
         case .rootEmptied:
             activity.set(heldDeletions: Int64(lost))
             throw FolderHalt(reason: .rootEmptied, message: "\(path) is empty, and had \(total) names in it\(remedy)")
@@ -168,6 +176,7 @@ private actor ChangeCollector {
     private let engine: FolderEngine
     private let place: FolderPlace
     private let isWhole: Bool
+    private let mayWait: Bool
     private(set) var found = Found()
     private var held: [AnnouncementOrder.Change] = []
     private var statuses: [String: IndexedStatus] = [:]
@@ -177,10 +186,11 @@ private actor ChangeCollector {
     private var created = 0
     private var others: [LocalChange] = []
 
-    init(engine: FolderEngine, place: FolderPlace, isWhole: Bool) {
+    init(engine: FolderEngine, place: FolderPlace, isWhole: Bool, mayWait: Bool) {
         self.engine = engine
         self.place = place
         self.isWhole = isWhole
+        self.mayWait = mayWait
     }
 
     func take(_ findings: [Finding]) async throws {
@@ -209,20 +219,19 @@ private actor ChangeCollector {
         }
     }
 
-    /// False if so much is gone that only a look at everything can say what to make of it.
-    func finish() async throws -> Bool {
+    /// What was made of the names that are gone.
+    func finish() async throws -> DeletionGuard.Verdict {
+        var verdict = DeletionGuard.Verdict.proceed
         if !gone.isEmpty {
-            guard try await engine.mayTakeForDeleted(gone.count - created, isWhole: isWhole, place) else {
-                try await flush()
-                return false
-            }
+            verdict = try await engine.judge(lost: gone.count - created, isWhole: isWhole, mayWait: mayWait, place)
+            if verdict != .proceed { gone = [] }
             for start in stride(from: 0, to: gone.count, by: 1000) {
                 try await note(gone[start..<min(start + 1000, gone.count)].map { ($0, .missing, nil) })
             }
             if isWhole { engine.state.withLock { $0.confirmsDeletions = false } }
         }
         try await flush()
-        return true
+        return verdict
     }
 
     private func note(_ problem: FileProblem) {
