@@ -220,16 +220,15 @@ final class FolderEngine: Sendable {
         }
     }
 
-    /// Runs one step for somebody who waits for what comes of it.
+    /// Runs one step for somebody who waits for what comes of it. Only a halt of the folder is kept for `status`: what is
+    /// wrong with a request says nothing about the folder.
     func exclusively<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await turn.withUnits(1) {
             do {
                 return try await body()
-            } catch let error as CancellationError {
-                throw error
-            } catch {
-                halted(by: error)
-                throw error
+            } catch let halt as FolderHalt {
+                halted(by: halt)
+                throw halt
             }
         }
     }
