@@ -1,7 +1,8 @@
 import BlockExchange
 import Cryptography
-import Reconciliation
 import SyncTestKit
+
+@testable import Reconciliation
 
 /// Replicas, their users, and what became of everything that was ever written.
 struct Cluster {
@@ -17,6 +18,8 @@ struct Cluster {
     /// Contents that somebody replaced or deleted who had them on disk.
     private(set) var superseded: Set<String> = []
     private(set) var log: [String] = []
+    /// Whether the log tells what the devices do, and not only their users.
+    var isTracing = false
 
     init(_ replicas: [Replica], seed: UInt64) {
         self.replicas = replicas
@@ -109,7 +112,9 @@ struct Cluster {
             log.append("\(user) makes \(name) a \(String(describing: replicas[index].disk[name]?.kind))")
         case 11 where habits.selects:
             let name = random.pick(["a", "d", "d/e", "g", "s"])
-            if replicas[index].leftOut.remove(name) == nil { replicas[index].leftOut.insert(name) }
+            var leftOut = replicas[index].leftOut
+            if leftOut.remove(name) == nil { leftOut.insert(name) }
+            replicas[index].select(leavingOut: leftOut)
             log.append("\(user) (de)selects \(name): left out \(replicas[index].leftOut.sorted())")
             guard random.isOne(in: 2) else { return }
             // … and frees the space of what somebody else has, once the agent has seen the new selection.
@@ -172,6 +177,16 @@ struct Cluster {
     }
 
     mutating func scan(_ index: Int) throws -> Bool {
+        let before = isTracing ? replicas[index].rows : [:]
+        defer {
+            if isTracing {
+                for (name, row) in replicas[index].rows.sorted(by: { $0.key < $1.key }) where before[name] != row {
+                    log.append(
+                        "  \(replicas[index].id) finds \(name) \(row.file.isDeleted ? "deleted " : "")\(row.file.version) "
+                            + "\(row.flags.rawValue) \(replicas[index].disk[name]?.content ?? "")")
+                }
+            }
+        }
         let scanned = try replicas[index].scan(now: now)
         let outlived = try replicas[index].outlive(now: now)
         return scanned || outlived
@@ -180,13 +195,13 @@ struct Cluster {
     /// Passes on what `from` has to say, all or some of it; returns whether anything was new.
     @discardableResult
     mutating func tell(_ from: Int, _ to: Int, all: Bool) -> Bool {
-        let names = replicas[from].names.filter { _ in all || !random.isOne(in: 3) }
+        let sender = replicas[from].id
         var isNew = false
-        for name in names.shuffled(using: &random) {
-            guard let said = replicas[from].announcement(name),
-                replicas[to].heard[replicas[from].id]?[name] != said
-            else { continue }
-            replicas[to].heard[replicas[from].id, default: [:]][name] = said
+        for (name, stamp) in replicas[from].stamps.sorted(by: { $0.key < $1.key }) {
+            guard all || !random.isOne(in: 3), replicas[to].told[sender]?[name] ?? 0 < stamp else { continue }
+            replicas[to].told[sender, default: [:]][name] = stamp
+            guard let said = replicas[from].announcement(name) else { continue }
+            replicas[to].hear(said, from: sender)
             isNew = true
         }
         return isNew
@@ -207,6 +222,14 @@ struct Cluster {
         for step in plan.steps.prefix(end) {
             let forgets = dies && random.isOne(in: 12)
             let outcome = try replicas[index].apply(step, contents: contents, forgets: forgets, now: now)
+            if isTracing {
+                let before = step.occupant?.local ?? replicas[index].rows[step.name ?? ""]
+                log.append(
+                    "  \(replicas[index].id) \(outcome)\(forgets ? " and dies" : ""): "
+                        + "\(String(describing: step).prefix(22)) \(step.name ?? "") \(step.outcome.map(\.file.version)) "
+                        + "over \(step.occupant.map { String(describing: $0).prefix(30) } ?? "") "
+                        + "\(before.map { "\($0.file.version) \($0.flags.rawValue)" } ?? "")")
+            }
             if outcome == .done { hasChanged = true } else { isComplete = false }
             if forgets { isComplete = false }
         }
@@ -223,7 +246,7 @@ struct Cluster {
     }
 
     /// What the others can send: files that are on their disks as their indexes say.
-    private func servedContents(besides index: Int) -> [SHA256Digest: String] {
+    func servedContents(besides index: Int) -> [SHA256Digest: String] {
         var contents: [SHA256Digest: String] = [:]
         for other in replicas.indices where other != index {
             for (name, item) in replicas[other].disk where item.kind == .file {

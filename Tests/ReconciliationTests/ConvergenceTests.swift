@@ -9,12 +9,18 @@ import Testing
     ) {
         for seed in seeds {
             var cluster = make(seed)
-            var problem: String?
-            do { problem = try body(&cluster) } catch { problem = "\(error)" }
-            guard let problem else { continue }
-            Issue.record("seed \(seed): \(problem)\n\(cluster.log.joined(separator: "\n"))")
+            guard let problem = outcome(&cluster, body) else { continue }
+            // The same once more, told in full.
+            var again = make(seed)
+            again.isTracing = true
+            _ = outcome(&again, body)
+            Issue.record("seed \(seed): \(problem)\n\(again.log.joined(separator: "\n"))")
             return
         }
+    }
+
+    private func outcome(_ cluster: inout Cluster, _ body: (inout Cluster) throws -> String?) -> String? {
+        do { return try body(&cluster) } catch { return "\(error)" }
     }
 
     private func live(_ cluster: inout Cluster, _ habits: Cluster.Habits = Cluster.Habits(), count: Int = 40) throws {
@@ -85,7 +91,7 @@ import Testing
             habits.selects = true
             try live(&cluster, habits, count: 60)
             try cluster.settle()
-            for index in cluster.replicas.indices { cluster.replicas[index].leftOut = [] }
+            for index in cluster.replicas.indices { cluster.replicas[index].select(leavingOut: []) }
             try cluster.settle()
             return verdict(cluster, Array(cluster.replicas.indices))
         }
@@ -140,7 +146,8 @@ import Testing
             }
             let plan = Plan(actions: actions, rules: replica.rules, unixSeconds: cluster.now)
             for step in plan.steps {
-                _ = try cluster.replicas[2].apply(step, contents: [:], forgets: false, now: cluster.now)
+                _ = try cluster.replicas[2].apply(
+                    step, contents: cluster.servedContents(besides: 2), forgets: false, now: cluster.now)
             }
             try cluster.settle()
             let differences = cluster.differences([0, 1, 2])
@@ -166,7 +173,7 @@ import Testing
                         local: replica.rows[name], global: replica.global(name), isKept: true, rules: replica.rules,
                         unixSeconds: cluster.now)
                 else { continue }
-                cluster.replicas[0].rows[name] = row
+                cluster.replicas[0].set(row, of: name)
             }
             try cluster.settle()
             if cluster.replicas[0].disk != before { return "its disk has changed" }

@@ -57,10 +57,15 @@ struct Replica {
     /// Decides who wins as Syncthing 2 does, and does not answer deletions.
     var isSyncthing2 = false
     var disk: [String: DiskItem] = [:]
-    var rows: [String: LocalVersion] = [:]
-    var heard: [ShortID: [String: FileInfo]] = [:]
+    private(set) var rows: [String: LocalVersion] = [:]
+    private(set) var heard: [ShortID: [String: FileInfo]] = [:]
     /// Directories and files that are not selected, with all below them.
-    var leftOut: Set<String> = []
+    private(set) var leftOut: Set<String> = []
+    /// When what it says of a name changed last, and what it has taken of others.
+    private(set) var stamps: [String: Int] = [:]
+    var told: [ShortID: [String: Int]] = [:]
+    private var stamp = 0
+    private var winners: [String: FileInfo] = [:]
     /// The largest own counter given, by name.
     private var given: [String: UInt64] = [:]
 
@@ -81,14 +86,35 @@ struct Replica {
 
     // MARK: index
 
-    var names: [String] {
-        var names = Set(rows.keys)
-        for entries in heard.values { names.formUnion(entries.keys) }
-        return names.sorted()
+    var names: [String] { Set(rows.keys).union(winners.keys).sorted() }
+
+    func global(_ name: String) -> FileInfo? { winners[name] }
+
+    mutating func set(_ row: LocalVersion?, of name: String) {
+        rows[name] = row
+        winners[name] = winner(name)
+        stamp += 1
+        stamps[name] = stamp
+    }
+
+    mutating func hear(_ file: FileInfo, from device: ShortID) {
+        heard[device, default: [:]][file.name] = file
+        let winner = winner(file.name)
+        guard winner != winners[file.name] else { return }
+        winners[file.name] = winner
+        guard rows[file.name] == nil else { return }
+        stamp += 1
+        stamps[file.name] = stamp
+    }
+
+    mutating func select(leavingOut names: Set<String>) {
+        leftOut = names
+        stamp += 1
+        for name in winners.keys where rows[name] == nil { stamps[name] = stamp }
     }
 
     /// The winner of all announcements of a name: among those that no other valid one has seen all of.
-    func global(_ name: String) -> FileInfo? {
+    private func winner(_ name: String) -> FileInfo? {
         var all = heard.keys.sorted().compactMap { heard[$0]?[name] }
         if let own = rows[name]?.file { all.append(own) }
         let valid = all.filter { !$0.isInvalid }
@@ -145,7 +171,7 @@ struct Replica {
         if row.isLive, row.isValid, disk[name].map({ !$0.matches(row.file) }) ?? true {
             throw Violation("\(name): on disk is \(String(describing: disk[name])), remembered \(row.file)")
         }
-        rows[name] = row
+        set(row, of: name)
     }
 
     // MARK: scanning
@@ -160,7 +186,7 @@ struct Replica {
                 global: global, isKept: isKept(name), rules: rules, unixSeconds: now + clockSkew)
             switch update {
             case .unchanged: continue
-            case .forget: rows[name] = nil
+            case .forget: set(nil, of: name)
             case .set(let version):
                 let counter = version.file.version.value(of: id)
                 if version.file.version != global?.version, version.file.version != rows[name]?.file.version,
@@ -224,7 +250,7 @@ struct Replica {
             given[version.file.name] = max(
                 given[version.file.name] ?? 0, version.file.version.value(of: id))
             try remember(version)
-        case .forget(let name): rows[name] = nil
+        case .forget(let name): set(nil, of: name)
         case .adopt(let file, let local, let change):
             guard var item = disk[file.name], item.matches(local.file) else { return .skipped }
             if change.contains(.permissions) { item.permissions = file.permissions }
@@ -263,7 +289,7 @@ struct Replica {
             } else {
                 disk[name] = nil
             }
-            if tombstone == nil, !forgets { rows[name] = nil }
+            if tombstone == nil, !forgets { set(nil, of: name) }
         }
         if !forgets { for row in step.outcome { try remember(row) } }
         return .done
