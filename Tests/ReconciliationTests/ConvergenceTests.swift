@@ -5,7 +5,7 @@ import Testing
 @Suite struct ConvergenceTests {
     /// Lets `body` run with many seeds; says with which one it failed, and what had happened.
     private func check(
-        seeds: Range<UInt64> = 0..<250, _ make: (UInt64) -> Cluster, _ body: (inout Cluster) throws -> String?
+        seeds: Range<UInt64> = 0..<200, _ make: (UInt64) -> Cluster, _ body: (inout Cluster) throws -> String?
     ) {
         for seed in seeds {
             var cluster = make(seed)
@@ -23,7 +23,7 @@ import Testing
         do { return try body(&cluster) } catch { return "\(error)" }
     }
 
-    private func live(_ cluster: inout Cluster, _ habits: Cluster.Habits = Cluster.Habits(), count: Int = 40) throws {
+    private func live(_ cluster: inout Cluster, _ habits: Cluster.Habits = Cluster.Habits(), count: Int = 30) throws {
         for _ in 0..<count {
             try cluster.act(habits)
             for _ in 0..<cluster.random.int(0...3) { try cluster.step() }
@@ -79,7 +79,7 @@ import Testing
         check({ Cluster(3, seed: $0) }) { cluster in
             var habits = Cluster.Habits()
             habits.selects = true
-            try live(&cluster, habits, count: 60)
+            try live(&cluster, habits, count: 40)
             try cluster.settle()
             return cluster.lost.isEmpty ? nil : "lost: \(cluster.lost)"
         }
@@ -89,7 +89,7 @@ import Testing
         check({ Cluster(3, seed: $0) }) { cluster in
             var habits = Cluster.Habits()
             habits.selects = true
-            try live(&cluster, habits, count: 60)
+            try live(&cluster, habits, count: 40)
             try cluster.settle()
             for index in cluster.replicas.indices { cluster.replicas[index].select(leavingOut: []) }
             try cluster.settle()

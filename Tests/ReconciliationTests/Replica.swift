@@ -21,6 +21,11 @@ struct DiskItem: Equatable {
         blocksHash = FileInfo.blocksHash(of: blocks)
     }
 
+    static func == (left: Self, right: Self) -> Bool {
+        left.kind == right.kind && left.permissions == right.permissions && left.modified == right.modified
+            && left.content == right.content
+    }
+
     var observed: ObservedItem {
         ObservedItem(
             kind: kind, size: kind == .file ? Int64(content.utf8.count) : 0, permissions: permissions,
@@ -66,6 +71,9 @@ struct Replica {
     var told: [ShortID: [String: Int]] = [:]
     private var stamp = 0
     private var winners: [String: FileInfo] = [:]
+    /// What the last look at the disk saw, and the names about which the index or the selection says something new since.
+    private var scanned: [String: DiskItem] = [:]
+    private var fresh: Set<String> = []
     /// The largest own counter given, by name.
     private var given: [String: UInt64] = [:]
 
@@ -93,12 +101,14 @@ struct Replica {
     mutating func set(_ row: LocalVersion?, of name: String) {
         rows[name] = row
         winners[name] = winner(name)
+        fresh.insert(name)
         stamp += 1
         stamps[name] = stamp
     }
 
     mutating func hear(_ file: FileInfo, from device: ShortID) {
         heard[device, default: [:]][file.name] = file
+        fresh.insert(file.name)
         let winner = winner(file.name)
         guard winner != winners[file.name] else { return }
         winners[file.name] = winner
@@ -109,6 +119,8 @@ struct Replica {
 
     mutating func select(leavingOut names: Set<String>) {
         leftOut = names
+        fresh.formUnion(disk.keys)
+        fresh.formUnion(self.names)
         stamp += 1
         for name in winners.keys where rows[name] == nil { stamps[name] = stamp }
     }
@@ -179,7 +191,12 @@ struct Replica {
     /// Looks at everything; returns whether anything was new.
     mutating func scan(now: Int64) throws -> Bool {
         var hasChanged = false
-        for name in Set(disk.keys).union(rows.keys).sorted() {
+        // Where neither the disk nor anything else changed, the same look would have the same end.
+        var names = fresh
+        for (name, item) in disk where scanned[name] != item { names.insert(name) }
+        for name in scanned.keys where disk[name] == nil { names.insert(name) }
+        scanned = disk
+        for name in names.sorted() {
             let global = global(name)
             let update = LocalChanges.update(
                 of: name, observed: disk[name].map { .item($0.observed) } ?? .missing, previous: rows[name],
@@ -206,9 +223,11 @@ struct Replica {
 
     /// Answers deletions that what is here wins over.
     mutating func outlive(now: Int64) throws -> Bool {
+        let names = fresh
+        fresh = []
         guard !isSyncthing2 else { return false }
         var hasChanged = false
-        for name in rows.keys.sorted() {
+        for name in names.sorted() {
             for peer in heard.keys.sorted() {
                 guard let deletion = heard[peer]?[name],
                     let kept = LocalChanges.outliving(
@@ -224,8 +243,13 @@ struct Replica {
 
     // MARK: pulling
 
+    /// What the index would give as needed: where this device's version is not the global one.
     func items() -> [PlanItem] {
-        names.map { PlanItem(local: rows[$0], global: global($0), isKept: isKept($0)) }
+        names.compactMap { name in
+            let (row, global) = (rows[name], global(name))
+            if let row, row.isValid, row.file.version == global?.version, isKept(name) { return nil }
+            return PlanItem(local: row, global: global, isKept: isKept(name))
+        }
     }
 
     func plan(_ items: [PlanItem], now: Int64) -> Plan {
