@@ -197,8 +197,9 @@ struct Cluster {
     mutating func tell(_ from: Int, _ to: Int, all: Bool) -> Bool {
         let sender = replicas[from].id
         var isNew = false
-        for (name, stamp) in replicas[from].stamps.sorted(by: { $0.key < $1.key }) {
-            guard all || !random.isOne(in: 3), replicas[to].told[sender]?[name] ?? 0 < stamp else { continue }
+        let known = replicas[to].told[sender] ?? [:]
+        let news = replicas[from].stamps.filter { known[$0.key] ?? 0 < $0.value }.sorted { $0.key < $1.key }
+        for (name, stamp) in news where all || !random.isOne(in: 3) {
             replicas[to].told[sender, default: [:]][name] = stamp
             guard let said = replicas[from].announcement(name) else { continue }
             replicas[to].hear(said, from: sender)
@@ -218,7 +219,7 @@ struct Cluster {
             throw Violation("the plan depends on the order of names")
         }
         let end = dies && random.isOne(in: 3) ? random.int(0...plan.steps.count) : plan.steps.count
-        let contents = servedContents(besides: index)
+        let contents = plan.fetchedByteCount > 0 ? servedContents(besides: index) : [:]
         var isComplete = end == plan.steps.count
         for step in plan.steps.prefix(end) {
             let forgets = dies && random.isOne(in: 12)

@@ -23,7 +23,7 @@ import Testing
         do { return try body(&cluster) } catch { return "\(error)" }
     }
 
-    private func live(_ cluster: inout Cluster, _ habits: Cluster.Habits = Cluster.Habits(), count: Int = 30) throws {
+    private func live(_ cluster: inout Cluster, _ habits: Cluster.Habits = Cluster.Habits(), count: Int = 18) throws {
         for _ in 0..<count {
             try cluster.act(habits)
             for _ in 0..<cluster.random.int(0...3) { try cluster.step() }
@@ -55,7 +55,7 @@ import Testing
     @Test func replicasThatStartWithFilesOfTheirOwnConverge() {
         check({ Cluster(3, seed: $0) }) { cluster in
             // Nobody hears of anybody until all have much.
-            for _ in 0..<30 { try cluster.act() }
+            for _ in 0..<20 { try cluster.act() }
             try cluster.settle()
             return verdict(cluster, Array(cluster.replicas.indices))
         }
@@ -79,7 +79,7 @@ import Testing
         check({ Cluster(3, seed: $0) }) { cluster in
             var habits = Cluster.Habits()
             habits.selects = true
-            try live(&cluster, habits, count: 40)
+            try live(&cluster, habits, count: 24)
             try cluster.settle()
             return cluster.lost.isEmpty ? nil : "lost: \(cluster.lost)"
         }
@@ -89,7 +89,7 @@ import Testing
         check({ Cluster(3, seed: $0) }) { cluster in
             var habits = Cluster.Habits()
             habits.selects = true
-            try live(&cluster, habits, count: 40)
+            try live(&cluster, habits, count: 24)
             try cluster.settle()
             for index in cluster.replicas.indices { cluster.replicas[index].select(leavingOut: []) }
             try cluster.settle()
@@ -103,9 +103,9 @@ import Testing
         habits.renames = false
         habits.shifts = false
         check({ Cluster(3, seed: $0) }) { cluster in
-            try live(&cluster, habits, count: 20)
+            try live(&cluster, habits, count: 8)
             try cluster.settle()
-            for _ in 0..<15 { try cluster.act(habits) }
+            for _ in 0..<10 { try cluster.act(habits) }
             var other = cluster
             for _ in 0..<7 { _ = other.random.next() }
             try cluster.settle()
