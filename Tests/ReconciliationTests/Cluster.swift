@@ -38,6 +38,7 @@ struct Cluster {
         var deletes = true
         var renames = true
         var shifts = true
+        /// Selects and deselects often, and does much to the few names that this is about.
         var selects = false
     }
 
@@ -45,9 +46,9 @@ struct Cluster {
         now += Int64(random.int(1...20))
         let index = random.int(0...replicas.count - 1)
         let user = "user of \(replicas[index].id)"
-        switch random.int(0...11) {
+        switch random.int(0...(habits.selects ? 18 : 10)) {
         case 0...4:
-            let name = random.pick(Self.files + existingFiles(index))
+            let name = random.pick(habits.selects ? ["a", "d/x"] : Self.files + existingFiles(index))
             guard makeParents(of: name, index) else { return }
             if let item = replicas[index].disk[name] {
                 guard item.kind == .file else { return }
@@ -110,8 +111,8 @@ struct Cluster {
             default: replicas[index].disk[name] = DiskItem(kind: .symlink, content: content)
             }
             log.append("\(user) makes \(name) a \(String(describing: replicas[index].disk[name]?.kind))")
-        case 11 where habits.selects:
-            let name = random.pick(["a", "d", "d/e", "g", "s"])
+        case 11...18 where habits.selects:
+            let name = random.pick(["a", "d", "d/x"])
             var leftOut = replicas[index].leftOut
             if leftOut.remove(name) == nil { leftOut.insert(name) }
             replicas[index].select(leavingOut: leftOut)

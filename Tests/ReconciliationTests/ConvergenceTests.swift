@@ -79,7 +79,7 @@ import Testing
         check({ Cluster(3, seed: $0) }) { cluster in
             var habits = Cluster.Habits()
             habits.selects = true
-            try live(&cluster, habits, count: 24)
+            try live(&cluster, habits, count: 30)
             try cluster.settle()
             return cluster.lost.isEmpty ? nil : "lost: \(cluster.lost)"
         }
@@ -89,7 +89,7 @@ import Testing
         check({ Cluster(3, seed: $0) }) { cluster in
             var habits = Cluster.Habits()
             habits.selects = true
-            try live(&cluster, habits, count: 24)
+            try live(&cluster, habits, count: 30)
             try cluster.settle()
             for index in cluster.replicas.indices { cluster.replicas[index].select(leavingOut: []) }
             try cluster.settle()
