@@ -156,6 +156,12 @@ let package = Package(
             path: "Benchmarks/CodecBenchmark",
             swiftSettings: strict),
 
+        .executableTarget(
+            name: "ScanBenchmark",
+            dependencies: ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
+            path: "Benchmarks/ScanBenchmark",
+            swiftSettings: strict),
+
         // MARK: tests
         .target(
             name: "SyncTestKit",

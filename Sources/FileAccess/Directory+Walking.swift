@@ -19,7 +19,7 @@ extension Directory {
         guard let path = RelativePath(displayPath(of: name)) else {
             throw FileAccessError(.nameTooLong, .open, path: displayPath(of: name))
         }
-        let opened = try Descriptor.openHeld(name, in: descriptor, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        let opened = try Descriptor.openHeld(name, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
             .orThrow(.open, path: path.text)
         return Directory(opened, path: path, rootPath: rootPath)
     }
@@ -35,13 +35,6 @@ extension Directory {
     public func readSymlink(_ entry: DirectoryEntry) throws(FileAccessError) -> [UInt8] {
         let name = try text(of: entry, .readSymlink)
         return try descriptor.readSymlink(name).orThrow(.readSymlink, path: displayPath(of: name))
-    }
-
-    /// Whether the names in here may be looked at, and not only listed.
-    public var isSearchable: Bool {
-        var status = stat()
-        guard case .success = system({ fstatat(descriptor.number, ".", &status, 0) }) else { return false }
-        return true
     }
 
     /// The name as text; one that is not UTF-8 cannot be synced and is never opened.

@@ -60,24 +60,24 @@ struct DirectoryReader: Sendable {
     }
 
     /// The next encounters, `count` at most; none at the directory's end.
-    mutating func next(_ count: Int) throws(FileAccessError) -> [Encounter] {
+    mutating func next(_ count: Int) -> [Encounter] {
         var encounters: [Encounter] = []
         while encounters.count < count, nextName < names.count || nextKnown < known.count {
-            if let encounter = try nextEncounter() { encounters.append(encounter) }
+            if let encounter = nextEncounter() { encounters.append(encounter) }
         }
         return encounters
     }
 
     /// Nil for a name that nobody needs to hear of.
-    private mutating func nextEncounter() throws(FileAccessError) -> Encounter? {
-        guard nextKnown < known.count else { return try takeName(known: nil) }
+    private mutating func nextEncounter() -> Encounter? {
+        guard nextKnown < known.count else { return takeName(known: nil) }
         let candidate = known[nextKnown]
         if nextName < names.count, let name = names[nextName].name {
             let order = name[...].order(to: candidate.name.lastComponent)
-            if order < 0 { return try takeName(known: nil) }
+            if order < 0 { return takeName(known: nil) }
             if order == 0 {
                 nextKnown += 1
-                return try takeName(known: candidate)
+                return takeName(known: candidate)
             }
         }
         nextKnown += 1
@@ -87,20 +87,19 @@ struct DirectoryReader: Sendable {
         do throws(FileAccessError) {
             entry = try directory.entry(named: String(candidate.name.lastComponent))
         } catch {
-            try checkIsSearchable(error)
             let problem = FileProblem(.unreadable, name: candidate.name, cause: error)
             return Encounter(path: candidate.name, sight: .unknown(problem), known: candidate)
         }
         guard let entry else { return Encounter(path: candidate.name, sight: .absent, known: candidate) }
-        return try encounter(entry, known: candidate)
+        return encounter(entry, known: candidate)
     }
 
-    private mutating func takeName(known: KnownEntry?) throws(FileAccessError) -> Encounter? {
+    private mutating func takeName(known: KnownEntry?) -> Encounter? {
         nextName += 1
-        return try encounter(names[nextName - 1], known: known)
+        return encounter(names[nextName - 1], known: known)
     }
 
-    private func encounter(_ entry: DirectoryEntry, known: KnownEntry?) throws(FileAccessError) -> Encounter? {
+    private func encounter(_ entry: DirectoryEntry, known: KnownEntry?) -> Encounter? {
         let path = self.path.appendingComponent(entry.displayName)
         func found(_ sight: Encounter.Sight) -> Encounter { Encounter(path: path, sight: sight, known: known) }
 
@@ -134,14 +133,8 @@ struct DirectoryReader: Sendable {
             case .other: return found(.unsupported(FileProblem(.unsupportedType, name: path)))
             }
         } catch {
-            try checkIsSearchable(error)
             return found(.unknown(FileProblem(.unreadable, name: path, cause: error)))
         }
-    }
-
-    /// Passes on an error that is the whole directory's, so that it is said once and not for each name.
-    private func checkIsSearchable(_ error: FileAccessError) throws(FileAccessError) {
-        if error.code == .permission, !directory.isSearchable { throw error }
     }
 }
 

@@ -37,11 +37,11 @@ public enum Finding: Hashable, Sendable {
 
 /// Whether something that is not kept is on this disk.
 public enum Presence: String, Hashable, Sendable {
-    case onDisk
+    case onDisk = "on-disk"
     /// Not there, or something of another type is.
     case absent
     /// In a branch that was not opened, because nothing in it is selected.
-    case notLookedAt
+    case notLookedAt = "not-looked-at"
 }
 
 /// What lies on the disk at a name.

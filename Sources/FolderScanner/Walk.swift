@@ -54,29 +54,28 @@ final class Walk {
         let known = try await knownChildren(of: path, branches)
         let (names, selection) = (branches?.map(\.name), selection)
         // The first names come with the opening: most directories are done with one change of threads.
-        var step = try await disk.run { () -> Result<(DirectoryReader, [Encounter]), FileAccessError> in
+        let opened = try await disk.run { () -> Result<(DirectoryReader, [Encounter]), FileAccessError> in
             Result { () throws(FileAccessError) in
-                var reader = try DirectoryReader(
-                    open(), path: path, known: known, only: names, selection: selection)
-                return (reader, try reader.next(Self.chunkCount))
+                var reader = try DirectoryReader(open(), path: path, known: known, only: names, selection: selection)
+                let encounters = reader.next(Self.chunkCount)
+                return (reader, encounters)
             }
         }
-        if case .success = step { queue.countDirectory() }
+        var reader: DirectoryReader
+        var encounters: [Encounter]
+        do throws(FileAccessError) {
+            (reader, encounters) = try opened.get()
+        } catch {
+            return try await reportUnreadable(path, error)
+        }
+        queue.countDirectory()
         while true {
-            let reader: DirectoryReader
-            let encounters: [Encounter]
-            do throws(FileAccessError) {
-                (reader, encounters) = try step.get()
-            } catch {
-                return try await reportUnreadable(path, error)
-            }
             for encounter in encounters { try await visit(encounter, in: reader.directory, branches) }
             guard encounters.count == Self.chunkCount else { return }
-            step = try await disk.run {
-                Result { () throws(FileAccessError) in
-                    var reader = reader
-                    return (reader, try reader.next(Self.chunkCount))
-                }
+            (reader, encounters) = try await disk.run { [reader] in
+                var reader = reader
+                let encounters = reader.next(Self.chunkCount)
+                return (reader, encounters)
             }
         }
     }

@@ -171,7 +171,11 @@ struct WatchSession {
         case .watching(let request, let watch, let wasWatched): accept(request, watch, wasWatched)
         case .failed(let request, let error): return refuse(request, error)
         case .event(let event): return handle(event)
-        case .gone(let watch): if tree.drop(watch) == WatchTree.root { return .rootGone }
+        case .gone(let watch):
+            guard let directory = tree.drop(watch) else { return nil }
+            if directory == WatchTree.root { return .rootGone }
+            // Most often the directory is gone too; but another may have its name, or we let go of the watch too late.
+            enqueue(directory)
         case .overflow: return .overflow
         case .fatal(let stage, let error): return .refused(stage, errno: error)
         }
@@ -193,13 +197,13 @@ struct WatchSession {
     }
 
     private mutating func accept(_ request: UInt32, _ watch: Int32, _ wasWatched: Bool) {
-        guard let directory = tree.takeRequest(request) else {
+        guard let directory = tree.takeRequest(request), tree.contains(directory) else {
             // Removed from the tree since it was asked for; the watch, unless it is another's, is not wanted.
             if tree.directory(of: watch) == nil { say(.unwatch(watch: watch)) }
             return
         }
         if wasWatched, let other = tree.directory(of: watch), other != directory {
-            adopt(other, watch, insteadOf: directory)
+            separate(directory, from: other, watch)
             return
         }
         tree.set(watch, for: directory)
@@ -207,26 +211,22 @@ struct WatchSession {
         appear(directory)
     }
 
-    /// A directory is watched already, as another one: it was moved without our being told, or it is mounted twice.
-    private mutating func adopt(_ other: WatchTree.ID, _ watch: Int32, insteadOf directory: WatchTree.ID) {
-        guard let path = tree.place(of: directory).directory, let here = try? status(of: path) else { return }
-        if let otherPath = tree.place(of: other).directory, let there = try? status(of: otherPath),
+    /// A directory is watched already, as another one: it was moved and we are yet to be told, or it is mounted twice.
+    private mutating func separate(_ directory: WatchTree.ID, from other: WatchTree.ID, _ watch: Int32) {
+        if let path = tree.place(of: directory).directory, let otherPath = tree.place(of: other).directory,
+            let here = try? status(of: path), let there = try? status(of: otherPath),
             there.inode == here.inode, there.device == here.device
         {
-            // Mounted twice: the kernel tells of changes once.
+            // The kernel tells of changes once, under the other name.
             tree.fail(directory, error: EEXIST)
             logger.debug("a directory is in the folder twice", metadata: ["path": "\(path?.text ?? "")"])
             return
         }
-        let formerParent = tree.parent(of: other)
-        guard let parent = tree.parent(of: directory), let name = path.flatMap({ RelativePath($0.name) }) else {
-            return
-        }
-        unwatch(tree.attach(other, as: name, in: parent))
-        guard tree.contains(other) else { return }
+        say(.unwatch(watch: watch))
+        _ = tree.drop(watch)
+        tree.fail(directory, error: EAGAIN)
         enqueue(other)
-        appear(other)
-        if let formerParent, tree.contains(formerParent) { enqueue(formerParent) }
+        enqueue(directory)
     }
 
     private func status(of path: RelativePath?) throws -> FileStatus? {
@@ -235,7 +235,10 @@ struct WatchSession {
     }
 
     private mutating func refuse(_ request: UInt32, _ error: Int32) -> Outcome? {
-        guard let directory = tree.takeRequest(request) else { return nil }
+        // An answer to an earlier request, under another name: the later one counts.
+        guard let directory = tree.takeRequest(request), tree.watch(of: directory) == .requested(request) else {
+            return nil
+        }
         if directory == WatchTree.root, error == ENOENT || error == ENOTDIR || error == ESTALE { return .rootGone }
         appear(directory)
         switch error {
@@ -411,10 +414,8 @@ struct WatchSession {
             return
         }
         switch tree.watch(of: directory) {
-        case .none, .failed: say(.watch(request: tree.request(directory), path: path?.text ?? ""))
-        case .requested(let earlier):
-            // Asked for under a name that it may have lost since.
-            _ = tree.takeRequest(earlier)
+        // Asked for before, that may have been under a name that it has lost since.
+        case .none, .failed, .requested:
             say(.watch(request: tree.request(directory), path: path?.text ?? ""))
         case .set: list(directory, path)
         }

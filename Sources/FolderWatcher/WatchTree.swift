@@ -91,13 +91,12 @@ struct WatchTree {
     /// Notes that a watch is asked for and gives the request's number.
     mutating func request(_ id: ID) -> UInt32 {
         nextRequest &+= 1
-        if case .requested(let earlier) = watch(of: id) { requests.removeValue(forKey: earlier) }
         requests[nextRequest] = id
         nodes[id]?.watch = .requested(nextRequest)
         return nextRequest
     }
 
-    /// The directory that an answer is about; nil if nobody waits for it any more.
+    /// The directory that an answer is about, which may not be in the tree any more; nil if nothing was asked.
     mutating func takeRequest(_ request: UInt32) -> ID? { requests.removeValue(forKey: request) }
 
     /// Binds `watch` to the directory; another one that had it loses it.
@@ -127,13 +126,9 @@ struct WatchTree {
         while let next = rest.popLast() {
             guard let node = nodes.removeValue(forKey: next) else { continue }
             rest += node.children.values
-            switch node.watch {
-            case .set(let watch):
-                watches.removeValue(forKey: watch)
-                removed.append(watch)
-            case .requested(let request): requests.removeValue(forKey: request)
-            case .none, .failed: break
-            }
+            guard case .set(let watch) = node.watch else { continue }
+            watches.removeValue(forKey: watch)
+            removed.append(watch)
         }
         return removed
     }

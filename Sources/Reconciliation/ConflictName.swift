@@ -40,11 +40,19 @@ public enum ConflictName {
     /// A stem that was cut is not made whole again.
     public static func original(of name: String) -> String? {
         let path = Path(name)
-        let stem = Array(path.stem.utf8)
-        // The tag is at the stem's end: the mark, 8 digits, 6 digits and the short id, joined by dashes.
+        // Without an extension of the original, the tag looks like one.
+        let stem = untagged(path.stem).map { $0 + path.fileExtension } ?? untagged(path.component)
+        guard let stem, !stem.isEmpty else { return nil }
+        return path.directory + stem
+    }
+
+    /// `text` without the tag at its end: the mark, 8 digits, 6 digits and the short id, joined by dashes. Nil if there
+    /// is none.
+    private static func untagged(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
         let tagLength = mark.utf8.count + 23
-        guard stem.count >= tagLength else { return nil }
-        let tag = stem[(stem.count - tagLength)...]
+        guard bytes.count >= tagLength else { return nil }
+        let tag = bytes[(bytes.count - tagLength)...]
         guard tag.starts(with: mark.utf8) else { return nil }
         let fields = tag.dropFirst(mark.utf8.count)
             .split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
@@ -56,8 +64,7 @@ public enum ConflictName {
         guard fields.count == 3, fields[0].count == 8, fields[1].count == 6, fields[2].count == 7,
             fields[0].allSatisfy(isDigit), fields[1].allSatisfy(isDigit), fields[2].allSatisfy(isBase32)
         else { return nil }
-        let component = String(decoding: stem.dropLast(tagLength), as: UTF8.self) + path.fileExtension
-        return component.isEmpty ? nil : path.directory + component
+        return String(decoding: bytes.dropLast(tagLength), as: UTF8.self)
     }
 
     /// Which of the conflict copies of `name` are more than `limit`, oldest last.

@@ -36,7 +36,8 @@ public struct PlanOptions: Equatable, Sendable {
 
 /// What to do in one pass over a folder, in an order in which it can be done.
 ///
-/// It depends on the names given, not on their order. Carried out as a whole it leaves nothing to plan.
+/// It depends on the names given, not on their order. Carried out as a whole it leaves nothing to plan with the same
+/// global versions. (That this device then has another version may make another one the global version.)
 public struct Plan: Equatable, Sendable {
     /// A name about which nothing can be done.
     public struct Blocked: Equatable, Sendable {

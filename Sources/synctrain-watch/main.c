@@ -295,6 +295,13 @@ static enum verdict obey_all(bool *waits) {
     return verdict;
 }
 
+/* How the program ends after a command that is not obeyed by going on. What was said so far is still said. */
+static int end(enum verdict verdict) {
+    if (verdict == verdict_bad) return fail(stage_command, EINVAL);
+    flush_output();
+    return 0;
+}
+
 static bool set_nonblocking(int descriptor) {
     const int flags = fcntl(descriptor, F_GETFL);
     return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
@@ -306,7 +313,7 @@ static int run(void) {
         if (!flush_output()) return 0;
         if (command_waits && output_room() >= output_reserve) {
             const enum verdict verdict = obey_all(&command_waits);
-            if (verdict != verdict_done) return verdict == verdict_quit ? 0 : fail(stage_command, EINVAL);
+            if (verdict != verdict_done) return end(verdict);
         }
         struct pollfd polled[3] = {
             /* Even when no command can be taken: the end of the input is told without asking. */
@@ -326,7 +333,7 @@ static int run(void) {
             if (count > 0) {
                 input_count += (size_t)count;
                 const enum verdict verdict = obey_all(&command_waits);
-                if (verdict != verdict_done) return verdict == verdict_quit ? 0 : fail(stage_command, EINVAL);
+                if (verdict != verdict_done) return end(verdict);
             }
         } else if (polled[0].revents != 0) {
             return 0;

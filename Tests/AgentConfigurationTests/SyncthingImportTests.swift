@@ -1,28 +1,13 @@
 import BlockExchange
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import AgentConfiguration
 
 @Suite struct SyncthingImportTests {
-    /// A certificate that Syncthing 1.19 made, and the id that it gave it.
-    static let certificate = """
-        -----BEGIN CERTIFICATE-----
-        MIICHTCCAaKgAwIBAgIIfPyZHqkGr4owCgYIKoZIzj0EAwIwSjESMBAGA1UEChMJ
-        U3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdlbmVyYXRlZDESMBAG
-        A1UEAxMJc3luY3RoaW5nMB4XDTI2MTEyMTAwMDAwMFoXDTQ2MTExNjAwMDAwMFow
-        SjESMBAGA1UEChMJU3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdl
-        bmVyYXRlZDESMBAGA1UEAxMJc3luY3RoaW5nMHYwEAYHKoZIzj0CAQYFK4EEACID
-        YgAEYti29sp4yNAM71q6MVK4hg/mHEqx6o50VmVUTICAjrSwlU4UrmHlNK03r8mB
-        lCQQIHAPkZsj/Bto97nuE1ewrMPtKz5XjHTMKpFrPHkoLR0ZX/c5GduQ963SMRqO
-        IClFo1UwUzAOBgNVHQ8BAf8EBAMCBaAwHQYDVR0lBBYwFAYIKwYBBQUHAwEGCCsG
-        AQUFBwMCMAwGA1UdEwEB/wQCMAAwFAYDVR0RBA0wC4IJc3luY3RoaW5nMAoGCCqG
-        SM49BAMCA2kAMGYCMQD5++2zgPd542ESxSb5wcEQDDgfKubUOtzVWAUkkvAcxwjK
-        MWZdjdOYTDCpmrvs2z0CMQCgGE5s09my/E8Ukp5c9O6rgctBqA9otxQQ7EBb85J3
-        nAcoCR9LPDOGE/mOZhHgNQg=
-        -----END CERTIFICATE-----
-
-        """
+    static let certificate = syncthingCertificate
+    /// The id that Syncthing gave the certificate.
     static let own = "IFYEOZV-GQMPPGR-T3YYCEP-CN2LDA5-5PWT72S-OYQAJA3-FTIHATD-QKRP7QI"
     static let key = "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n"
 

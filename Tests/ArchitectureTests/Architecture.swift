@@ -48,6 +48,7 @@ struct Architecture {
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
+            "ScanBenchmark": ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
         ],
         modules: [
             "Synchronization": (nil, "locks and atomics of the standard library"),
@@ -76,7 +77,10 @@ struct Architecture {
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
             "Foundation": (
-                ["AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark", "CodecBenchmark"],
+                [
+                    "AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
+                    "ScanBenchmark",
+                ],
                 "files, clocks and large binaries come with it; FoundationEssentials has JSON and dates"
             ),
             "FoundationEssentials": (["ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "synctrain"], "JSON"),
@@ -86,6 +90,7 @@ struct Architecture {
                     "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "FolderScanner",
                     "FolderWatcher",
                     "IndexStore", "SyncAgent", "TransportTCP", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
+                    "ScanBenchmark",
                 ],
                 "system calls: what is pure makes none"
             ),

@@ -24,21 +24,9 @@ struct DeviceIDTests {
         ),
     ]
 
-    /// The certificate of the first vector, made by Syncthing 1.19.2.
-    static let certificate = """
-        MIICHTCCAaKgAwIBAgIIfPyZHqkGr4owCgYIKoZIzj0EAwIwSjESMBAGA1UEChMJ
-        U3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdlbmVyYXRlZDESMBAG
-        A1UEAxMJc3luY3RoaW5nMB4XDTI2MTEyMTAwMDAwMFoXDTQ2MTExNjAwMDAwMFow
-        SjESMBAGA1UEChMJU3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdl
-        bmVyYXRlZDESMBAGA1UEAxMJc3luY3RoaW5nMHYwEAYHKoZIzj0CAQYFK4EEACID
-        YgAEYti29sp4yNAM71q6MVK4hg/mHEqx6o50VmVUTICAjrSwlU4UrmHlNK03r8mB
-        lCQQIHAPkZsj/Bto97nuE1ewrMPtKz5XjHTMKpFrPHkoLR0ZX/c5GduQ963SMRqO
-        IClFo1UwUzAOBgNVHQ8BAf8EBAMCBaAwHQYDVR0lBBYwFAYIKwYBBQUHAwEGCCsG
-        AQUFBwMCMAwGA1UdEwEB/wQCMAAwFAYDVR0RBA0wC4IJc3luY3RoaW5nMAoGCCqG
-        SM49BAMCA2kAMGYCMQD5++2zgPd542ESxSb5wcEQDDgfKubUOtzVWAUkkvAcxwjK
-        MWZdjdOYTDCpmrvs2z0CMQCgGE5s09my/E8Ukp5c9O6rgctBqA9otxQQ7EBb85J3
-        nAcoCR9LPDOGE/mOZhHgNQg=
-        """
+    /// The bytes of the certificate of the first vector, in base 64.
+    static let certificate = syncthingCertificate.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        .joined(separator: "\n")
 
     static func deviceID(hex: String) throws -> DeviceID { DeviceID(digest: try #require(SHA256Digest(hex: hex))) }
 

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import Cryptography
@@ -221,7 +222,7 @@ private func code(_ certificate: String, _ key: String) -> CryptographyError.Cod
 
     @Test func damagedTextNeverGivesAnotherIdentity() throws {
         let made = try DeviceCertificate.generate(curve: .p256, notBefore: someTime)
-        var generator = SplitMix(state: 7)
+        var generator = SeededGenerator(seed: 7)
         for round in 0..<600 {
             var certificate = Array(made.certificatePEM.utf8)
             var key = Array(made.privateKeyPEM.utf8)
@@ -263,17 +264,5 @@ private func code(_ certificate: String, _ key: String) -> CryptographyError.Cod
             #expect(error.message.contains("restore it from a backup"))
             #expect(!"\(error)".isEmpty)
         }
-    }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import FileAccess
@@ -110,7 +111,8 @@ import Testing
         try make(change)
         let before = try root.status(of: path)
         #expect(failure { try file.exchangeIntoPlace(seen) }?.code == .changedOnDisk)
-        #expect(try root.status(of: path) == before)
+        // Moving it to and fro has changed nothing but the time of change.
+        #expect(try root.status(of: path)?.apartFromChange == before?.apartFromChange)
         #expect(directory.text(".syncthing.f.tmp") == "new")
         #expect(try String(contentsOfFile: directory.outside("f"), encoding: .utf8) == "secret")
     }
@@ -321,7 +323,7 @@ import Testing
         let contents = { @Sendable (index: Int) in [UInt8](repeating: UInt8(index % 3), count: block) }
         let file = try root.stage(relative("f"))
         var order = Array(0..<count)
-        var generator = SplitMix(state: 5)
+        var generator = SeededGenerator(seed: 5)
         order.shuffle(using: &generator)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {

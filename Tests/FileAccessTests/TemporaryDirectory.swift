@@ -53,6 +53,15 @@ final class TemporaryDirectory {
     }
 }
 
+extension FileStatus {
+    /// The same without the time of change, which a rename moves on.
+    var apartFromChange: FileStatus {
+        FileStatus(
+            type: type, size: size, modified: modified, inode: inode, device: device, permissions: permissions,
+            linkCount: linkCount)
+    }
+}
+
 /// A path that the test knows to be one.
 func relative(_ text: String) throws -> RelativePath { try RelativePath(parsing: text) }
 
@@ -78,17 +87,4 @@ func withoutPrivileges(_ body: () throws -> Void) throws {
     _ = setUser(65_534)
     defer { _ = setUser(0) }
     try body()
-}
-
-/// A seeded generator (SplitMix64), so that a failing test fails again.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
 }

@@ -112,6 +112,7 @@ import Testing
         #expect(ConflictName.original(of: "d/a.sync-conflict-20200101-000000-AAAAAAA.t") == "d/a.t")
         #expect(ConflictName.original(of: ".sync-conflict-20200101-000000-AAAAAAA.bashrc") == ".bashrc")
         #expect(ConflictName.original(of: ".sync-conflict-20200101-000000-AAAAAAA") == nil)
+        #expect(ConflictName.original(of: "d/a.sync-conflict-20200101-000000-AAAAAAA") == "d/a")
         #expect(ConflictName.original(of: "a.t") == nil)
         #expect(ConflictName.original(of: "a.sync-conflict-20200101-000000-AAAAAA1.t") == nil)
     }

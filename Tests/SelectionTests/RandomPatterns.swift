@@ -1,3 +1,5 @@
+import SyncTestKit
+
 /// Globs, lines and paths over so few names that matches are frequent.
 enum RandomPatterns {
     static let names = ["a", "b", "ab", "ba", "aa", "b.a", "ü"]

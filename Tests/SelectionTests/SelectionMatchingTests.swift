@@ -1,3 +1,4 @@
+import SyncTestKit
 import Testing
 
 @testable import Selection

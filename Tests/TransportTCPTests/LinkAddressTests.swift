@@ -1,4 +1,5 @@
 import NIOCore
+import SyncTestKit
 import Testing
 import Transport
 
@@ -45,7 +46,7 @@ import Transport
 
     @Test func mutatedTextNeverTraps() {
         let seeds = ["tcp://[fe80::1%eth0]:22000", "tcp://nas.example:22000/?a=b", "ble://c0:ff:ee:00:00:01"]
-        var generator = SplitMix(state: 7)
+        var generator = SeededGenerator(seed: 7)
         var accepted = 0
         for round in 0..<20_000 {
             var scalars = Array(seeds[round % seeds.count].unicodeScalars)
@@ -94,18 +95,5 @@ import Transport
         let order: [LinkKind] = [.tcp, .l2cap, .gatt, .virtual]
         let sorted = LinkKind.allCases.shuffled().sorted { $0.isPreferred(over: $1) }
         #expect(sorted == order)
-    }
-}
-
-/// A small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

@@ -1,6 +1,7 @@
 import BlockExchange
 import Cryptography
 import NIOCore
+import SyncTestKit
 import Testing
 import Transport
 import TransportTCP
@@ -74,7 +75,7 @@ import TransportTCP
             DiscoveryAnnouncement(
                 device: Self.device, addresses: ["tcp://192.0.2.7:22000", "quic://0.0.0.0:22000"], instanceID: -9
             ).encoded.readableBytesView)
-        var generator = SplitMix(state: 3)
+        var generator = SeededGenerator(seed: 3)
         var accepted = 0
         for _ in 0..<20_000 {
             var bytes = good

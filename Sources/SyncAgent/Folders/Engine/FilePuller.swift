@@ -25,6 +25,8 @@ struct FilePuller: Sendable {
         case outdated
         /// The disk is not as the plan saw it: the name is looked at anew.
         case changedOnDisk
+        /// No device that holds it is connected.
+        case unavailable
         case failed(message: String, isDiskFull: Bool)
     }
 
@@ -35,12 +37,15 @@ struct FilePuller: Sendable {
     let index: IndexStore
     let environment: FetchEnvironment
     let transfers: TransferRegistry
-    let isIgnored: @Sendable (String) -> Bool
-    var freeSpaceFloor: UInt64 = 0
+    /// Bytes that must stay free on the disk.
+    let freeSpaceFloor: UInt64
     /// One, for a simulation that must run the same way each time.
-    var filesAtOnce = 32
-    /// Called when a group is in its place and the index knows it.
-    var committed: @Sendable () -> Void = {}
+    let filesAtOnce: Int
+    /// Whether a name is not kept, by the selection as it is when it is asked.
+    let isIgnored: @Sendable (String) -> Bool
+    /// Runs a commit while nothing else changes the folder.
+    let commitInTurn:
+        @Sendable (_ commit: @Sendable () async throws -> [(Int, Outcome)]) async throws -> [(Int, Outcome)]
 
     private struct Staged: Sendable {
         var position: Int
@@ -92,6 +97,8 @@ struct FilePuller: Sendable {
     private func stage(_ item: Item, _ position: Int, into staged: BoundedQueue<Staged>) async throws -> Outcome? {
         do {
             let path = try RelativePath(parsing: item.file.name)
+            // Else each would wait for a holder to come back.
+            guard item.file.size == 0 || !environment.sessions(item.holders).isEmpty else { return .unavailable }
             guard let file = try await index.file(folder, item.file.name), file.version == item.file.version else {
                 return .outdated
             }
@@ -124,16 +131,29 @@ struct FilePuller: Sendable {
         while let first = await staged.next() {
             var group = [first]
             while group.count < Self.filesPerCommit, let more = staged.nextIfReady() { group.append(more) }
-            outcomes += try await commit(group)
+            let ready = group
+            outcomes += try await commitInTurn { try await commit(ready) }
         }
         return outcomes
     }
 
-    private func commit(_ group: [Staged]) async throws -> [(Int, Outcome)] {
+    private func commit(_ all: [Staged]) async throws -> [(Int, Outcome)] {
+        // Since the plan was made another version may have won, or the selection may have changed.
+        let facts = try await index.facts(in: folder, names: all.map(\.file.name))
+        var group: [Staged] = []
+        var skipped: [(Int, Outcome)] = []
+        for (item, facts) in zip(all, facts) {
+            if facts.global?.version == item.file.version, !isIgnored(item.file.name) {
+                group.append(item)
+            } else {
+                skipped.append((item.position, .outdated))
+            }
+        }
+        let chosen = group
         let (outcomes, changes) = try await environment.threads.runIfActive { [root] in
             var outcomes: [(Int, Outcome)] = []
             var ready: [Staged] = []
-            for item in group {
+            for item in chosen {
                 do throws(FileAccessError) {
                     if let copy = item.conflictCopy, case .exactly(let seen) = item.commit.replacement {
                         try root.preserve(item.path, as: copy, expecting: seen)
@@ -155,11 +175,8 @@ struct FilePuller: Sendable {
             return (outcomes, changes)
         }
         // Killed here, the files are in place and the index does not know: the next look takes them for what they are.
-        if !changes.isEmpty {
-            try await index.applyLocal(in: folder, changes, isIgnored: isIgnored)
-            committed()
-        }
-        return outcomes
+        if !changes.isEmpty { try await index.applyLocal(in: folder, changes, isIgnored: isIgnored) }
+        return skipped + outcomes
     }
 
     private static func outcome(of error: any Error) -> Outcome {

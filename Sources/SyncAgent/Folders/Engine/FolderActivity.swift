@@ -19,20 +19,16 @@ struct FolderHalt: Error, Equatable, Sendable {
 
 /// What a folder's engine is at, for those who ask; written by the engine alone.
 final class FolderActivity: Sendable {
-    enum Phase: String, Sendable {
-        case starting
-        case scanning
-        case syncing
-        case idle
-    }
-
     struct Problem: Equatable, Sendable {
         var path: String
         var message: String
     }
 
     struct Snapshot: Sendable {
-        var phase = Phase.starting
+        /// Whether the folder was looked at since it was started.
+        var hasLooked = false
+        var isScanning = false
+        var isSyncing = false
         var halt: FolderHalt?
         /// By name; at most `problemLimit` of them are kept, the others counted.
         var problems: [String: String] = [:]
@@ -66,7 +62,9 @@ final class FolderActivity: Sendable {
 
     var snapshot: Snapshot { state.withLock { $0 } }
 
-    func set(phase: Phase) { state.withLock { $0.phase = phase } }
+    func set(hasLooked: Bool) { state.withLock { $0.hasLooked = hasLooked } }
+    func set(isScanning: Bool) { state.withLock { $0.isScanning = isScanning } }
+    func set(isSyncing: Bool) { state.withLock { $0.isSyncing = isSyncing } }
     func set(halt: FolderHalt?) { state.withLock { $0.halt = halt } }
     func set(need: NeededTotals) { state.withLock { $0.need = need } }
     func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }

@@ -3,13 +3,18 @@ import FileAccess
 
 /// What a folder's engine has to do, and when: pure, so that its rules can be read and tested as a table.
 ///
-/// Looking at the disk goes before pulling: a plan that is made of an old look would be dropped anyway.
+/// Looks at the disk and pulls are taken by two loops, since a pull may take hours and a change made here must not wait
+/// for it. A pull is not begun while a look is due: a plan that is made of an old look would be dropped anyway.
 struct FolderAgenda: Sendable {
-    enum Step: Equatable, Sendable {
+    enum Look: Equatable, Sendable {
         /// Look at these names and all below them; nil for the whole folder.
-        case scan([RelativePath]?)
-        case pull
+        case at([RelativePath]?)
         /// Nothing to do before this time, or before something happens.
+        case wait(until: MonotonicTime?)
+    }
+
+    enum Pull: Equatable, Sendable {
+        case now
         case wait(until: MonotonicTime?)
     }
 
@@ -56,8 +61,8 @@ struct FolderAgenda: Sendable {
         retryPause = Self.firstRetry
     }
 
-    /// Takes the next step; what it stands for is no longer due.
-    mutating func next(at now: MonotonicTime) -> Step {
+    /// Takes the next look; what it stands for is no longer due.
+    mutating func nextLook(at now: MonotonicTime) -> Look {
         if let nextRescan, now >= nextRescan { isWholeScanDue = true }
         if let laterScansDue, now >= laterScansDue {
             scan(laterScans)
@@ -70,23 +75,27 @@ struct FolderAgenda: Sendable {
             nextRescan = rescanInterval.map { now + $0 }
             // What the scan finds decides what there is to pull.
             isPullDue = true
-            return .scan(nil)
+            return .at(nil)
         }
         if !dueScans.isEmpty {
             let paths = dueScans.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
             dueScans = []
             isPullDue = true
-            return .scan(paths)
+            return .at(paths)
         }
+        return .wait(until: [nextRescan, laterScansDue].compactMap { $0 }.min())
+    }
+
+    /// Takes the next pull; it is no longer due.
+    mutating func nextPull(at now: MonotonicTime) -> Pull {
         if let nextRetry, now >= nextRetry {
             self.nextRetry = nil
             isPullDue = true
         }
-        if isPullDue {
-            isPullDue = false
-            return .pull
-        }
-        return .wait(until: [nextRescan, nextRetry, laterScansDue].compactMap { $0 }.min())
+        guard isPullDue else { return .wait(until: nextRetry) }
+        guard !isWholeScanDue, dueScans.isEmpty else { return .wait(until: nil) }
+        isPullDue = false
+        return .now
     }
 
     /// Something was left undone by an error that may pass: it is tried again, later each time.

@@ -151,6 +151,7 @@ extension FolderEngine: FolderControl {
             guard !isDryRun else { return tally }
             let plan = Plan(actions: actions, rules: rules, unixSeconds: environment.time.wall().seconds)
             var performer = PlanPerformer(engine: self, place: place, facts: all)
+            // What was changed is fetched by the next pull, which finds it older than everything.
             _ = try await performer.perform(plan)
             try await countNeed()
             return tally

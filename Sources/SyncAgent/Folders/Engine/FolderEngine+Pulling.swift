@@ -12,41 +12,128 @@ extension FolderEngine {
     private static let planLimit = 10_000
     private static let pageLimit = 1000
 
-    /// Does what is needed, window by window. Throws `FolderHalt` or what the index says.
+    /// Does what is needed, window by window. Files are fetched outside of the engine's turn, so that looks at the disk
+    /// and changes of the selection go on meanwhile; they get into their place within it. Throws `FolderHalt` or what
+    /// the index says. Not to be called within a turn.
     func pull() async throws {
-        let place = try await currentPlace()
         var isComplete = true
         var cursor: String?
-        var isFirst = true
+        defer { activity.set(isSyncing: false) }
         repeat {
-            let window = try await needed(place, after: cursor)
-            cursor = window.next
-            if window.facts.isEmpty { continue }
-            if isFirst {
-                isFirst = false
-                activity.set(phase: .syncing)
-                try await countNeed()
-                session.engineChanged()
+            var attempted: Set<String> = []
+            var next: String?
+            while true {
+                let (tried, after) = (attempted, cursor)
+                let round = try await turn.withUnits(1) { try await self.beginRound(after: after, without: tried) }
+                next = round.next
+                isComplete = isComplete && round.isComplete
+                guard !round.fetches.isEmpty else { break }
+                attempted.formUnion(round.fetches.map(\.file.name))
+                let outcome = try await fetch(round.fetches, round.place)
+                isComplete = isComplete && outcome
             }
-            let options = PlanOptions(
-                order: PullOrder(session.configuration.order), priorities: try priorities(),
-                freeByteCount: Int64(clamping: try freeBytes(place)), neededByteCount: nil)
-            let plan = Plan(
-                items: window.facts.map {
-                    PlanItem(
-                        local: $0.localVersion, global: $0.global, isKept: !place.selection.isLeftOut($0.name))
-                }, rules: rules, options: options, unixSeconds: environment.time.wall().seconds)
-            for blocked in plan.blocked { note(blocked, place) }
-            var performer = PlanPerformer(engine: self, place: place, facts: window.facts)
-            let isDone = try await performer.perform(plan)
-            isComplete = isComplete && isDone && plan.blocked.isEmpty
+            cursor = next
         } while cursor != nil
-        try await countNeed()
+        try await turn.withUnits(1) { try await self.countNeed() }
         let now = environment.time.monotonic()
         state.withLock { isComplete ? $0.agenda.succeeded() : $0.agenda.retryLater(at: now) }
         if isComplete { activity.set(isShortOfSpace: false) }
         activity.finishedRound()
-        if !isFirst { session.engineChanged() }
+        session.engineChanged()
+    }
+
+    private struct Round: Sendable {
+        var place: FolderPlace
+        /// What is to be fetched before anything else of the window can be done.
+        var fetches: [FilePuller.Item] = []
+        var isComplete = true
+        /// Where the next window begins; nil after the last.
+        var next: String?
+    }
+
+    /// Plans the window after `cursor` and does what comes before the first file that is to be fetched, or all of it if
+    /// there is none. Files that were tried in this window already are left out.
+    private func beginRound(after cursor: String?, without attempted: Set<String>) async throws -> Round {
+        let place = try await currentPlace()
+        var window = try await needed(place, after: cursor)
+        var round = Round(place: place, next: window.next)
+        window.facts.removeAll { attempted.contains($0.name) }
+        guard !window.facts.isEmpty else { return round }
+        if !activity.snapshot.isSyncing {
+            activity.set(isSyncing: true)
+            try await countNeed()
+            session.engineChanged()
+        }
+        let options = PlanOptions(
+            order: PullOrder(session.configuration.order), priorities: try priorities(),
+            freeByteCount: Int64(clamping: try freeBytes(place)), neededByteCount: nil)
+        let plan = Plan(
+            items: window.facts.map {
+                PlanItem(local: $0.localVersion, global: $0.global, isKept: !place.selection.isLeftOut($0.name))
+            }, rules: rules, options: options, unixSeconds: environment.time.wall().seconds)
+        for blocked in plan.blocked { note(blocked, place) }
+        var performer = PlanPerformer(engine: self, place: place, facts: window.facts)
+        round.fetches = try await performer.perform(plan)
+        round.isComplete = performer.isComplete && plan.blocked.isEmpty
+        return round
+    }
+
+    /// Fetches files and puts them into their places. False if some could not be had.
+    private func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
+        let puller = FilePuller(
+            folder: folder, root: place.root, index: index, environment: environment.fetching,
+            transfers: environment.transfers,
+            freeSpaceFloor: freeSpaceFloor(of: try place.root.freeSpace()), filesAtOnce: environment.filesAtOnce,
+            isIgnored: { [session] name in
+                guard case .success(let place) = session.place() else { return true }
+                return place.selection.isLeftOut(name)
+            },
+            commitInTurn: { [turn, session] commit in
+                let outcomes = try await turn.withUnits(1) { try await commit() }
+                session.ownIndexChanged()
+                return outcomes
+            })
+        var isComplete = true
+        var again: Set<RelativePath> = []
+        for (item, outcome) in zip(items, try await puller.pull(items)) {
+            let path = RelativePath(item.file.name)
+            switch outcome {
+            case .done:
+                activity.clear(item.file.name)
+                if let copy = item.conflictCopy {
+                    again.insert(copy)
+                    if let path { again.formUnion(try removeExcessConflicts(of: path, in: place.root)) }
+                }
+            case .outdated: indexChanged()
+            case .changedOnDisk:
+                isComplete = false
+                if let path { again.insert(path) }
+            // A link that comes is a reason to try again; time is none.
+            case .unavailable: break
+            case .failed(let message, let isDiskFull):
+                isComplete = false
+                activity.note(message, at: item.file.name)
+                if isDiskFull { activity.set(isShortOfSpace: true) }
+            }
+        }
+        if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
+        return isComplete
+    }
+
+    /// Lets the oldest conflict copies of a name go, if the folder keeps only so many; gives their names.
+    func removeExcessConflicts(of path: RelativePath, in root: RootDirectory) throws -> Set<RelativePath> {
+        let limit = rules.conflictLimit
+        guard limit >= 0 else { return [] }
+        let names = try root.list(path.parent).compactMap(\.name).map { name in
+            path.parent.map { $0.text + "/" + name } ?? name
+        }
+        var removed: Set<RelativePath> = []
+        for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
+            guard let copy = RelativePath(name) else { continue }
+            try root.remove(copy, expecting: nil, durability: .deferred)
+            removed.insert(copy)
+        }
+        return removed
     }
 
     /// The next names of which this device has not what it should have.

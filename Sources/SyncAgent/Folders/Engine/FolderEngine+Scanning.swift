@@ -24,7 +24,8 @@ extension FolderEngine {
     func look(at subtrees: [RelativePath]?) async throws -> ScanSummary.Folder {
         let started = environment.time.monotonic()
         let place = try await currentPlace()
-        activity.set(phase: .scanning)
+        activity.set(isScanning: true)
+        defer { activity.set(isScanning: false) }
         session.engineChanged()
         activity.forgetProblems(below: subtrees)
 

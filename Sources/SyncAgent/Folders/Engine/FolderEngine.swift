@@ -48,13 +48,26 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        var settings = Settings()
+    }
+
+    /// What `run` is set up by.
+    struct Settings: Equatable, Sendable {
+        var isPaused = false
+        var isWatched = true
+        var path = ""
     }
 
     let state = Mutex(State())
     /// One step at a time, whoever asks for it.
     let turn = Budget(limit: 1)
     private let wake = Signal()
+    private let pullWake = Signal()
     private let stopped = Signal()
+    /// What `run` does is to be set up anew.
+    private let restart = Signal()
+    /// The root may be another directory than the one that is watched.
+    private let rootChanged = Signal()
 
     init(_ session: FolderSession, _ environment: FolderEngineEnvironment) {
         self.session = session
@@ -72,18 +85,23 @@ final class FolderEngine: Sendable {
 
     /// The settings changed.
     func configure(_ configuration: FolderConfiguration) {
-        state.withLock { state in
+        let settings = Settings(
+            isPaused: configuration.isPaused, isWatched: configuration.isWatched, path: configuration.path)
+        let isOther = state.withLock { state in
             state.agenda.rescanInterval =
                 configuration.rescanInterval > 0 ? .seconds(configuration.rescanInterval) : nil
             state.agenda.scanEverything()
+            defer { state.settings = settings }
+            return state.settings != settings
         }
+        if isOther { restart.notify() }
         wake.notify()
     }
 
     /// A peer announced something, or came or went.
     func indexChanged() {
         state.withLock { $0.agenda.pullSoon() }
-        wake.notify()
+        pullWake.notify()
     }
 
     /// The selection's file may have changed.
@@ -102,7 +120,10 @@ final class FolderEngine: Sendable {
         wake.notify()
     }
 
-    func wakeUp() { wake.notify() }
+    func wakeUp() {
+        wake.notify()
+        pullWake.notify()
+    }
 
     /// Ends `run`, in the middle of what it does, and returns when it has ended.
     func stop() async {
@@ -114,62 +135,84 @@ final class FolderEngine: Sendable {
 
     /// What the folder does now, or has to do next.
     var condition: FolderState {
-        let phase = activity.snapshot.phase
-        switch phase {
-        case .starting: return .starting
-        case .scanning: return .scanning
-        case .syncing: return .syncing
-        case .idle:
-            return state.withLock { $0.agenda.hasWork } ? .syncing : .idle
-        }
+        let activity = activity.snapshot
+        if activity.isSyncing { return .syncing }
+        if activity.isScanning { return .scanning }
+        if !activity.hasLooked { return .starting }
+        return state.withLock { $0.agenda.hasWork } ? .syncing : .idle
     }
 
     // MARK: running
 
-    /// Works until stopped or cancelled.
+    /// Works until stopped or cancelled. A pause ends what is under way; what was staged is kept.
     func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.work() }
-            group.addTask { await self.watch() }
-            group.addTask { await self.stopped.wait() }
-            await group.next()
-            group.cancelAll()
-        }
-        activity.set(phase: .starting)
-    }
-
-    private func work() async {
-        while !Task.isCancelled {
-            guard !session.configuration.isPaused else {
-                await wake.wait()
-                continue
-            }
-            let now = environment.time.monotonic()
-            switch state.withLock({ $0.agenda.next(at: now) }) {
-            case .scan(let paths): await step { try await self.look(at: paths) }
-            case .pull: await step { try await self.pull() }
-            case .wait(let deadline):
-                rest()
-                guard let deadline else {
-                    await wake.wait()
-                    continue
+        var isStopped = false
+        while !Task.isCancelled, !isStopped {
+            let isPaused = session.configuration.isPaused
+            isStopped = await withTaskGroup(of: Bool.self) { group in
+                if !isPaused {
+                    for job in [look, pulls, followLinks, watch] {
+                        group.addTask {
+                            await job()
+                            return false
+                        }
+                    }
                 }
-                await wake.wait(atMost: max(deadline - now, .milliseconds(10)), clock: environment.time.clock)
+                group.addTask {
+                    await self.restart.wait()
+                    return false
+                }
+                group.addTask {
+                    await self.stopped.wait()
+                    return true
+                }
+                let isStopped = await group.next() ?? true
+                group.cancelAll()
+                return isStopped
+            }
+            activity.set(hasLooked: false)
+        }
+    }
+
+    private func look() async {
+        while !Task.isCancelled {
+            let now = environment.time.monotonic()
+            switch state.withLock({ $0.agenda.nextLook(at: now) }) {
+            case .at(let paths):
+                await step { try await self.turn.withUnits(1) { try await self.look(at: paths) } }
+                activity.set(hasLooked: true)
+                pullWake.notify()
+            case .wait(let deadline): await rest(until: deadline, now, wake)
             }
         }
     }
 
-    private func rest() {
-        if activity.snapshot.phase != .idle {
-            activity.set(phase: .idle)
-            session.engineChanged()
+    private func pulls() async {
+        while !Task.isCancelled {
+            let now = environment.time.monotonic()
+            switch state.withLock({ $0.agenda.nextPull(at: now) }) {
+            case .now: await step { try await self.pull() }
+            case .wait(let deadline): await rest(until: deadline, now, pullWake)
+            }
         }
     }
 
-    /// Runs one step when its turn comes; what goes wrong is kept for `status`, and tried again.
+    private func rest(until deadline: MonotonicTime?, _ now: MonotonicTime, _ wake: Signal) async {
+        if condition == .idle { session.engineChanged() }
+        guard let deadline else { return await wake.wait() }
+        await wake.wait(atMost: max(deadline - now, .milliseconds(10)), clock: environment.time.clock)
+    }
+
+    /// Who has what is needed may be there now.
+    private func followLinks() async {
+        for await _ in environment.fetching.linksChanged() { indexChanged() }
+        await Signal().wait()
+    }
+
+    /// Runs one step; what goes wrong is kept for `status`, and tried again.
     private func step<Result>(_ body: () async throws -> Result) async {
         do {
-            _ = try await turn.withUnits(1) { try await body() }
+            _ = try await body()
         } catch is CancellationError {
             return
         } catch {
@@ -195,7 +238,6 @@ final class FolderEngine: Sendable {
         let halt = error as? FolderHalt ?? FolderHalt(reason: .error, message: "\(error)")
         if activity.snapshot.halt != halt { logger.error("\(halt.message)") }
         activity.set(halt: halt)
-        activity.set(phase: .idle)
         let now = environment.time.monotonic()
         state.withLock { $0.agenda.halted(at: now, pause: Self.haltPause) }
         session.engineChanged()
@@ -227,6 +269,7 @@ final class FolderEngine: Sendable {
         }
         if activity.snapshot.halt != nil {
             activity.set(halt: nil)
+            rootChanged.notify()
             session.engineChanged()
         }
         return place
@@ -235,23 +278,31 @@ final class FolderEngine: Sendable {
     // MARK: watching
 
     private func watch() async {
-        guard let program = environment.watchProgram else { return await Signal().wait() }
+        guard let program = environment.watchProgram, session.configuration.isWatched else {
+            activity.setWatch("off")
+            return await Signal().wait()
+        }
         while !Task.isCancelled {
-            guard session.configuration.isWatched, !session.configuration.isPaused,
-                case .success(let place) = session.place()
-            else {
+            // The selection need not be readable: that it was mended is what one watches for.
+            guard let root = try? RootDirectory(path: session.configuration.path) else {
                 activity.setWatch("off")
-                try? await environment.time.clock.sleep(for: .seconds(5))
+                await rootChanged.wait()
                 continue
             }
             let watcher = FolderWatcher(
-                root: place.root, program: program,
-                isWatched: { [session] directory in
-                    guard case .success(let place) = session.place() else { return false }
-                    return place.selection.mayContainSelected(directory?.text ?? "")
+                root: root, program: program,
+                isWatched: { [weak self] directory in
+                    guard let directory else { return true }
+                    let selection = self?.state.withLock { $0.appliedSelection }
+                    return selection?.mayContainSelected(directory.text) ?? false
                 }, clock: environment.time.clock, logger: logger)
             state.withLock { $0.watcher = watcher }
-            await watcher.run { report in await self.take(report) }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await watcher.run { report in await self.take(report) } }
+                group.addTask { await self.rootChanged.wait() }
+                await group.next()
+                group.cancelAll()
+            }
             state.withLock { $0.watcher = nil }
         }
     }

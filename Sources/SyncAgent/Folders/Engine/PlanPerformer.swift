@@ -13,7 +13,8 @@ struct PlanPerformer {
     private var changes: [LocalChange] = []
     /// Whether something was moved or removed that is not durable yet.
     private var isDurable = true
-    private var isComplete = true
+    /// Whether nothing was left undone by an error.
+    private(set) var isComplete = true
     private var rescans: Set<RelativePath> = []
 
     private static let changesPerTransaction = 1000
@@ -26,23 +27,23 @@ struct PlanPerformer {
 
     private var root: RootDirectory { place.root }
 
-    /// True if nothing was left undone by an error.
-    mutating func perform(_ plan: Plan) async throws -> Bool {
-        var fetches: [(file: FileInfo, occupant: Occupant)] = []
+    /// Carries out all steps up to the first file that is to be fetched, and returns all that is to be fetched. What
+    /// comes after them is planned anew when they are here.
+    mutating func perform(_ plan: Plan) async throws -> [FilePuller.Item] {
+        var fetches: [FilePuller.Item] = []
         for step in plan.steps {
             try Task.checkCancellation()
             if case .fetch(let file, let occupant) = step {
-                fetches.append((file, occupant))
+                if let item = try await item(file, occupant) { fetches.append(item) }
                 continue
             }
-            try await fetch(&fetches)
+            guard fetches.isEmpty else { break }
             try await carryOut(step)
             if changes.count >= Self.changesPerTransaction { try await flush() }
         }
-        try await fetch(&fetches)
         try await flush()
         if !rescans.isEmpty { engine.scanSoon(rescans.sorted { $0.text < $1.text }) }
-        return isComplete
+        return fetches
     }
 
     // MARK: steps
@@ -201,7 +202,7 @@ struct PlanPerformer {
         let root = root
         try await onDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
         rescans.insert(copy)
-        try removeExcess(of: path)
+        rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
     }
 
     private func conflictCopy(of path: RelativePath, by device: ShortID) throws -> RelativePath {
@@ -212,20 +213,6 @@ struct PlanPerformer {
             return (try? root.status(of: path)) ?? nil != nil
         }
         return try RelativePath(parsing: name)
-    }
-
-    /// Lets the oldest conflict copies of a name go, if the folder keeps only so many.
-    private mutating func removeExcess(of path: RelativePath) throws {
-        let limit = engine.rules.conflictLimit
-        guard limit >= 0 else { return }
-        let names = try root.list(path.parent).compactMap(\.name).map { name in
-            path.parent.map { $0.text + "/" + name } ?? name
-        }
-        for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
-            guard let copy = RelativePath(name) else { continue }
-            try root.remove(copy, expecting: nil, durability: .deferred)
-            rescans.insert(copy)
-        }
     }
 
     /// Removes a directory with what may go with it. False if it stays.
@@ -311,58 +298,31 @@ struct PlanPerformer {
 
     // MARK: files
 
-    private mutating func fetch(_ fetches: inout [(file: FileInfo, occupant: Occupant)]) async throws {
-        guard !fetches.isEmpty else { return }
-        defer { fetches = [] }
-        // Directories and renames before these are in place for good before files go into them.
-        try await flush()
-        var items: [FilePuller.Item] = []
-        for (file, occupant) in fetches {
-            let name = file.name
-            do {
-                let path = try RelativePath(parsing: name)
-                guard !path.isInternal, !path.isTemporary else { continue }
-                var item = FilePuller.Item(
-                    file: file, holders: facts[name]?.holders ?? [], replacement: .nothing, conflictCopy: nil)
-                switch occupant {
-                case .nothing: break
-                case .replaced(let local) where local.file.kind == .directory:
-                    try await clear(path, occupant, by: file.modifiedBy)
-                case .replaced:
-                    if let expected = expected(name) { item.replacement = .exactly(expected) }
-                case .conflicting:
-                    if let expected = expected(name) { item.replacement = .exactly(expected) }
-                    item.conflictCopy = try conflictCopy(of: path, by: file.modifiedBy)
+    /// Makes room for a file where that takes more than replacing another, and says what is to be fetched; nil if it
+    /// cannot be.
+    private mutating func item(_ file: FileInfo, _ occupant: Occupant) async throws -> FilePuller.Item? {
+        let name = file.name
+        do {
+            let path = try RelativePath(parsing: name)
+            guard !path.isInternal, !path.isTemporary else { return nil }
+            var item = FilePuller.Item(
+                file: file, holders: facts[name]?.holders ?? [], replacement: .nothing, conflictCopy: nil)
+            switch occupant {
+            case .nothing: break
+            case .replaced(let local) where local.file.kind == .directory:
+                try await clear(path, occupant, by: file.modifiedBy)
+            case .replaced, .conflicting:
+                guard let expected = expected(name) else {
+                    lookAgain(name)
+                    return nil
                 }
-                items.append(item)
-            } catch let error as FileAccessError {
-                failed(name, error)
+                item.replacement = .exactly(expected)
+                if case .conflicting = occupant { item.conflictCopy = try conflictCopy(of: path, by: file.modifiedBy) }
             }
-        }
-        let selection = place.selection
-        let puller = FilePuller(
-            folder: engine.folder, root: root, index: engine.index, environment: engine.environment.fetching,
-            transfers: engine.environment.transfers, isIgnored: { selection.isLeftOut($0) },
-            freeSpaceFloor: engine.freeSpaceFloor(of: try root.freeSpace()),
-            filesAtOnce: engine.environment.filesAtOnce,
-            committed: { [engine] in
-                engine.session.ownIndexChanged()
-            })
-        for (item, outcome) in zip(items, try await puller.pull(items)) {
-            switch outcome {
-            case .done:
-                engine.activity.clear(item.file.name)
-                if let copy = item.conflictCopy {
-                    rescans.insert(copy)
-                    if let path = RelativePath(item.file.name) { try removeExcess(of: path) }
-                }
-            case .outdated: engine.indexChanged()
-            case .changedOnDisk: lookAgain(item.file.name)
-            case .failed(let message, let isDiskFull):
-                isComplete = false
-                engine.activity.note(message, at: item.file.name)
-                if isDiskFull { engine.activity.set(isShortOfSpace: true) }
-            }
+            return item
+        } catch let error as FileAccessError {
+            failed(name, error)
+            return nil
         }
     }
 

@@ -1,0 +1,38 @@
+import FileAccess
+import FolderScanner
+import Synchronization
+
+/// What a first scan found, for the second to compare with.
+final class MemoryIndex: KnownEntries {
+    /// By directory; a first scan delivers names in order.
+    private let directories = Mutex<[String: [KnownEntry]]>([:])
+
+    func children(of directory: String) async throws -> [KnownEntry] { directories.withLock { $0[directory] ?? [] } }
+
+    func entry(_ name: String) async throws -> KnownEntry? {
+        directories.withLock { $0[Self.parent(of: name)]?.first { $0.name == name } }
+    }
+
+    func apply(_ batch: ScanBatch) {
+        directories.withLock { directories in
+            for case .changed(let entry) in batch.findings {
+                var known = KnownEntry(name: entry.name, status: entry.status)
+                switch entry.contents {
+                case .file(let contents):
+                    known.blocksHash = contents.blocksHash
+                    known.blockSize = contents.blockSize
+                case .symlink(let target):
+                    known.symlinkTarget = target
+                    known.hasPermissions = false
+                case .directory: break
+                }
+                directories[Self.parent(of: entry.name), default: []].append(known)
+            }
+        }
+    }
+
+    private static func parent(of name: String) -> String {
+        guard let slash = name.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return String(name[..<slash])
+    }
+}

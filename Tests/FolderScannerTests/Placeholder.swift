@@ -1,1 +1,0 @@
-// Placeholder of the first slice: replaced by the target's own tests.

@@ -1,0 +1,9 @@
+import Synchronization
+
+/// A value that tasks and threads share.
+final class MutexBox<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+    init(_ value: Value) { self.value = Mutex(value) }
+    func get() -> Value { value.withLock { $0 } }
+    func set(_ new: Value) { value.withLock { $0 = new } }
+}

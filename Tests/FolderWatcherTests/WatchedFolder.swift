@@ -1,0 +1,110 @@
+import FileAccess
+import Foundation
+import Glibc
+import Logging
+import Synchronization
+import Testing
+
+@testable import FolderWatcher
+
+/// A temporary folder and what a watcher of it has reported.
+final class WatchedFolder: Sendable {
+    let url: URL
+    let root: RootDirectory
+    let watcher: FolderWatcher
+    private let reports = Mutex<[WatchReport]>([])
+    private let alarm = Alarm()
+
+    /// The program under test, which lies where the tests do.
+    static let program = WatchProgram.besideExecutable()
+
+    init(
+        program: String = WatchedFolder.program,
+        isWatched: @escaping @Sendable (RelativePath?) -> Bool = { _ in true }
+    ) throws {
+        let temporary = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+        url = temporary.appending(path: "FolderWatcherTests-\(UUID().uuidString)")
+        for name in ["root/.stfolder", "outside"] {
+            try FileManager.default.createDirectory(at: url.appending(path: name), withIntermediateDirectories: true)
+        }
+        root = try RootDirectory(path: url.appending(path: "root").path)
+        var settings = WatchSettings()
+        settings.restartDelay = .milliseconds(1)
+        watcher = FolderWatcher(
+            root: root, program: program, isWatched: isWatched, settings: settings,
+            logger: Logger(label: "watcher") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// Runs the watcher around `body`.
+    func watching(_ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await self.watcher.run { report in
+                    self.reports.withLock { $0.append(report) }
+                    self.alarm.ring()
+                }
+            }
+            try await body()
+            group.cancelAll()
+        }
+        #expect(watcher.state == .stopped)
+    }
+
+    var all: [WatchReport] { reports.withLock { $0 } }
+    func forget() { reports.withLock { $0 = [] } }
+
+    /// Waits for reports since the last `forget` that satisfy `condition`; the test's time limit is the guard.
+    func until(_ condition: ([WatchReport]) -> Bool) async throws {
+        while !condition(all) {
+            await alarm.wait(atMost: nil, clock: ContinuousClock())
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Waits until all watches are set, and forgets what was reported up to then.
+    func untilSet(_ reason: RescanReason = .started) async throws {
+        try await until { $0.contains(.rescan(nil, reason)) }
+        forget()
+    }
+
+    func untilCovered(_ names: [String]) async throws {
+        let paths = try names.map { try RelativePath(parsing: $0) }
+        try await until { reports in
+            let coverage = Coverage(reports)
+            return paths.allSatisfy { coverage.covers($0) }
+        }
+    }
+
+    func path(_ relative: String) -> String { "\(url.path)/root/\(relative)" }
+    func outside(_ relative: String) -> String { "\(url.path)/outside/\(relative)" }
+
+    func write(_ text: String, to relative: String) throws {
+        try text.write(toFile: path(relative), atomically: false, encoding: .utf8)
+    }
+
+    func makeDirectory(_ relative: String) throws {
+        try FileManager.default.createDirectory(atPath: path(relative), withIntermediateDirectories: true)
+    }
+
+    func move(_ from: String, _ to: String) throws {
+        guard Glibc.rename(from, to) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    /// Writes an executable script and gives its path.
+    func script(_ text: String) throws -> String {
+        let path = outside("script-\(UUID().uuidString)")
+        try "#!/bin/sh\n\(text)\n".write(toFile: path, atomically: false, encoding: .utf8)
+        guard chmod(path, 0o755) == 0 else { throw POSIXError(.EACCES) }
+        return path
+    }
+
+    /// The processes of the watch program for this folder, zombies included.
+    func programs() throws -> [pid_t] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.filter { process in
+            let line = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
+            return line?.contains(url.path) ?? false
+        }
+    }
+}

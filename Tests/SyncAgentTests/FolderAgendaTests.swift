@@ -1,0 +1,95 @@
+import BlockExchange
+import FileAccess
+import Testing
+
+@testable import SyncAgent
+
+@Suite struct FolderAgendaTests {
+    private func path(_ text: String) throws -> RelativePath { try RelativePath(parsing: text) }
+
+    /// An agenda whose first look and pull are done at time zero.
+    private func settled(rescan: Duration? = nil) -> FolderAgenda {
+        var agenda = FolderAgenda(rescanInterval: rescan)
+        _ = agenda.nextLook(at: .zero)
+        _ = agenda.nextPull(at: .zero)
+        return agenda
+    }
+
+    @Test func `a folder is looked at whole before it is pulled, and then rests`() {
+        var agenda = FolderAgenda(rescanInterval: nil)
+        #expect(agenda.hasWork)
+        let early = agenda.nextPull(at: .zero)
+        #expect(early == .wait(until: nil))
+        let look = agenda.nextLook(at: .zero)
+        #expect(look == .at(nil))
+        let pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
+        #expect(pulls == [.now, .wait(until: nil)])
+        #expect(!agenda.hasWork)
+    }
+
+    @Test func `changed names are looked at together, in order, and pulled after that`() throws {
+        var agenda = settled()
+        agenda.scan([try path("b"), try path("a/x")])
+        agenda.scan([try path("a")])
+        let looks = [agenda.nextLook(at: .seconds(1)), agenda.nextLook(at: .seconds(1))]
+        #expect(looks == [.at([try path("a"), try path("a/x"), try path("b")]), .wait(until: nil)])
+        let pull = agenda.nextPull(at: .seconds(1))
+        #expect(pull == .now)
+    }
+
+    @Test func `too many names become a look at everything`() throws {
+        var agenda = settled()
+        agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })
+        let look = agenda.nextLook(at: .seconds(1))
+        #expect(look == .at(nil))
+        #expect(agenda.dueScans.isEmpty)
+    }
+
+    @Test func `the next look comes after the interval, counted from the last`() {
+        var agenda = settled(rescan: .seconds(60))
+        var looks: [FolderAgenda.Look] = []
+        for second in [1, 59, 60, 61] { looks.append(agenda.nextLook(at: .seconds(second))) }
+        #expect(
+            looks == [
+                .wait(until: .seconds(60)), .wait(until: .seconds(60)), .at(nil), .wait(until: .seconds(120)),
+            ])
+    }
+
+    @Test func `what failed is tried again later each time, and soon again after a success`() {
+        var agenda = settled()
+        var pauses: [Duration] = []
+        var now: Duration = .zero
+        for _ in 0..<10 {
+            agenda.retryLater(at: now)
+            guard case .wait(let due) = agenda.nextPull(at: now), let due else { break }
+            pauses.append(due - now)
+            now = due
+            let pull = agenda.nextPull(at: now)
+            #expect(pull == .now)
+        }
+        #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 600, 600, 600].map { .seconds($0) })
+        agenda.succeeded()
+        agenda.retryLater(at: now)
+        let pull = agenda.nextPull(at: now)
+        #expect(pull == .wait(until: now + .seconds(5)))
+    }
+
+    @Test func `names still being written are looked at when they are due, not before`() throws {
+        var agenda = settled()
+        agenda.scan([try path("a")], at: .seconds(3))
+        var looks: [FolderAgenda.Look] = []
+        for second in [1, 3] { looks.append(agenda.nextLook(at: .seconds(second))) }
+        #expect(looks == [.wait(until: .seconds(3)), .at([try path("a")])])
+    }
+
+    @Test func `a halted folder rests and is then looked at whole`() throws {
+        var agenda = settled()
+        agenda.scan([try path("a")])
+        agenda.pullSoon()
+        agenda.halted(at: .seconds(1), pause: .seconds(60))
+        #expect(!agenda.hasWork)
+        var looks: [FolderAgenda.Look] = []
+        for second in [2, 61] { looks.append(agenda.nextLook(at: .seconds(second))) }
+        #expect(looks == [.wait(until: .seconds(61)), .at(nil)])
+    }
+}
