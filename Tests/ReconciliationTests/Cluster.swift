@@ -113,13 +113,15 @@ struct Cluster {
             log.append("\(user) makes \(name) a \(String(describing: replicas[index].disk[name]?.kind))")
         case 11...18 where habits.selects:
             let name = random.pick(["a", "d", "d/x"])
+            // What the user did before is found under the old selection: the agent is told of a new one.
+            _ = try scan(index)
             var leftOut = replicas[index].leftOut
             if leftOut.remove(name) == nil { leftOut.insert(name) }
             replicas[index].select(leavingOut: leftOut)
             log.append("\(user) (de)selects \(name): left out \(replicas[index].leftOut.sorted())")
             guard random.isOne(in: 2) else { return }
-            // … and frees the space of what somebody else has, once the agent has seen the new selection.
-            _ = try scan(index)
+            // … and frees the space of what somebody else has, before or after the agent has looked again.
+            if random.isOne(in: 2) { _ = try scan(index) }
             for file in existingFiles(index) where !replicas[index].isKept(file) {
                 let isElsewhere = replicas.indices.contains {
                     $0 != index && replicas[$0].disk[file]?.content == replicas[index].disk[file]?.content
