@@ -106,6 +106,7 @@ final class FolderWriter {
     /// flagged when it is ignored, and is to be scanned when it is no longer: nobody watched it meanwhile. What it has
     /// to say of a name that is not on disk (that it was deleted) is forgotten with the name.
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
+        if try announcements.isSettled(entry, isIgnored: isIgnored) { return }
         guard var row = try entries.read(entry), row.winner != nil else { return }
         let before = try announcements.announcements(of: entry)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {

@@ -123,6 +123,7 @@ final class FolderSession: Sendable {
             isIgnored: ignores)
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
+        engine?.deletionsAnnounced(batch.files)
         if result.changedCount > 0 || batch.isLast { engine?.indexChanged() }
         events.post("index-updated", device: device, folder: id)
     }

@@ -49,6 +49,8 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        /// What others announced as deleted and may be wanted here; the newest of each name.
+        var deletions: [String: FileInfo] = [:]
         var settings = Settings()
     }
 
@@ -103,6 +105,20 @@ final class FolderEngine: Sendable {
     func indexChanged() {
         state.withLock { $0.agenda.pullSoon() }
         pullWake.notify()
+    }
+
+    /// More deletions than this that wait to be weighed against what is here are left to the winner's rule alone.
+    private static let deletionLimit = 10_000
+
+    /// A peer announced deletions. What was changed here meanwhile wins over them, but by a rule that not all devices
+    /// share; see `LocalChanges.outliving`.
+    func deletionsAnnounced(_ files: [FileInfo]) {
+        guard rules.kind == .sendReceive else { return }
+        state.withLock { state in
+            for file in files where file.isDeleted && !file.isInvalid && state.deletions.count < Self.deletionLimit {
+                state.deletions[file.name] = file
+            }
+        }
     }
 
     /// The selection's file may have changed.
