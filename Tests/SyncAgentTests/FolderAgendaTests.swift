@@ -37,6 +37,22 @@ import Testing
         #expect(pull == .now)
     }
 
+    @Test func `a look that a pull asks for does not lead to another pull by itself`() throws {
+        var agenda = settled()
+        agenda.lookAgain(at: [try path("a")])
+        let look = agenda.nextLook(at: .seconds(1))
+        #expect(look == .at([try path("a")]))
+        let idle = agenda.nextPull(at: .seconds(1))
+        #expect(idle == .wait(until: nil))
+        // Together with what the disk reports, it does.
+        agenda.lookAgain(at: [try path("a")])
+        agenda.scan([try path("b")])
+        let both = agenda.nextLook(at: .seconds(1))
+        #expect(both == .at([try path("a"), try path("b")]))
+        let pull = agenda.nextPull(at: .seconds(1))
+        #expect(pull == .now)
+    }
+
     @Test func `too many names become a look at everything`() throws {
         var agenda = settled()
         agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })

@@ -28,6 +28,8 @@ struct FolderAgenda: Sendable {
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
     private(set) var isPullDue = true
+    /// What is due to be looked at is a reason to pull, whatever the look finds.
+    private var dueScansLeadToPull = false
     /// Names that were still being written when they were looked at.
     private var laterScans: Set<RelativePath> = []
     private var laterScansDue: MonotonicTime?
@@ -41,6 +43,13 @@ struct FolderAgenda: Sendable {
 
     /// These names may have changed on this disk.
     mutating func scan(_ paths: some Sequence<RelativePath>) {
+        dueScansLeadToPull = true
+        lookAgain(at: paths)
+    }
+
+    /// A pull found these names other than it was planned for. The look leads to another pull only if it finds something;
+    /// else the two would take turns without end over what they can never agree on, and the next try is what comes.
+    mutating func lookAgain(at paths: some Sequence<RelativePath>) {
         guard !isWholeScanDue else { return }
         dueScans.formUnion(paths)
         if dueScans.count > Self.pathLimit { scanEverything() }
@@ -80,7 +89,8 @@ struct FolderAgenda: Sendable {
         if !dueScans.isEmpty {
             let paths = dueScans.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
             dueScans = []
-            isPullDue = true
+            if dueScansLeadToPull { isPullDue = true }
+            dueScansLeadToPull = false
             return .at(paths)
         }
         return .wait(until: [nextRescan, laterScansDue].compactMap { $0 }.min())

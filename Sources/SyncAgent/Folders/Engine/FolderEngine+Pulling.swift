@@ -138,7 +138,7 @@ extension FolderEngine {
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }
         }
-        if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
+        if !again.isEmpty { lookAgainSoon(at: again) }
         return isComplete
     }
 
@@ -191,7 +191,7 @@ extension FolderEngine {
 
     private func note(_ blocked: Plan.Blocked, _ place: FolderPlace) {
         switch blocked.obstacle {
-        case .mustRescan: if let path = RelativePath(blocked.name) { scanSoon([path]) }
+        case .mustRescan: if let path = RelativePath(blocked.name) { lookAgainSoon(at: [path]) }
         case .unsupported:
             activity.note(
                 "something that cannot be synced is in its place; move it away", at: blocked.name)

@@ -52,6 +52,7 @@ extension FolderEngine {
         }
         if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
+        if await collector.hasNoted { state.withLock { $0.agenda.pullSoon() } }
         if !found.again.isEmpty {
             let due = environment.time.monotonic() + Self.unsettledPause
             state.withLock { $0.agenda.scan(found.again, at: due) }
@@ -185,6 +186,8 @@ private actor ChangeCollector {
     /// How many names there were not before.
     private var created = 0
     private var others: [LocalChange] = []
+    /// Whether the index has learnt anything.
+    private(set) var hasNoted = false
 
     init(engine: FolderEngine, place: FolderPlace, isWhole: Bool, mayWait: Bool) {
         self.engine = engine
@@ -293,6 +296,7 @@ private actor ChangeCollector {
         held = []
         statuses = [:]
         heldBlocks = 0
+        if !changes.isEmpty { hasNoted = true }
         try await engine.apply(changes, place)
     }
 }

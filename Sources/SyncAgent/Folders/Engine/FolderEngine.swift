@@ -132,6 +132,12 @@ final class FolderEngine: Sendable {
         wake.notify()
     }
 
+    /// A pull found these names other than it was planned for.
+    func lookAgainSoon(at paths: some Sequence<RelativePath>) {
+        state.withLock { $0.agenda.lookAgain(at: paths) }
+        wake.notify()
+    }
+
     func scanEverythingSoon() {
         state.withLock { $0.agenda.scanEverything() }
         wake.notify()

@@ -42,7 +42,7 @@ struct PlanPerformer {
             if changes.count >= Self.changesPerTransaction { try await flush() }
         }
         try await flush()
-        if !rescans.isEmpty { engine.scanSoon(rescans.sorted { $0.text < $1.text }) }
+        if !rescans.isEmpty { engine.lookAgainSoon(at: rescans) }
         return fetches
     }
 
