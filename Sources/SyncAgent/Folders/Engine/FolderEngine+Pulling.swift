@@ -82,8 +82,8 @@ extension FolderEngine {
     /// Announces anew what was changed here while others deleted it.
     private func outlive(_ place: FolderPlace) async throws {
         let deletions = state.withLock { state in
-            defer { state.deletions = [:] }
-            return state.deletions.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            defer { state.announcedDeletions = [:] }
+            return state.announcedDeletions.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         }
         guard !deletions.isEmpty else { return }
         let now = environment.time.wall().seconds
@@ -100,7 +100,7 @@ extension FolderEngine {
     }
 
     /// Fetches files and puts them into their places. False if some could not be had.
-    private func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
+    func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
         let puller = FilePuller(
             folder: folder, root: place.root, index: index, environment: environment.fetching,
             transfers: environment.transfers,

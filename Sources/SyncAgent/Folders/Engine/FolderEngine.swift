@@ -49,7 +49,7 @@ final class FolderEngine: Sendable {
         var confirmsDeletions = false
         var watcher: FolderWatcher?
         /// What others announced as deleted and may be wanted here; the newest of each name.
-        var deletions: [String: FileInfo] = [:]
+        var announcedDeletions: [String: FileInfo] = [:]
         var settings = Settings()
     }
 
@@ -114,8 +114,9 @@ final class FolderEngine: Sendable {
     func deletionsAnnounced(_ files: [FileInfo]) {
         guard rules.kind == .sendReceive else { return }
         state.withLock { state in
-            for file in files where file.isDeleted && !file.isInvalid && state.deletions.count < Self.deletionLimit {
-                state.deletions[file.name] = file
+            for file in files
+            where file.isDeleted && !file.isInvalid && state.announcedDeletions.count < Self.deletionLimit {
+                state.announcedDeletions[file.name] = file
             }
         }
     }
