@@ -13,13 +13,14 @@ extension FolderEngine: FolderControl {
 
     func scan(_ paths: [String]) async throws -> ScanSummary.Folder {
         let subtrees = paths.contains("") ? nil : try paths.map { try RelativePath(parsing: $0) }
-        let summary = try await exclusively { try await self.look(at: subtrees) }
+        let summary = try await exclusively { try await self.look(at: subtrees, isAsked: true) }
         state.withLock { $0.agenda.pullSoon() }
         wakeUp()
         return summary
     }
 
     func syncNow() async throws {
+        activity.set(isShortOfSpace: false)
         state.withLock { state in
             state.agenda.succeeded()
             state.agenda.pullSoon()
@@ -234,7 +235,10 @@ extension FolderEngine: FolderControl {
                 if !isDryRun { try await apply(forgotten, place) }
                 cursor = page.next
             } while cursor != nil
-            if !isDryRun { activity.set(halt: nil) }
+            if !isDryRun {
+                state.withLock { $0.deletions.reset() }
+                ended(activity.snapshot.halt)
+            }
             return tally
         }
         tally.fill(&outcome)

@@ -16,6 +16,7 @@ extension FolderEngine {
     /// and changes of the selection go on meanwhile; they get into their place within it. Throws `FolderHalt` or what
     /// the index says. Not to be called within a turn.
     func pull() async throws {
+        guard !isHaltedOverDeletions else { return }
         var isComplete = true
         var cursor: String?
         defer { activity.set(isSyncing: false) }

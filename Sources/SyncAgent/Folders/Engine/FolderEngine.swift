@@ -45,6 +45,7 @@ final class FolderEngine: Sendable {
         var agenda = FolderAgenda(rescanInterval: nil)
         /// The selection that the index's announcements are in line with.
         var appliedSelection: Selection?
+        var deletions = DeletionGuard()
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
@@ -283,12 +284,21 @@ final class FolderEngine: Sendable {
             watcher?.selectionChanged()
             session.ownIndexChanged()
         }
-        if activity.snapshot.halt != nil {
-            activity.set(halt: nil)
-            rootChanged.notify()
-            session.engineChanged()
-        }
+        if !isHaltedOverDeletions { ended(activity.snapshot.halt) }
         return place
+    }
+
+    /// Whether the folder stands still until deletions are confirmed or undone.
+    var isHaltedOverDeletions: Bool {
+        [.rootEmptied, .massDeletion].contains(activity.snapshot.halt?.reason)
+    }
+
+    /// What the folder halted over is no more.
+    func ended(_ halt: FolderHalt?) {
+        guard halt != nil else { return }
+        activity.set(halt: nil)
+        rootChanged.notify()
+        session.engineChanged()
     }
 
     // MARK: watching
