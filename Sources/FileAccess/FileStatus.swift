@@ -78,10 +78,18 @@ public struct FileStatus: Hashable, Sendable {
     }
 
     /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and
-    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0.
+    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0. What a
+    /// symbolic link holds can never change: the same inode with the same time of change is the same link, whatever
+    /// time of modification was written down for it.
     public func isUnchanged(since earlier: FileStatus) -> Bool {
         guard type == earlier.type, inode == earlier.inode || inode == 0 || earlier.inode == 0 else { return false }
-        return type == .directory || (size == earlier.size && modified == earlier.modified)
+        switch type {
+        case .directory: return true
+        case .symlink:
+            let isSameLink = inode != 0 && inode == earlier.inode && changed != nil && changed == earlier.changed
+            return size == earlier.size && (isSameLink || modified == earlier.modified)
+        case .regular, .other: return size == earlier.size && modified == earlier.modified
+        }
     }
 
     /// Whether both are the same file of the same disk, whatever its contents.
