@@ -116,7 +116,7 @@ extension FolderEngine {
                 return outcomes
             })
         var isComplete = true
-        var again: Set<RelativePath> = []
+        var (again, doubted): (Set<RelativePath>, Set<RelativePath>) = ([], [])
         for (item, outcome) in zip(items, try await puller.pull(items)) {
             let path = RelativePath(item.file.name)
             switch outcome {
@@ -129,7 +129,7 @@ extension FolderEngine {
             case .outdated: indexChanged()
             case .changedOnDisk:
                 isComplete = false
-                if let path { again.insert(path) }
+                if let path { doubted.insert(path) }
             // A link that comes is a reason to try again; time is none.
             case .unavailable: break
             case .failed(let message, let isDiskFull):
@@ -139,6 +139,7 @@ extension FolderEngine {
             }
         }
         if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
+        doubt(doubted)
         return isComplete
     }
 

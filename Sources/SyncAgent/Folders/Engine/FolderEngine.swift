@@ -133,6 +133,14 @@ final class FolderEngine: Sendable {
         wake.notify()
     }
 
+    /// These names were not what a plan took them for.
+    func doubt(_ paths: Set<RelativePath>) {
+        guard !paths.isEmpty else { return }
+        let now = environment.time.monotonic()
+        state.withLock { $0.agenda.doubt(paths, at: now) }
+        wake.notify()
+    }
+
     func scanEverythingSoon() {
         state.withLock { $0.agenda.scanEverything() }
         wake.notify()
