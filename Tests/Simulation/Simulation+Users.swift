@@ -118,8 +118,16 @@ extension Simulation {
         let name = generator.pick(names)
         let before = agent.files.content(name)
         guard agent.files.remove(name) else { return }
-        ledger.supersede(before)
+        supersedeByDeletion(before, of: name, at: agent)
         did(agent, "deletes \(name)\(before.map { " \(Self.short($0))" } ?? "")", name)
+    }
+
+    /// Who deletes what he keeps means it to be deleted everywhere; who removes what is not selected only frees space,
+    /// and what others have stays.
+    private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
+        guard let content else { return }
+        let isKept = agent.selection?.isLeftOut(name) == false
+        if isKept || !agents.contains(where: { $0.files.holds(content) }) { ledger.supersede(content) }
     }
 
     private func deleteDirectory(_ agent: SimulatedAgent) {
@@ -128,7 +136,7 @@ extension Simulation {
         for below in agent.files.allNames(below: name, all: true).reversed() + [name] {
             let before = RelativePath(below)?.isTemporary == true ? nil : agent.files.content(below)
             guard agent.files.remove(below) else { break }
-            ledger.supersede(before)
+            supersedeByDeletion(before, of: below, at: agent)
         }
         did(agent, "deletes the directory \(name)", name)
     }

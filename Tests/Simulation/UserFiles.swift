@@ -125,6 +125,8 @@ struct UserFiles: Sendable {
         }
     }
 
+    func holds(_ content: SHA256Digest) -> Bool { allNames().contains { self.content($0) == content } }
+
     /// The whole folder, without what it keeps for itself.
     func tree() -> [String: Item] {
         var tree: [String: Item] = [:]
