@@ -78,10 +78,16 @@ public struct FileStatus: Hashable, Sendable {
     }
 
     /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and
-    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0.
+    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0. A symbolic
+    /// link cannot be changed, only replaced, and its time of modification is not synced: the time of change stands for it.
     public func isUnchanged(since earlier: FileStatus) -> Bool {
         guard type == earlier.type, inode == earlier.inode || inode == 0 || earlier.inode == 0 else { return false }
-        return type == .directory || (size == earlier.size && modified == earlier.modified)
+        switch type {
+        case .directory: return true
+        case .symlink:
+            return size == earlier.size && (changed == nil || earlier.changed == nil || changed == earlier.changed)
+        case .regular, .other: return size == earlier.size && modified == earlier.modified
+        }
     }
 
     /// Whether both are the same file of the same disk, whatever its contents.

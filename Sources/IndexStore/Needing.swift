@@ -82,12 +82,11 @@ extension IndexStore {
                     isKept: isKept, mayContain: mayContain)
                 var part = NeededTotals()
                 while let found = try walk.next() {
-                    guard let winner = found.glance.winner else { throw MalformedRow("no winner") }
                     if found.glance.isLocalInvalid, try need.entry(found.id, path: found.path)?.isChangedHere == true {
                         continue
                     }
-                    part.items += Aggregate(of: winner)
-                    if winner.isDeleted, found.glance.isLocalPresent { part.deletions += 1 }
+                    part.items += found.glance.winner
+                    if found.glance.isWinnerDeleted, found.glance.isLocalPresent { part.deletions += 1 }
                 }
                 return (part, walk.cursor)
             }

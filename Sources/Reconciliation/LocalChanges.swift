@@ -133,19 +133,22 @@ private struct Change {
             return .set(LocalVersion(file: adoptingBlocks(of: global, observed), isOnDisk: true))
         }
 
-        let base: VersionVector
-        if let previous {
-            // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
-            let isUnaware = wasOutside && flagsOfChange.isEmpty
-            base = isUnaware ? previous.file.version.only(rules.device) : previous.file.version
-        } else {
-            base = VersionVector()
+        // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
+        let isUnaware = (previous == nil || wasOutside) && flagsOfChange.isEmpty
+        let base = previous?.file.version ?? VersionVector()
+        observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
+        if isUnaware, rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,
+            observed.version.hasSeen(global.version)
+        {
+            // Only this device ever changed the name, and has forgotten it: none of its counters can say that this is
+            // not the successor. It yields, as a conflict copy.
+            observed.version = VersionVector()
         }
-        observed.version = version(changing: base)
         observed.modifiedBy = rules.device
         if let before {
             observed.carriedFields = before.file.carriedFields(
-                afterChangeOf: observed.kind == .file ? before.file.blocksHash : nil)
+                // To claim that it started from what was set aside would make it win unnoticed after all.
+                afterChangeOf: observed.kind == .file && !isUnaware ? before.file.blocksHash : nil)
             if before.file.hasSameContent(as: observed) { observed = adoptingBlocks(of: before.file, observed) }
         }
         return .set(LocalVersion(file: observed, flags: flagsOfChange, isOnDisk: true))

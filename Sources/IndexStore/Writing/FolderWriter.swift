@@ -124,6 +124,7 @@ final class FolderWriter {
     /// to say of a name that is not on disk (that it was deleted) is forgotten with the name, unless nobody vouches for
     /// it: then others must hear that this device does not either.
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
+        if try announcements.isSettled(entry, isIgnored: isIgnored) { return }
         guard var row = try entries.read(entry), row.winner != nil else { return }
         let before = try announcements.announcements(of: entry)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {

@@ -127,6 +127,12 @@ struct BlockFetch: Sendable {
                 while let assignment = scheduler.next(at: now()) {
                     start(assignment, blocks, sessions, &group)
                 }
+                // All that was looked for was on this disk: nothing comes that would wake this loop for the rest.
+                if !scheduler.hasRequestsUnderWay,
+                    nextLocal < min(horizon, blocks.count, scheduler.cursor + Self.localLookahead)
+                {
+                    continue
+                }
                 for assignment in scheduler.hedges(at: now()) { start(assignment, blocks, sessions, &group) }
                 if !isTimerSet, let deadline = scheduler.nextDeadline {
                     isTimerSet = true

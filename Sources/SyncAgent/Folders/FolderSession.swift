@@ -128,6 +128,7 @@ final class FolderSession: Sendable {
             isIgnored: ignores)
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
+        engine?.deletionsAnnounced(batch.files)
         if result.changedCount > 0 || batch.isLast { engine?.indexChanged() }
         events.post("index-updated", device: device, folder: id)
     }
@@ -209,10 +210,7 @@ final class FolderSession: Sendable {
     /// A file that was fetched into its place: from now on known to be on this disk.
     func fetched(_ file: FileInfo, _ status: FileAccess.FileStatus, isSelected: Bool) async {
         let entry = LocalEntry(
-            file: file, flags: isSelected ? [] : .ignored,
-            status: IndexedStatus(
-                inode: status.inode, changedSeconds: status.modified.seconds,
-                changedNanoseconds: status.modified.nanoseconds))
+            file: file, flags: isSelected ? [] : .ignored, status: IndexedStatus(status))
         do {
             _ = try await index.applyLocal(in: id, [.set(entry)], isIgnored: ignores())
         } catch {
@@ -227,7 +225,14 @@ final class FolderSession: Sendable {
         let (configuration, receives) = state.withLock { ($0.configuration, !$0.receivingFrom.isEmpty) }
         let activity = engine?.activity.snapshot ?? FolderActivity.Snapshot()
         var halt = activity.halt
-        if case .failure(let failure) = place() { halt = halt ?? failure }
+        switch place() {
+        case .failure(let failure): halt = halt ?? failure
+        case .success:
+            // What was wrong with the place is right again, and the engine has not noticed yet.
+            guard let reason = halt?.reason, [.rootMissing, .markerMissing, .selection].contains(reason) else { break }
+            engine?.scanEverythingSoon()
+            halt = nil
+        }
         var totals = FolderTotals()
         do {
             totals = try await index.totals(of: id)

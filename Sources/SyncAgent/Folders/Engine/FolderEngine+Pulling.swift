@@ -55,6 +55,7 @@ extension FolderEngine {
     /// there is none. Files that were tried in this window already are left out.
     private func beginRound(after cursor: String?, without attempted: Set<String>) async throws -> Round {
         let place = try await currentPlace()
+        try await outlive(place)
         var window = try await needed(place, after: cursor)
         var round = Round(place: place, next: window.next)
         window.facts.removeAll { attempted.contains($0.name) }
@@ -76,6 +77,26 @@ extension FolderEngine {
         round.fetches = try await performer.perform(plan)
         round.isComplete = performer.isComplete && plan.blocked.isEmpty
         return round
+    }
+
+    /// Announces anew what was changed here while others deleted it.
+    private func outlive(_ place: FolderPlace) async throws {
+        let deletions = state.withLock { state in
+            defer { state.deletions = [:] }
+            return state.deletions.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        }
+        guard !deletions.isEmpty else { return }
+        let now = environment.time.wall().seconds
+        var changes: [LocalChange] = []
+        for (deletion, facts) in zip(deletions, try await facts(deletions.map(\.name))) {
+            guard
+                let version = LocalChanges.outliving(
+                    deletion, local: facts.localVersion, rules: rules, unixSeconds: now),
+                let file = try await withBlocks(version.file)
+            else { continue }
+            changes.append(.set(LocalEntry(LocalVersion(file: file, isOnDisk: true), facts.local?.status)))
+        }
+        try await apply(changes, place)
     }
 
     /// Fetches files and puts them into their places. False if some could not be had.

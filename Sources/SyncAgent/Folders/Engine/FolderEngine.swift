@@ -50,6 +50,8 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        /// What others announced as deleted and may be wanted here; the newest of each name.
+        var deletions: [String: FileInfo] = [:]
         var settings = Settings()
     }
 
@@ -104,6 +106,20 @@ final class FolderEngine: Sendable {
     func indexChanged() {
         state.withLock { $0.agenda.pullSoon() }
         pullWake.notify()
+    }
+
+    /// More deletions than this that wait to be weighed against what is here are left to the winner's rule alone.
+    private static let deletionLimit = 10_000
+
+    /// A peer announced deletions. What was changed here meanwhile wins over them, but by a rule that not all devices
+    /// share; see `LocalChanges.outliving`.
+    func deletionsAnnounced(_ files: [FileInfo]) {
+        guard rules.kind == .sendReceive else { return }
+        state.withLock { state in
+            for file in files where file.isDeleted && !file.isInvalid && state.deletions.count < Self.deletionLimit {
+                state.deletions[file.name] = file
+            }
+        }
     }
 
     /// The selection's file may have changed.
@@ -238,16 +254,15 @@ final class FolderEngine: Sendable {
         }
     }
 
-    /// Runs one step for somebody who waits for what comes of it.
+    /// Runs one step for somebody who waits for what comes of it. Only a halt of the folder is kept for `status`: what is
+    /// wrong with a request says nothing about the folder.
     func exclusively<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await turn.withUnits(1) {
             do {
                 return try await body()
-            } catch let error as CancellationError {
-                throw error
-            } catch {
-                halted(by: error)
-                throw error
+            } catch let halt as FolderHalt {
+                halted(by: halt)
+                throw halt
             }
         }
     }
