@@ -36,6 +36,7 @@ extension FolderEngine {
         var options = ScanOptions()
         options.ignoresPermissions = session.configuration.ignoresPermissions
         options.workers = environment.hashingWorkers > 0 ? .threads(environment.hashingWorkers) : .callingTask
+        options.now = environment.diskTime
         let scanner = FolderScanner(
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
             options: options)
