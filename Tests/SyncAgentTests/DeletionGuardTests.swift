@@ -77,25 +77,35 @@ import Testing
                 == .proceed)
     }
 
-    /// Verdicts on partial looks at the whole of 1,000 names, which find so many gone at these seconds.
-    private func verdicts(_ looks: [(seconds: Int, lost: Int)]) -> [DeletionGuard.Verdict] {
+    /// Verdicts on looks at parts of a folder of 1,000 names, which find so many gone at these milliseconds.
+    private func verdicts(_ looks: [(time: Int, lost: Int)]) -> [DeletionGuard.Verdict] {
         var guardian = DeletionGuard()
         return looks.map { look in
             guardian.verdict(
                 lost: look.lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true,
-                at: .seconds(look.seconds))
+                at: .milliseconds(look.time))
         }
     }
 
-    @Test func moreThanAFewNamesAreWaitedFor() {
-        #expect(verdicts([(0, 10)]) == [.proceed])
-        #expect(verdicts([(0, 11), (1, 11)]) == [.wait(until: .seconds(1)), .proceed])
+    @Test func deletionsWaitForThoseThatFollow() {
+        #expect(verdicts([(0, 1), (500, 1)]) == [.wait(until: .milliseconds(500)), .proceed])
+        // What was renamed is not waited for.
+        #expect(verdicts([(0, 0), (0, -1)]) == [.proceed, .proceed])
         // More came before the time was over.
         #expect(
-            verdicts([(5, 50), (5, 60), (6, 700)]) == [
-                .wait(until: .seconds(6)), .wait(until: .seconds(6)), .massDeletion(lost: 700, of: 1000),
+            verdicts([(0, 50), (300, 60), (800, 700)]) == [
+                .wait(until: .milliseconds(500)), .wait(until: .milliseconds(800)),
+                .massDeletion(lost: 700, of: 1000),
             ])
         // What was waited for came back; this is another deletion.
-        #expect(verdicts([(0, 50), (100, 50)]) == [.wait(until: .seconds(1)), .wait(until: .seconds(101))])
+        #expect(
+            verdicts([(0, 50), (100_000, 50)]) == [
+                .wait(until: .milliseconds(500)), .wait(until: .milliseconds(100_500)),
+            ])
+    }
+
+    @Test func deletionsWithoutAnEndAreJudgedAfterAWhile() {
+        let all = verdicts((0..<60).map { ($0 * 100, 1) })
+        #expect(all.firstIndex(of: .proceed) == 51)
     }
 }

@@ -3,8 +3,8 @@ import BlockExchange
 /// Tells deletions that somebody means from those that look like an accident: pure, so that its rules can be read and
 /// tested as a table.
 ///
-/// The watcher reports a large deletion in pieces. So deletions of more than a few names are taken for meant only once
-/// no more come, and what was deleted in the last minute counts as well.
+/// The watcher reports a large deletion in pieces, the first of which may be of one name. So deletions are taken for
+/// meant only once no more come, and what was deleted in the last minute counts as well.
 struct DeletionGuard: Sendable {
     enum Verdict: Equatable, Sendable {
         case proceed
@@ -23,13 +23,11 @@ struct DeletionGuard: Sendable {
     /// A root that loses everything halts, if it held at least so many names.
     static let emptiedFloor = 3
     static let window: Duration = .seconds(60)
-    /// More names than this are not taken for deleted before no more go.
-    static let waitFloor = 10
-    static let pause: Duration = .seconds(1)
-    /// A look that comes later than this after a wait is not the one that was waited for.
-    private static let patience: Duration = .seconds(10)
+    /// How long no more may go before those that are gone are judged, and how long that is waited for.
+    static let pause: Duration = .milliseconds(500)
+    static let patience: Duration = .seconds(5)
 
-    private var waitsUntil: MonotonicTime?
+    private var waiting: (since: MonotonicTime, until: MonotonicTime)?
     private var recent: [(time: MonotonicTime, count: Int)] = []
 
     /// - Parameters:
@@ -41,14 +39,17 @@ struct DeletionGuard: Sendable {
     mutating func verdict(
         lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool, at now: MonotonicTime
     ) -> Verdict {
-        if mayWait, !isWhole, lost > Self.waitFloor {
-            guard let due = waitsUntil, (due...due + Self.patience).contains(now) else {
+        if mayWait, !isWhole, lost > 0 {
+            // A wait that ended long ago was for others.
+            let since = waiting.flatMap { now - $0.until > Self.patience ? nil : $0.since } ?? now
+            let isOver = waiting.map { since != now && (now >= $0.until || now - since > Self.patience) } ?? false
+            guard isOver else {
                 let due = now + Self.pause
-                waitsUntil = due
+                waiting = (since, due)
                 return .wait(until: due)
             }
-            waitsUntil = nil
         }
+        if isWhole || lost > 0 { waiting = nil }
         recent.removeAll { now - $0.time > Self.window }
         let before = recent.reduce(0) { $0 + $1.count }
         let (all, total) = (lost + before, known + before)

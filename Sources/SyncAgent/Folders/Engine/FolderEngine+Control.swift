@@ -236,7 +236,7 @@ extension FolderEngine: FolderControl {
                 cursor = page.next
             } while cursor != nil
             if !isDryRun {
-                state.withLock { $0.deletions.reset() }
+                state.withLock { $0.deletionGuard.reset() }
                 ended(activity.snapshot.halt)
             }
             return tally

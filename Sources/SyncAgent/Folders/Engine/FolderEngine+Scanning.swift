@@ -134,12 +134,12 @@ extension FolderEngine {
         let isRootEmpty = try isEmpty(place.root)
         let verdict = state.withLock { state in
             if state.confirmsDeletions {
-                state.deletions.reset()
+                state.deletionGuard.reset()
                 return DeletionGuard.Verdict.proceed
             }
-            let verdict = state.deletions.verdict(
+            let verdict = state.deletionGuard.verdict(
                 lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
-            if verdict == .proceed { state.deletions.noted(lost: lost, at: now) }
+            if verdict == .proceed { state.deletionGuard.noted(lost: lost, at: now) }
             return verdict
         }
         let path = session.configuration.path

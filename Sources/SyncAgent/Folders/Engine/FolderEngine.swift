@@ -47,7 +47,7 @@ final class FolderEngine: Sendable {
         var agenda = FolderAgenda(rescanInterval: nil)
         /// The selection that the index's announcements are in line with.
         var appliedSelection: Selection?
-        var deletions = DeletionGuard()
+        var deletionGuard = DeletionGuard()
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
