@@ -212,7 +212,9 @@ public final class StagedFile: Sendable {
     // MARK: opening
 
     /// Readable by the owner only; where the file system has no permissions there is nothing to hide behind.
-    private static func hide(_ descriptor: Descriptor) { _ = system { fchmod(descriptor.number, 0o600) } }
+    private static func hide(_ descriptor: Descriptor) {
+        _ = descriptor.changing(.setPermissions(file: descriptor.number)) { fchmod(descriptor.number, 0o600) }
+    }
 
     /// Opens or makes the temporary file, locked, and no link, pipe or second name of another file.
     private static func openTemporary(_ name: String, in directory: Directory) throws(FileAccessError) -> Descriptor {
@@ -253,6 +255,22 @@ public final class StagedFile: Sendable {
             case .success(let status) = file.status(), status.type == .regular, status.permissions & 0o600 != 0o600,
             case .success = file.setPermissionsByPath(0o600)
         else { return false }
+        return true
+    }
+}
+
+extension RootDirectory {
+    /// Removes a file that was being put together, if nobody is at it. False if somebody is, or nothing is there.
+    public func removeTemporary(_ path: RelativePath) throws(FileAccessError) -> Bool {
+        guard path.isTemporary, let directory = try parentDirectory(of: path) else { return false }
+        let name = path.name
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        guard case .success(let file) = Descriptor.openHeld(name, in: directory.descriptor, flags: flags),
+            case .success = system({ clinux_lock_exclusive(file.number) }),
+            case .success(let held) = file.status(), let now = try directory.status(ofName: name),
+            now.isSameFile(as: held)
+        else { return false }
+        try directory.unlink(name).orThrow(.remove, path: path.text)
         return true
     }
 }

@@ -64,9 +64,9 @@ private struct Change {
     /// after it never was part of the cluster.
     private var unseenGlobal: FileInfo? {
         guard let global else { return nil }
-        guard let previous, previous.flags.isDisjoint(with: .outside), previous.file.hasSeen(global) else {
-            return global
-        }
+        guard let previous, previous.isLive || previous.file.isDeleted, previous.flags.isDisjoint(with: .outside),
+            previous.file.hasSeen(global)
+        else { return global }
         return nil
     }
 
@@ -90,8 +90,9 @@ private struct Change {
         }
         // Somebody else deleted it too, or it was deleted here for them and that was not noted any more.
         if let unseenGlobal, unseenGlobal.isDeleted { return .set(.current(unseenGlobal)) }
-        // Never part of the cluster, so there is nothing to delete there: what the cluster has comes back.
-        guard previous.flags.isDisjoint(with: .outside) else { return .forget }
+        // Never part of the cluster, or not watched over while it was left out: there is nothing to delete there, and
+        // what the cluster has comes back.
+        guard previous.flags.isDisjoint(with: LocalVersion.Flags.outside.union(.mustRescan)) else { return .forget }
         let tombstone = previous.file.deleted(
             by: rules.device, unixSeconds: unixSeconds, version: version(changing: previous.file.version))
         return .set(LocalVersion(file: tombstone, flags: flagsOfChange, isOnDisk: false))

@@ -34,7 +34,7 @@ import Testing
                 for file in Self.files(using: &random, sequence: &sequence).prefix(3) {
                     if Int.random(in: 0..<3, using: &random) == 0 {
                         changes.append(.forget(file.name))
-                        model.local[file.name] = nil
+                        model.forget(file.name)
                     } else {
                         var entry = LocalEntry(file: file)
                         entry.flags = LocalFlags(rawValue: [0, 0, 1, 2, 4, 8].randomElement(using: &random) ?? 0)
@@ -78,6 +78,10 @@ import Testing
             }
             for (name, file) in model.own {
                 #expect(peerView[name]?.version == file.version && peerView[name]?.isInvalid == file.isInvalid)
+            }
+            // Nobody is left with the belief that this device has what it has not.
+            for (name, file) in peerView where model.own[name] == nil {
+                #expect(file.isInvalid || file.isDeleted, "\(name)")
             }
         }
     }

@@ -206,6 +206,8 @@ import Testing
         #expect(update(.missing, previous: tombstone, isKept: false) == .forget)
         // Gone while it was left out: no deletion either.
         #expect(update(.missing, previous: ignored, global: before.file, isKept: true) == .forget)
+        let selectedAgain = S.here(S.file("one", Self.v1), .mustRescan)
+        #expect(update(.missing, previous: selectedAgain, global: before.file, isKept: true) == .forget)
     }
 
     @Test func whatIsSelectedAgainUnchangedIsTheVersionItWas() throws {

@@ -37,22 +37,6 @@ import Testing
         #expect(pull == .now)
     }
 
-    @Test func `a look that a pull asks for does not lead to another pull by itself`() throws {
-        var agenda = settled()
-        agenda.lookAgain(at: [try path("a")])
-        let look = agenda.nextLook(at: .seconds(1))
-        #expect(look == .at([try path("a")]))
-        let idle = agenda.nextPull(at: .seconds(1))
-        #expect(idle == .wait(until: nil))
-        // Together with what the disk reports, it does.
-        agenda.lookAgain(at: [try path("a")])
-        agenda.scan([try path("b")])
-        let both = agenda.nextLook(at: .seconds(1))
-        #expect(both == .at([try path("a"), try path("b")]))
-        let pull = agenda.nextPull(at: .seconds(1))
-        #expect(pull == .now)
-    }
-
     @Test func `too many names become a look at everything`() throws {
         var agenda = settled()
         agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })
@@ -96,6 +80,24 @@ import Testing
         var looks: [FolderAgenda.Look] = []
         for second in [1, 3] { looks.append(agenda.nextLook(at: .seconds(second))) }
         #expect(looks == [.wait(until: .seconds(3)), .at([try path("a")])])
+    }
+
+    @Test func `a name that a look does not settle waits for the next try`() throws {
+        var agenda = settled()
+        let (a, b) = (try path("a"), try path("b"))
+        var looks: [FolderAgenda.Look] = []
+        agenda.doubt([a], at: .zero)
+        looks.append(agenda.nextLook(at: .zero))
+        agenda.retryLater(at: .zero)
+        agenda.doubt([a, b], at: .zero)
+        looks.append(agenda.nextLook(at: .zero))
+        looks.append(agenda.nextLook(at: .zero))
+        looks.append(agenda.nextLook(at: .seconds(10)))
+        #expect(looks == [.at([a]), .at([b]), .wait(until: .seconds(10)), .at([a])])
+        agenda.succeeded()
+        agenda.doubt([a], at: .seconds(10))
+        let look = agenda.nextLook(at: .seconds(10))
+        #expect(look == .at([a]))
     }
 
     @Test func `a halted folder rests and is then looked at whole`() throws {

@@ -7,13 +7,15 @@ import NIOPosix
 /// What fetching blocks needs of the agent.
 struct FetchEnvironment: Sendable {
     /// Links to the connected devices among those given.
-    var sessions: @Sendable ([DeviceID]) -> [DeviceID: PeerSession]
+    var sessions: @Sendable ([DeviceID]) -> [DeviceID: any BlockSource]
     /// Notified whenever a device connects or goes.
     var linksChanged: @Sendable () -> AsyncStream<Void>
     /// Asks for the devices to be dialled now.
     var dialNow: @Sendable ([DeviceID]) async -> Void
     /// A block's verified bytes from the cache or from a file on this disk.
     var localBlock: @Sendable (BlockInfo) async -> ByteBuffer?
+    /// Those of some hashes of which `localBlock` may have the block.
+    var blocksHere: @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }
     var budget: Budget
     /// Where hashing and disk work is done, away from the threads that carry tasks.
     var threads: NIOThreadPool
@@ -22,6 +24,12 @@ struct FetchEnvironment: Sendable {
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.
     var firstHolderPatience: Duration = .seconds(5)
     var lostHolderPatience: Duration = .seconds(30)
+}
+
+/// Whoever can be asked for blocks: a link to a device.
+protocol BlockSource: Sendable {
+    /// Asks for one block. Throws `RequestError`, or `CancellationError`.
+    func request(_ request: BlockRequest) async throws -> ByteBuffer
 }
 
 /// Gets blocks of one file from all devices that hold it, verified, in any order or in order.
@@ -184,7 +192,7 @@ struct BlockFetch: Sendable {
     }
 
     private func start(
-        _ assignment: BlockScheduler.Assignment, _ blocks: [Int], _ sessions: [DeviceID: PeerSession],
+        _ assignment: BlockScheduler.Assignment, _ blocks: [Int], _ sessions: [DeviceID: any BlockSource],
         _ group: inout ThrowingTaskGroup<Outcome, any Error>
     ) {
         let index = blocks[assignment.block]

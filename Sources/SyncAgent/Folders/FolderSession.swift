@@ -26,22 +26,27 @@ final class FolderSession: Sendable {
     let index: IndexStore
     private let state: Mutex<State>
     private let threads: NIOThreadPool
+    private let interposer: (any DiskInterposer)?
     private let events: EventHub
     private let logger: Logger
 
     /// The folder's index must exist in `index`.
+    ///
+    /// - Parameter interposer: Asked before anything in the folder is changed; for simulations.
     init(
         _ configuration: FolderConfiguration, index: IndexStore, threads: NIOThreadPool, events: EventHub,
-        logger: Logger
+        logger: Logger, interposer: (any DiskInterposer)? = nil
     ) {
         id = configuration.id
         self.index = index
         self.threads = threads
+        self.interposer = interposer
         self.events = events
         var logger = logger
         logger[metadataKey: "folder"] = "\(configuration.id)"
         self.logger = logger
-        state = Mutex(State(configuration: configuration, place: FolderPlace.open(configuration)))
+        state = Mutex(
+            State(configuration: configuration, place: FolderPlace.open(configuration, interposer: interposer)))
         if case .failure(let problem) = state.withLock({ $0.place }) { logger.error("\(problem.message)") }
     }
 
@@ -57,7 +62,7 @@ final class FolderSession: Sendable {
     func configure(_ configuration: FolderConfiguration) {
         state.withLock { state in
             state.configuration = configuration
-            state.place = FolderPlace.open(configuration)
+            state.place = FolderPlace.open(configuration, interposer: interposer)
         }
         engine?.configure(configuration)
         engineChanged()
@@ -70,7 +75,7 @@ final class FolderSession: Sendable {
     func place() -> Result<FolderPlace, FolderHalt> {
         state.withLock { state in
             if case .success(let place) = state.place, place.isCurrent { return state.place }
-            state.place = FolderPlace.open(state.configuration)
+            state.place = FolderPlace.open(state.configuration, interposer: interposer)
             return state.place
         }
     }

@@ -28,8 +28,8 @@ struct FolderAgenda: Sendable {
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
     private(set) var isPullDue = true
-    /// What is due to be looked at is a reason to pull, whatever the look finds.
-    private var dueScansLeadToPull = false
+    /// Names that were not as a plan saw them, since all was well last.
+    private var doubted: Set<RelativePath> = []
     /// Names that were still being written when they were looked at.
     private var laterScans: Set<RelativePath> = []
     private var laterScansDue: MonotonicTime?
@@ -43,13 +43,6 @@ struct FolderAgenda: Sendable {
 
     /// These names may have changed on this disk.
     mutating func scan(_ paths: some Sequence<RelativePath>) {
-        dueScansLeadToPull = true
-        lookAgain(at: paths)
-    }
-
-    /// A pull found these names other than it was planned for. The look leads to another pull only if it finds something;
-    /// else the two would take turns without end over what they can never agree on, and the next try is what comes.
-    mutating func lookAgain(at paths: some Sequence<RelativePath>) {
         guard !isWholeScanDue else { return }
         dueScans.formUnion(paths)
         if dueScans.count > Self.pathLimit { scanEverything() }
@@ -59,6 +52,16 @@ struct FolderAgenda: Sendable {
     mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
         laterScans.formUnion(paths)
         laterScansDue = laterScansDue.map { max($0, due) } ?? due
+    }
+
+    /// These names were not on the disk what a plan took them for. They are looked at now, but if that has not helped
+    /// once, only with the next try: else a name that never is as expected would keep the disk busy for ever.
+    mutating func doubt(_ paths: some Sequence<RelativePath>, at now: MonotonicTime) {
+        let paths = Set(paths)
+        scan(paths.subtracting(doubted))
+        let stubborn = paths.intersection(doubted)
+        if !stubborn.isEmpty { scan(stubborn, at: now + retryPause) }
+        if doubted.count + paths.count <= Self.pathLimit { doubted.formUnion(paths) }
     }
 
     /// Whether there is something to do now.
@@ -89,8 +92,7 @@ struct FolderAgenda: Sendable {
         if !dueScans.isEmpty {
             let paths = dueScans.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
             dueScans = []
-            if dueScansLeadToPull { isPullDue = true }
-            dueScansLeadToPull = false
+            isPullDue = true
             return .at(paths)
         }
         return .wait(until: [nextRescan, laterScansDue].compactMap { $0 }.min())
@@ -119,6 +121,7 @@ struct FolderAgenda: Sendable {
     mutating func succeeded() {
         nextRetry = nil
         retryPause = Self.firstRetry
+        doubted = []
     }
 
     /// The folder cannot be worked on at all; after `pause` all of it is looked at anew.
@@ -128,6 +131,7 @@ struct FolderAgenda: Sendable {
         isPullDue = false
         laterScans = []
         laterScansDue = nil
+        doubted = []
         nextRetry = nil
         nextRescan = now + pause
     }

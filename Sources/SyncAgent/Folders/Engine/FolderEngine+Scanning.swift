@@ -11,6 +11,10 @@ extension FolderEngine {
     /// Changes that are kept together, so that a new name and the deletion of the old one are announced as a rename.
     fileprivate static let heldChangeLimit = 2000
     fileprivate static let heldBlockLimit = 50_000
+    /// Temporary files that one look clears away.
+    fileprivate static let temporaryLimit = 10_000
+    /// After this, a temporary file is given up even if what it is to become may still be wanted.
+    private static let temporaryLifetime: Int64 = 86_400
     /// How soon a file that was still being written is looked at again.
     private static let unsettledPause: Duration = .seconds(3)
 
@@ -32,6 +36,7 @@ extension FolderEngine {
         var options = ScanOptions()
         options.ignoresPermissions = session.configuration.ignoresPermissions
         options.workers = environment.hashingWorkers > 0 ? .threads(environment.hashingWorkers) : .callingTask
+        options.now = environment.diskTime
         let scanner = FolderScanner(
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
             options: options)
@@ -52,7 +57,7 @@ extension FolderEngine {
         }
         if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
-        if await collector.hasNoted { state.withLock { $0.agenda.pullSoon() } }
+        try await removeTemporaries(found.temporaries, place)
         if !found.again.isEmpty {
             let due = environment.time.monotonic() + Self.unsettledPause
             state.withLock { $0.agenda.scan(found.again, at: due) }
@@ -67,6 +72,39 @@ extension FolderEngine {
             changed: found.changed, deleted: found.deleted, bytesHashed: report.bytesHashed,
             problems: Int64(report.problems), problemList: found.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
+    }
+
+    /// Removes what fetches that ended before their time have left, once it is of no use: what it was to become is here,
+    /// or has been deleted. What a later fetch may go on with stays for a day.
+    private func removeTemporaries(_ names: [String], _ place: FolderPlace) async throws {
+        let paths = names.compactMap { RelativePath($0) }
+        guard !paths.isEmpty else { return }
+        let targets = paths.map { $0.temporaryTarget?.text }
+        let facts = Dictionary(
+            try await facts(targets.compactMap { $0 }).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let now = environment.time.wall().seconds
+        let removable = zip(paths, targets).map { path, target in
+            (path, target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
+        }
+        let root = place.root
+        try await environment.fetching.threads.runIfActive { [logger] in
+            for (path, isUseless) in removable {
+                do throws(FileAccessError) {
+                    let age = try root.status(of: path).map { now &- $0.modified.seconds } ?? 0
+                    if isUseless || age > Self.temporaryLifetime { _ = try root.removeTemporary(path) }
+                } catch {
+                    logger.debug("\(path.text) is left where it is: \(error.message)")
+                }
+            }
+        }
+    }
+
+    /// Whether no fetch of the name can be under way or to come.
+    private static func needsNothing(_ facts: NameFacts) -> Bool {
+        guard let global = facts.global else { return false }
+        if global.isDeleted { return true }
+        guard let local = facts.local, local.status != nil else { return false }
+        return local.file.version == global.version
     }
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
@@ -170,6 +208,8 @@ private actor ChangeCollector {
         var changed: Int64 = 0
         var deleted: Int64 = 0
         var problems: [FolderProblem] = []
+        /// Files that were being put together.
+        var temporaries: [String] = []
         /// To be looked at again soon.
         var again: Set<RelativePath> = []
     }
@@ -186,8 +226,6 @@ private actor ChangeCollector {
     /// How many names there were not before.
     private var created = 0
     private var others: [LocalChange] = []
-    /// Whether the index has learnt anything.
-    private(set) var hasNoted = false
 
     init(engine: FolderEngine, place: FolderPlace, isWhole: Bool, mayWait: Bool) {
         self.engine = engine
@@ -210,6 +248,8 @@ private actor ChangeCollector {
             case .gone(let known): gone.append(known.name)
             case .unkept(let known, let presence):
                 observations.append((known.name, presence == .absent ? .missing : .unsupported, nil))
+            case .temporary(let name):
+                if found.temporaries.count < FolderEngine.temporaryLimit { found.temporaries.append(name) }
             case .problem(let problem):
                 note(problem)
                 guard problem.code == .unsupportedType else { continue }
@@ -296,7 +336,6 @@ private actor ChangeCollector {
         held = []
         statuses = [:]
         heldBlocks = 0
-        if !changes.isEmpty { hasNoted = true }
         try await engine.apply(changes, place)
     }
 }

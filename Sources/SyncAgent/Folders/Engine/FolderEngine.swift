@@ -25,6 +25,8 @@ struct FolderEngineEnvironment: Sendable {
     var hashingWorkers = 2
     var filesAtOnce = 32
     var time: AgentTime
+    /// The clock of the disk's times.
+    var diskTime: @Sendable () -> FileTime = ScanOptions.realTime
     /// Seconds by which local time is ahead of UTC at a time in unix seconds: names of conflict copies have local time.
     var utcOffset: @Sendable (Int64) -> Int64 = { _ in 0 }
     var logger: Logger
@@ -50,7 +52,7 @@ final class FolderEngine: Sendable {
         var confirmsDeletions = false
         var watcher: FolderWatcher?
         /// What others announced as deleted and may be wanted here; the newest of each name.
-        var deletions: [String: FileInfo] = [:]
+        var announcedDeletions: [String: FileInfo] = [:]
         var settings = Settings()
     }
 
@@ -115,8 +117,9 @@ final class FolderEngine: Sendable {
     func deletionsAnnounced(_ files: [FileInfo]) {
         guard rules.kind == .sendReceive else { return }
         state.withLock { state in
-            for file in files where file.isDeleted && !file.isInvalid && state.deletions.count < Self.deletionLimit {
-                state.deletions[file.name] = file
+            for file in files
+            where file.isDeleted && !file.isInvalid && state.announcedDeletions.count < Self.deletionLimit {
+                state.announcedDeletions[file.name] = file
             }
         }
     }
@@ -132,9 +135,11 @@ final class FolderEngine: Sendable {
         wake.notify()
     }
 
-    /// A pull found these names other than it was planned for.
-    func lookAgainSoon(at paths: some Sequence<RelativePath>) {
-        state.withLock { $0.agenda.lookAgain(at: paths) }
+    /// These names were not what a plan took them for.
+    func doubt(_ paths: Set<RelativePath>) {
+        guard !paths.isEmpty else { return }
+        let now = environment.time.monotonic()
+        state.withLock { $0.agenda.doubt(paths, at: now) }
         wake.notify()
     }
 
@@ -201,10 +206,7 @@ final class FolderEngine: Sendable {
         while !Task.isCancelled {
             let now = environment.time.monotonic()
             switch state.withLock({ $0.agenda.nextLook(at: now) }) {
-            case .at(let paths):
-                await step { try await self.turn.withUnits(1) { try await self.look(at: paths) } }
-                activity.set(hasLooked: true)
-                pullWake.notify()
+            case .at(let paths): await performLook(paths)
             case .wait(let deadline): await rest(until: deadline, now, wake)
             }
         }
@@ -218,6 +220,25 @@ final class FolderEngine: Sendable {
             case .wait(let deadline): await rest(until: deadline, now, pullWake)
             }
         }
+    }
+
+    private func performLook(_ paths: [RelativePath]?) async {
+        await step { try await self.turn.withUnits(1) { try await self.look(at: paths) } }
+        activity.set(hasLooked: true)
+        pullWake.notify()
+    }
+
+    /// Does one thing that is due now, a look before a pull; false if nothing is due. For simulations, which decide
+    /// themselves who does something next, in the place of `run`.
+    func performDue() async -> Bool {
+        let now = environment.time.monotonic()
+        if case .at(let paths) = state.withLock({ $0.agenda.nextLook(at: now) }) {
+            await performLook(paths)
+            return true
+        }
+        guard case .now = state.withLock({ $0.agenda.nextPull(at: now) }) else { return false }
+        await step { try await self.pull() }
+        return true
     }
 
     private func rest(until deadline: MonotonicTime?, _ now: MonotonicTime, _ wake: Signal) async {
