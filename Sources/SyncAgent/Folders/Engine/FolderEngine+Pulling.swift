@@ -17,6 +17,7 @@ extension FolderEngine {
     /// the index says. Not to be called within a turn.
     func pull() async throws {
         var isComplete = true
+        var failed: Set<String> = []
         var cursor: String?
         defer { activity.set(isSyncing: false) }
         repeat {
@@ -30,11 +31,16 @@ extension FolderEngine {
                 guard !round.fetches.isEmpty else { break }
                 attempted.formUnion(round.fetches.map(\.file.name))
                 let outcome = try await fetch(round.fetches, round.place)
-                isComplete = isComplete && outcome
+                isComplete = isComplete && outcome.isComplete
+                failed.formUnion(outcome.failed)
             }
             cursor = next
         } while cursor != nil
-        try await turn.withUnits(1) { try await self.countNeed() }
+        try await turn.withUnits(1) {
+            try await self.countNeed()
+            try await self.removeTemporaries(try await self.currentPlace())
+        }
+        forgetFailures(but: failed)
         let now = environment.time.monotonic()
         state.withLock { isComplete ? $0.agenda.succeeded() : $0.agenda.retryLater(at: now) }
         if isComplete { activity.set(isShortOfSpace: false) }
@@ -78,8 +84,19 @@ extension FolderEngine {
         return round
     }
 
-    /// Fetches files and puts them into their places. False if some could not be had.
-    private func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
+    /// What was said of names that could not be had is over, but for those that this pull could not have either.
+    private func forgetFailures(but failed: Set<String>) {
+        let over = state.withLock { state in
+            defer { state.failedPulls = failed }
+            return state.failedPulls.subtracting(failed)
+        }
+        for name in over { activity.clear(name) }
+    }
+
+    /// Fetches files and puts them into their places; gives the names of those that could not be had.
+    private func fetch(
+        _ items: [FilePuller.Item], _ place: FolderPlace
+    ) async throws -> (isComplete: Bool, failed: Set<String>) {
         let puller = FilePuller(
             folder: folder, root: place.root, index: index, environment: environment.fetching,
             transfers: environment.transfers,
@@ -94,9 +111,11 @@ extension FolderEngine {
                 return outcomes
             })
         var isComplete = true
+        var failed: Set<String> = []
         var (again, doubted): (Set<RelativePath>, Set<RelativePath>) = ([], [])
         for (item, outcome) in zip(items, try await puller.pull(items)) {
             let path = RelativePath(item.file.name)
+            if case .done = outcome {} else if let left = path?.temporaryPath { noteTemporaries([left]) }
             switch outcome {
             case .done:
                 activity.clear(item.file.name)
@@ -112,13 +131,14 @@ extension FolderEngine {
             case .unavailable: break
             case .failed(let message, let isDiskFull):
                 isComplete = false
+                failed.insert(item.file.name)
                 activity.note(message, at: item.file.name)
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }
         }
         if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
         doubt(doubted)
-        return isComplete
+        return (isComplete, failed)
     }
 
     /// Lets the oldest conflict copies of a name go, if the folder keeps only so many; gives their names.

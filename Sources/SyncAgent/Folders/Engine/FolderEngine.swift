@@ -48,6 +48,10 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        /// Temporary files that may be of use to a fetch yet.
+        var temporaries: Set<RelativePath> = []
+        /// Names of which the last pull said that they could not be had.
+        var failedPulls: Set<String> = []
         var settings = Settings()
     }
 
