@@ -134,7 +134,7 @@ let package = Package(
             name: "synctrain",
             dependencies: [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "SyncAgent", "Transport", "TransportTCP",
+                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -165,7 +165,7 @@ let package = Package(
         // MARK: tests
         .target(
             name: "SyncTestKit",
-            dependencies: ["BlockExchange", "Cryptography"],
+            dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
             path: "Tests/SyncTestKit",
             swiftSettings: strict),
         .testTarget(
@@ -250,6 +250,16 @@ let package = Package(
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "SyncAgent", "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "IndexStore",
+                "Selection", "SyncTestKit", .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            path: "Tests/Simulation",
+            exclude: ["run"],
             swiftSettings: strict),
         .testTarget(
             name: "ArchitectureTests",

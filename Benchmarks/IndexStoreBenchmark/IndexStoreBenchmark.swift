@@ -80,9 +80,116 @@ struct IndexStoreBenchmark {
             }
         }
         try await measure("dropping them, ms", runs: 1) { try await store.dropDevice(second) }
+        try await measureEngine(store, folder, generator, nameCount: nameCount)
         report("peak RSS at the end, MiB", peakResidentMebibytes())
         try store.close()
         try IndexStore.erase(path: path)
+    }
+
+    /// What the folder engine asks while 20,000 of the names are fetched.
+    private static func measureEngine(
+        _ store: IndexStore, _ folder: FolderID, _ generator: NameGenerator, nameCount: Int
+    ) async throws {
+        let fetchedCount = min(20_000, nameCount)
+        let one = Wanted(directories: [generator.directory(of: nameCount / 2)])
+        let scattered = Wanted(
+            directories: (0..<100).map { generator.directory(of: $0 * (nameCount / 100)) },
+            isKeeping: { $0.hasSuffix("00.document") })
+        try await measure("needed, 100 names of one directory, ms") {
+            let page = try await store.needed(
+                in: folder, limit: 1000, isKept: { one.keeps($0) }, mayContain: { one.mayContain($0) })
+            guard page.entries.count >= min(100, nameCount / 2) else { fatalError("\(page.entries.count) needed") }
+        }
+        try await measure("needed, 100 names of 100 directories, ms") {
+            _ = try await store.needed(
+                in: folder, limit: 1000, isKept: { scattered.keeps($0) }, mayContain: { scattered.mayContain($0) })
+        }
+        try await measure("needed, page of 1,000 of all, ms") {
+            _ = try await store.needed(in: folder, limit: 1000, isKept: { _ in true }, mayContain: { _ in true })
+        }
+        try await measure("needed totals of all, ms", runs: 3) {
+            _ = try await store.neededTotals(in: folder, isKept: { _ in true }, mayContain: { _ in true })
+        }
+        let names = (1...fetchedCount).map { generator.name(of: $0) }
+        try await measure("needed, 1,000 given names, ms") {
+            _ = try await store.needed(in: folder, names: Array(names.prefix(1000))) { _ in true }
+        }
+
+        var fetched: [LocalChange] = []
+        for (number, name) in names.enumerated() {
+            guard let file = try await store.file(folder, name) else { continue }
+            let status = FileStatus(inode: UInt64(number), changedSeconds: 1_700_000_000, changedNanoseconds: 1)
+            fetched.append(.set(LocalEntry(file: file, status: status)))
+        }
+        let changes = fetched
+        for label in ["fetched", "scanned again"] {
+            for batch in [1000, 2000] where label == "fetched" || batch == 1000 {
+                // Each run begins as the first did: without these files.
+                if label == "fetched" {
+                    try await store.applyLocal(in: folder, names.map { .forget($0) }) { _ in true }
+                }
+                try await measure("20,000 \(label), \(batch) at a time, ms", runs: 1) {
+                    for start in stride(from: 0, to: changes.count, by: batch) {
+                        let part = Array(changes[start..<min(start + batch, changes.count)])
+                        try await store.applyLocal(in: folder, part) { _ in false }
+                    }
+                }
+            }
+        }
+        let branch = Wanted(directories: Array(Set(names.indices.map { generator.directory(of: $0 + 1) })))
+        try await measure("needed, pass over 20,000 that are here, ms") {
+            let totals = try await store.neededTotals(
+                in: folder, isKept: { branch.keeps($0) }, mayContain: { branch.mayContain($0) })
+            guard totals.items.count <= 100 else { fatalError("\(totals)") }
+        }
+        try await measure("local children of one directory, ms") {
+            let children = try await store.localChildren(of: folder, directory: generator.directory(of: 500))
+            guard children.count == min(100, nameCount - 500) else { fatalError("\(children.count) children") }
+        }
+        try await measure("local descendants, page of 1,000, ms") {
+            _ = try await store.localDescendants(of: folder, limit: 1000)
+        }
+        try await measure("local descendants, page of 1,000, deepest first, ms") {
+            _ = try await store.localDescendants(
+                of: folder, below: generator.directory(of: 500), limit: 1000, deepestFirst: true)
+        }
+        try await measure("local entries, none flagged, ms") {
+            _ = try await store.localEntries(in: folder, flags: .receiveOnlyChanged, limit: 1000)
+        }
+        try await measure("local copies of 1,000 names, ms") {
+            _ = try await store.localCopies(of: folder, names: Array(names.prefix(1000)))
+        }
+        try await measure("selection changed, nothing to do, ms", runs: 1) {
+            try await store.reselect(folder) { !branch.keeps($0) }
+        }
+        try await measure("one directory selected, ms", runs: 1) {
+            try await store.reselect(folder, at: generator.directory(of: nameCount / 2)) { _ in false }
+        }
+    }
+
+    /// A selection of whole directories, or of some files in them.
+    private struct Wanted: Sendable {
+        private let directories: Set<String>
+        private let above: Set<String>
+        private let isKeeping: @Sendable (String) -> Bool
+
+        init(directories: [String], isKeeping: @escaping @Sendable (String) -> Bool = { _ in true }) {
+            self.directories = Set(directories)
+            self.isKeeping = isKeeping
+            var above: Set<String> = [""]
+            for directory in directories {
+                let parts = directory.split(separator: "/")
+                for count in parts.indices { above.insert(parts[..<count].joined(separator: "/")) }
+            }
+            self.above = above
+        }
+
+        func keeps(_ path: String) -> Bool {
+            guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return false }
+            return directories.contains(String(path[..<slash])) && isKeeping(path)
+        }
+
+        func mayContain(_ directory: String) -> Bool { above.contains(directory) || directories.contains(directory) }
     }
 
     /// Prints the medians of `runs` runs in milliseconds: by the clock, and of processor time, which tells more on a

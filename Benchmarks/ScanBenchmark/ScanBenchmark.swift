@@ -71,7 +71,7 @@ enum ScanBenchmark {
             try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
             for leaf in 0..<fan { mkdir("\(parent)/f\(leaf)", 0o755) }
         }
-        FileManager.default.createFile(atPath: "\(place)/d0/e7/f7/file", contents: Data([1]))
+        try write(1, of: 8, seed: 1, to: "\(place)/d0/e7/f7/file")
         let root = try RootDirectory(path: place)
         for (name, text) in [("one selected", "!/d0/e7/f7\n*"), ("all selected", "")] {
             let result = try await scan(root, Selection(parsing: text), MemoryIndex(), options)
@@ -111,7 +111,8 @@ enum ScanBenchmark {
 
     static func peakMebibytes() -> Int {
         var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
+        // RUSAGE_SELF, which is of another type here than the function wants.
+        getrusage(0, &usage)
         return usage.ru_maxrss / 1024
     }
 

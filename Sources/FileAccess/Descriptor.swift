@@ -4,8 +4,13 @@ import Glibc
 /// A file descriptor with one owner: closed when the owner goes.
 final class Descriptor: Sendable {
     let number: CInt
+    /// Asked before the disk is changed; handed on to all that is opened from here.
+    let interposer: (any DiskInterposer)?
 
-    init(owning number: CInt) { self.number = number }
+    init(owning number: CInt, interposer: (any DiskInterposer)? = nil) {
+        self.number = number
+        self.interposer = interposer
+    }
 
     deinit { _ = close(number) }
 
@@ -13,6 +18,9 @@ final class Descriptor: Sendable {
     static func openHeld(
         _ path: String, in directory: Descriptor, flags: CInt, permissions: mode_t = 0
     ) -> Result<Descriptor, SystemError> {
+        if flags & O_CREAT != 0, let error = directory.objection(to: .create(directory: directory.number, name: path)) {
+            return .failure(error)
+        }
         var result = Result<CInt, SystemError>.failure(SystemError(number: EAGAIN))
         // openat2(2): EAGAIN says that a rename elsewhere raced with the walk and the kernel cannot tell; try again.
         for _ in 0..<16 {
@@ -24,14 +32,34 @@ final class Descriptor: Sendable {
             }
             guard case .failure(let error) = result, error.number == EAGAIN else { break }
         }
-        return result.map(Descriptor.init(owning:))
+        return result.map { Descriptor(owning: $0, interposer: directory.interposer) }
     }
 
     /// Opens a path of this machine, following links as any program does.
-    static func openAnywhere(_ path: String, flags: CInt) -> Result<Descriptor, SystemError> {
+    static func openAnywhere(
+        _ path: String, flags: CInt, interposer: (any DiskInterposer)? = nil
+    ) -> Result<Descriptor, SystemError> {
         path.withCString { path in
             system { clinux_openat2(AT_FDCWD, path, flags | O_CLOEXEC, 0, 0) }
-        }.map(Descriptor.init(owning:))
+        }.map { Descriptor(owning: $0, interposer: interposer) }
+    }
+
+    /// Runs a call that changes the disk, unless an interposer has something against it.
+    func changing<Value: SignedInteger>(
+        _ change: @autoclosure () -> DiskChange, _ call: () -> Value
+    ) -> Result<Value, SystemError> {
+        guard let interposer else { return system(call) }
+        switch interposer.verdict(on: change()) {
+        case .proceed: return system(call)
+        case .pretend: return .success(0)
+        case .fail(let number): return .failure(SystemError(number: number))
+        }
+    }
+
+    /// What an interposer has against a call that cannot be pretended, because its result is used.
+    private func objection(to change: @autoclosure () -> DiskChange) -> SystemError? {
+        guard let interposer, case .fail(let number) = interposer.verdict(on: change()) else { return nil }
+        return SystemError(number: number)
     }
 
     /// What the disk says about the open file, times of change and owner included.
@@ -50,11 +78,15 @@ final class Descriptor: Sendable {
     }
 
     /// Makes contents and status of the open file or directory durable.
-    func synchronize() -> Result<Void, SystemError> { system { fsync(number) }.map { _ in } }
+    func synchronize() -> Result<Void, SystemError> {
+        changing(.synchronize(file: number)) { fsync(number) }.map { _ in }
+    }
 
     /// Sets the permissions of what a descriptor opened with O_PATH stands for, which `fchmod` refuses to do.
     func setPermissionsByPath(_ permissions: mode_t) -> Result<Void, SystemError> {
         // The kernel's link leads to the open file itself, whatever its name is by now.
-        "/proc/self/fd/\(number)".withCString { path in system { chmod(path, permissions) } }.map { _ in }
+        "/proc/self/fd/\(number)".withCString { path in
+            changing(.setPermissions(file: number)) { chmod(path, permissions) }
+        }.map { _ in }
     }
 }

@@ -139,15 +139,28 @@ public final class Directory: Sendable {
     }
 
     func unlink(_ name: String) -> Result<Void, SystemError> {
-        name.withCString { name in system { unlinkat(descriptor.number, name, 0) } }.map { _ in }
+        name.withCString { text in
+            descriptor.changing(.unlink(directory: descriptor.number, name: name)) {
+                unlinkat(descriptor.number, text, 0)
+            }
+        }.map { _ in }
     }
 
     private func renameTo(
         _ target: String, in destination: Directory, from name: String, flags: UInt32
     ) -> Result<Void, SystemError> {
-        name.withCString { name in
+        let kind: DiskChange.RenameKind =
+            switch flags {
+            case CLINUX_RENAME_EXCHANGE: .swapping
+            case CLINUX_RENAME_NOREPLACE: .keeping
+            default: .replacing
+            }
+        let change = DiskChange.rename(
+            directory: descriptor.number, name: name, toDirectory: destination.descriptor.number, toName: target,
+            kind: kind)
+        return name.withCString { name in
             target.withCString { target in
-                system {
+                descriptor.changing(change) {
                     clinux_renameat2(descriptor.number, name, destination.descriptor.number, target, flags)
                 }
             }
@@ -185,9 +198,13 @@ public final class Directory: Sendable {
     /// Moves a file without replacing anything where the file system does not know RENAME_NOREPLACE.
     func moveByLinking(_ name: String, to target: String, in destination: Directory) throws(FileAccessError) {
         let path = destination.displayPath(of: target)
+        let change = DiskChange.link(
+            directory: descriptor.number, name: name, toDirectory: destination.descriptor.number, toName: target)
         let linked = name.withCString { name in
             target.withCString { target in
-                system { linkat(descriptor.number, name, destination.descriptor.number, target, 0) }
+                descriptor.changing(change) {
+                    linkat(descriptor.number, name, destination.descriptor.number, target, 0)
+                }
             }
         }
         _ = try linked.orThrow(.link, path: path)

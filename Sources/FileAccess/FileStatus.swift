@@ -78,16 +78,14 @@ public struct FileStatus: Hashable, Sendable {
     }
 
     /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and
-    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0. What a
-    /// symbolic link holds can never change: the same inode with the same time of change is the same link, whatever
-    /// time of modification was written down for it.
+    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0. A symbolic
+    /// link cannot be changed, only replaced, and its time of modification is not synced: the time of change stands for it.
     public func isUnchanged(since earlier: FileStatus) -> Bool {
         guard type == earlier.type, inode == earlier.inode || inode == 0 || earlier.inode == 0 else { return false }
         switch type {
         case .directory: return true
         case .symlink:
-            let isSameLink = inode != 0 && inode == earlier.inode && changed != nil && changed == earlier.changed
-            return size == earlier.size && (isSameLink || modified == earlier.modified)
+            return size == earlier.size && (changed == nil || earlier.changed == nil || changed == earlier.changed)
         case .regular, .other: return size == earlier.size && modified == earlier.modified
         }
     }

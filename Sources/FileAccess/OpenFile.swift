@@ -74,8 +74,10 @@ public final class OpenFile: Sendable {
         var done = 0
         while done < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-            let count = try system { pwrite(descriptor.number, rest.baseAddress, rest.count, off_t(offset) + done) }
-                .orThrow(.write, path: path)
+            let change = DiskChange.write(file: descriptor.number, offset: offset + Int64(done), count: rest.count)
+            let count = try descriptor.changing(change) {
+                pwrite(descriptor.number, rest.baseAddress, rest.count, off_t(offset) + done)
+            }.orThrow(.write, path: path)
             // No file system should do this; going on would go on for ever.
             guard count > 0 else { throw FileAccessError(.io, .write, path: path) }
             done += count
@@ -99,7 +101,9 @@ public final class OpenFile: Sendable {
             // A byte at the end extends the file; setting its size could cut off what another task writes beyond.
             try write([0], at: end - 1)
         }
-        let punched = system { clinux_punch_hole(descriptor.number, offset, Int64(count)) }
+        let punched = descriptor.changing(.write(file: descriptor.number, offset: offset, count: count)) {
+            clinux_punch_hole(descriptor.number, offset, Int64(count))
+        }
         guard case .failure(let error) = punched else { return }
         guard error.number == EOPNOTSUPP || error.number == ENOSYS else {
             throw FileAccessError(error, .write, path: path)
@@ -115,7 +119,9 @@ public final class OpenFile: Sendable {
 
     /// Cuts the file off at `size` bytes, or extends it to there with a hole.
     public func truncate(to size: Int64) throws(FileAccessError) {
-        _ = try system { ftruncate(descriptor.number, off_t(size)) }.orThrow(.truncate, path: path)
+        _ = try descriptor.changing(.truncate(file: descriptor.number, size: size)) {
+            ftruncate(descriptor.number, off_t(size))
+        }.orThrow(.truncate, path: path)
     }
 
     /// Makes the file's contents, size, times and permissions durable; its name needs its directory's.
@@ -125,15 +131,16 @@ public final class OpenFile: Sendable {
 
     /// Sets the low nine bits of the mode; the bits that change who a program runs as are never set.
     public func setPermissions(_ permissions: UInt32) throws(FileAccessError) {
-        _ = try system { fchmod(descriptor.number, mode_t(permissions & 0o777)) }
-            .orThrow(.setPermissions, path: path)
+        _ = try descriptor.changing(.setPermissions(file: descriptor.number)) {
+            fchmod(descriptor.number, mode_t(permissions & 0o777))
+        }.orThrow(.setPermissions, path: path)
     }
 
     /// Sets the time of modification; a file system that counts more coarsely rounds it down.
     public func setModificationTime(_ time: FileTime) throws(FileAccessError) {
         let unchanged = timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT)
         let modified = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
-        _ = try system {
+        _ = try descriptor.changing(.setTimes(file: descriptor.number)) {
             withUnsafePointer(to: (unchanged, modified)) { times in
                 times.withMemoryRebound(to: timespec.self, capacity: 2) { futimens(descriptor.number, $0) }
             }

@@ -16,7 +16,11 @@ extension RootDirectory {
         var parent = descriptor
         for component in path.components {
             let name = String(component)
-            let made = name.withCString { name in system { mkdirat(parent.number, name, 0o777) } }
+            let made = name.withCString { text in
+                parent.changing(.makeDirectory(directory: parent.number, name: name)) {
+                    mkdirat(parent.number, text, 0o777)
+                }
+            }
             switch made {
             case .success:
                 if durability == .immediate { try parent.synchronize().orThrow(.synchronize, path: path.text) }
@@ -47,8 +51,11 @@ extension RootDirectory {
         let made = (target + [0]).withUnsafeBufferPointer { target in
             target.withMemoryRebound(to: CChar.self) { target -> Result<CInt, SystemError> in
                 guard let target = target.baseAddress else { return .failure(SystemError(number: EINVAL)) }
-                return temporary.withCString { temporary in
-                    system { symlinkat(target, directory.descriptor.number, temporary) }
+                let parent = directory.descriptor
+                return temporary.withCString { text in
+                    parent.changing(.makeSymlink(directory: parent.number, name: temporary)) {
+                        symlinkat(target, parent.number, text)
+                    }
                 }
             }
         }
@@ -91,7 +98,12 @@ extension RootDirectory {
     ) throws(FileAccessError) -> Bool {
         guard let directory = try parentDirectory(of: path) else { return false }
         let name = path.name
-        let removed = name.withCString { name in system { unlinkat(directory.descriptor.number, name, AT_REMOVEDIR) } }
+        let parent = directory.descriptor
+        let removed = name.withCString { text in
+            parent.changing(.removeDirectory(directory: parent.number, name: name)) {
+                unlinkat(parent.number, text, AT_REMOVEDIR)
+            }
+        }
         if case .failure(let error) = removed, error.number == ENOENT { return false }
         _ = try removed.orThrow(.removeDirectory, path: path.text)
         if durability == .immediate { try directory.synchronize() }

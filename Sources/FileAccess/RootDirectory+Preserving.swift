@@ -13,9 +13,14 @@ extension RootDirectory {
         let from = try directory(source.parent)
         let to = try directory(target.parent)
         try from.check(source.name, isStill: expected)
+        let change = DiskChange.link(
+            directory: from.descriptor.number, name: source.name, toDirectory: to.descriptor.number,
+            toName: target.name)
         let linked = source.name.withCString { source in
             target.name.withCString { target in
-                system { linkat(from.descriptor.number, source, to.descriptor.number, target, 0) }
+                from.descriptor.changing(change) {
+                    linkat(from.descriptor.number, source, to.descriptor.number, target, 0)
+                }
             }
         }
         switch linked {
@@ -56,8 +61,11 @@ extension RootDirectory {
             timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds)),
         ]
         let name = path.name
-        let set = name.withCString { name in
-            system { utimensat(directory.descriptor.number, name, times, AT_SYMLINK_NOFOLLOW) }
+        let parent = directory.descriptor
+        let set = name.withCString { text in
+            parent.changing(.setTimesByName(directory: parent.number, name: name)) {
+                utimensat(parent.number, text, times, AT_SYMLINK_NOFOLLOW)
+            }
         }
         _ = try set.orThrow(.setModificationTime, path: path.text)
     }

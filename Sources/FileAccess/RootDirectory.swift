@@ -15,9 +15,12 @@ public final class RootDirectory: Sendable {
     let device: UInt64
 
     /// Opens the directory at `path`, which is trusted and may lead through links.
-    public init(path: String) throws(FileAccessError) {
+    ///
+    /// - Parameter interposer: Asked before anything beneath is changed; for simulations.
+    public init(path: String, interposer: (any DiskInterposer)? = nil) throws(FileAccessError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw FileAccessError(.invalidPath, .open, path: path) }
-        descriptor = try Descriptor.openAnywhere(path, flags: O_RDONLY | O_DIRECTORY).orThrow(.open, path: path)
+        descriptor = try Descriptor.openAnywhere(path, flags: O_RDONLY | O_DIRECTORY, interposer: interposer)
+            .orThrow(.open, path: path)
         device = try descriptor.status().orThrow(.inspect, path: path).device
         self.path = path
     }
@@ -112,6 +115,7 @@ public final class RootDirectory: Sendable {
 
     /// Makes everything durable that was written before on the root's file system, by anyone.
     public func synchronizeFileSystem() throws(FileAccessError) {
-        _ = try system { clinux_syncfs(descriptor.number) }.orThrow(.synchronize, path: path)
+        _ = try descriptor.changing(.synchronizeFileSystem) { clinux_syncfs(descriptor.number) }
+            .orThrow(.synchronize, path: path)
     }
 }

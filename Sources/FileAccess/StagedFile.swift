@@ -212,7 +212,9 @@ public final class StagedFile: Sendable {
     // MARK: opening
 
     /// Readable by the owner only; where the file system has no permissions there is nothing to hide behind.
-    private static func hide(_ descriptor: Descriptor) { _ = system { fchmod(descriptor.number, 0o600) } }
+    private static func hide(_ descriptor: Descriptor) {
+        _ = descriptor.changing(.setPermissions(file: descriptor.number)) { fchmod(descriptor.number, 0o600) }
+    }
 
     /// Opens or makes the temporary file, locked, and no link, pipe or second name of another file.
     private static func openTemporary(_ name: String, in directory: Directory) throws(FileAccessError) -> Descriptor {

@@ -29,3 +29,17 @@ struct Branch: Sendable, Equatable {
         return branches
     }
 }
+
+extension [Branch] {
+    /// The branch of this name; they are in the order of names.
+    func branch(named name: Substring) -> Branch? {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            let order = self[middle].name[...].order(to: name)
+            if order == 0 { return self[middle] }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+}

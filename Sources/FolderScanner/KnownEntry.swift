@@ -5,9 +5,9 @@ import FileAccess
 public struct KnownEntry: Hashable, Sendable {
     /// Relative to the folder, `/` between components, in normal form C.
     public var name: String
-    /// What the disk said when the entry was last seen to be so: type, size, permissions and time of modification as
-    /// announced, inode and time of change as on this disk. Where inode or time of change are unknown, the contents
-    /// are read again.
+    /// What the disk said when the entry was last seen to be so, which for the time of modification need not be what
+    /// was announced, if the disk counts more coarsely. A file whose time of change is unknown is read again; so is one
+    /// whose time of change was taken before it was renamed into place.
     public var status: FileStatus
     /// Whether `status.permissions` mean anything: false for links and where they are not synced.
     public var hasPermissions: Bool

@@ -102,7 +102,7 @@ final class Walk {
     private func visit(_ encounter: Encounter, in directory: Directory, _ branches: [Branch]?) async throws {
         if let branches {
             let name = encounter.path.lastComponent
-            guard let branch = branches.first(where: { $0.name[...].order(to: name) == 0 }) else { return }
+            guard let branch = branches.branch(named: name) else { return }
             if let below = branch.below { return try await visitWay(encounter, in: directory, to: below) }
         }
         let path = encounter.path

@@ -65,6 +65,14 @@ struct WatchChild: ~Copyable {
 
     /// Ends the program, if it has not ended by itself, and reaps it; gives its status as waitpid(2) does.
     consuming func end() -> CInt {
+        let status = finish()
+        discard self
+        return status
+    }
+
+    deinit { _ = finish() }
+
+    private func finish() -> CInt {
         _ = close(socket)
         // It has nothing to put in order.
         _ = kill(process, SIGKILL)

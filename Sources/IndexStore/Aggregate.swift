@@ -27,11 +27,19 @@ public struct Aggregate: Equatable, Sendable {
 
     /// What `file` adds to the directories above it: nothing if it is deleted or nobody vouches for it.
     init(of file: FileInfo) {
+        if file.isDeleted || file.isInvalid {
+            self.init()
+        } else {
+            self.init(of: file.kind, size: file.size)
+        }
+    }
+
+    /// What something that is there adds.
+    init(of kind: FileInfo.Kind, size: Int64) {
         self.init()
-        guard !file.isDeleted, !file.isInvalid else { return }
-        switch file.kind {
+        switch kind {
         case .directory: directories = 1
-        case .file: (files, bytes) = (1, max(0, file.size))
+        case .file: (files, bytes) = (1, max(0, size))
         case .symlink, .symlinkToFile, .symlinkToDirectory: symlinks = 1
         }
     }

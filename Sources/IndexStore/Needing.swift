@@ -14,8 +14,8 @@ extension IndexStore {
     /// where that is a deletion too, only its version is to be taken over. What has changed behind the cursor comes in
     /// the next pass.
     ///
-    /// Costs a look at each child of the directories that are opened, about 2 µs where nothing is needed, and reads the
-    /// block lists of what is returned, to hash them.
+    /// Costs a look at each child of the directories that are opened (about 4 µs of what is kept, 2 µs of what is not), and
+    /// reads the block lists of what is returned, to hash them.
     ///
     /// - parameter directory: only what is below it; empty for the whole folder.
     /// - parameter after: `next` of the page before, nil for the first; it need not exist any more.
@@ -82,12 +82,11 @@ extension IndexStore {
                     isKept: isKept, mayContain: mayContain)
                 var part = NeededTotals()
                 while let found = try walk.next() {
-                    guard let winner = found.glance.winner else { throw MalformedRow("no winner") }
                     if found.glance.isLocalInvalid, try need.entry(found.id, path: found.path)?.isChangedHere == true {
                         continue
                     }
-                    part.items += Aggregate(of: winner)
-                    if winner.isDeleted, found.glance.isLocalPresent { part.deletions += 1 }
+                    part.items += found.glance.winner
+                    if found.glance.isWinnerDeleted, found.glance.isLocalPresent { part.deletions += 1 }
                 }
                 return (part, walk.cursor)
             }

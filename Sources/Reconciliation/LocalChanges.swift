@@ -64,9 +64,9 @@ private struct Change {
     /// after it never was part of the cluster.
     private var unseenGlobal: FileInfo? {
         guard let global else { return nil }
-        guard let previous, previous.flags.isDisjoint(with: .outside), previous.file.hasSeen(global) else {
-            return global
-        }
+        guard let previous, previous.isLive || previous.file.isDeleted, previous.flags.isDisjoint(with: .outside),
+            previous.file.hasSeen(global)
+        else { return global }
         return nil
     }
 
@@ -90,8 +90,9 @@ private struct Change {
         }
         // Somebody else deleted it too, or it was deleted here for them and that was not noted any more.
         if let unseenGlobal, unseenGlobal.isDeleted { return .set(.current(unseenGlobal)) }
-        // Never part of the cluster, so there is nothing to delete there: what the cluster has comes back.
-        guard previous.flags.isDisjoint(with: .outside) else { return .forget }
+        // Never part of the cluster, or not watched over while it was left out: there is nothing to delete there, and
+        // what the cluster has comes back.
+        guard previous.flags.isDisjoint(with: LocalVersion.Flags.outside.union(.mustRescan)) else { return .forget }
         let tombstone = previous.file.deleted(
             by: rules.device, unixSeconds: unixSeconds, version: version(changing: previous.file.version))
         return .set(LocalVersion(file: tombstone, flags: flagsOfChange, isOnDisk: false))
@@ -132,19 +133,22 @@ private struct Change {
             return .set(LocalVersion(file: adoptingBlocks(of: global, observed), isOnDisk: true))
         }
 
-        let base: VersionVector
-        if let previous {
-            // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
-            let isUnaware = wasOutside && flagsOfChange.isEmpty
-            base = isUnaware ? previous.file.version.only(rules.device) : previous.file.version
-        } else {
-            base = VersionVector()
+        // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
+        let isUnaware = (previous == nil || wasOutside) && flagsOfChange.isEmpty
+        let base = previous?.file.version ?? VersionVector()
+        observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
+        if isUnaware, rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,
+            observed.version.hasSeen(global.version)
+        {
+            // Only this device ever changed the name, and has forgotten it: none of its counters can say that this is
+            // not the successor. It yields, as a conflict copy.
+            observed.version = VersionVector()
         }
-        observed.version = version(changing: base)
         observed.modifiedBy = rules.device
         if let before {
             observed.carriedFields = before.file.carriedFields(
-                afterChangeOf: observed.kind == .file ? before.file.blocksHash : nil)
+                // To claim that it started from what was set aside would make it win unnoticed after all.
+                afterChangeOf: observed.kind == .file && !isUnaware ? before.file.blocksHash : nil)
             if before.file.hasSameContent(as: observed) { observed = adoptingBlocks(of: before.file, observed) }
         }
         return .set(LocalVersion(file: observed, flags: flagsOfChange, isOnDisk: true))

@@ -21,10 +21,8 @@ extension Reconciler {
     }
 
     /// In a folder that only receives, `folder revert`: what was changed here becomes the global version again, and
-    /// what is only here is deleted. Such a deletion may be of a directory, so the actions belong into a `Plan`.
-    ///
-    /// A change that is undone by fetching is recorded as older than everything: `decide` then replaces it, without
-    /// a conflict copy.
+    /// what is only here is deleted. Nothing is kept as a conflict copy. The actions belong into a `Plan`; what could
+    /// not be carried out, because nobody could be asked for the content, stays as it is and can be reverted again.
     public static func revert(
         local: LocalVersion?, global: FileInfo?, isKept: Bool, rules: FolderRules
     ) -> Action {
@@ -36,12 +34,6 @@ extension Reconciler {
             return local.isLive
                 ? .delete(local, tombstone: nil, keepsCopy: false) : .forget(local.file.name)
         }
-        guard local.isLive else {
-            return global.isDeleted ? .record(.current(global)) : .forget(local.file.name)
-        }
-        if local.file.isEquivalent(to: global, rules: rules) { return .record(.current(global)) }
-        var file = local.file
-        file.version = VersionVector()
-        return .record(LocalVersion(file: file, isOnDisk: true))
+        return become(global, local: local, keepsCopy: false, rules: rules)
     }
 }

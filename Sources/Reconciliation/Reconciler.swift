@@ -24,22 +24,27 @@ public enum Reconciler {
         } else if local.isOnDisk {
             return .blocked(local.flags.contains(.unsupported) ? .unsupported : .mustRescan)
         }
+        let keepsCopy = isConflict(local: local, global: global) && rules.conflictLimit != 0
+        return become(global, local: local, keepsCopy: keepsCopy, rules: rules)
+    }
+
+    /// What makes the global version of what is here.
+    static func become(_ global: FileInfo, local: LocalVersion, keepsCopy: Bool, rules: FolderRules) -> Action {
         guard local.isLive else {
             return global.isDeleted ? .record(.current(global)) : place(global, replacing: .nothing)
         }
         if local.file.hasSameContent(as: global) {
             let change = local.file.metadataChange(to: global, rules: rules)
-            if change.isEmpty { return .record(.current(global)) }
-            return .adopt(global, over: local, changing: change)
+            return change.isEmpty ? .record(.current(global)) : .adopt(global, over: local, changing: change)
         }
-        let keepsCopy = isConflict(local: local, global: global) && rules.conflictLimit != 0
         if global.isDeleted { return .delete(local, tombstone: global, keepsCopy: keepsCopy) }
         return place(global, replacing: keepsCopy ? .conflicting(local) : .replaced(local))
     }
 
-    /// Whether the global version would replace a file that its author has not seen.
+    /// Whether the global version would replace a file that its author has not seen. An empty version says that of a
+    /// file that never was part of the cluster; every vector is later than that.
     static func isConflict(local: LocalVersion, global: FileInfo) -> Bool {
-        guard local.file.kind == .file, !global.hasSeen(local.file) else { return false }
+        guard local.file.kind == .file, local.file.version.isEmpty || !global.hasSeen(local.file) else { return false }
         guard global.kind == .file, !global.isDeleted, let started = global.previousBlocksHash else { return true }
         // Versions are concurrent, but the change was made to the very content that is here.
         return started != local.file.blocksHash

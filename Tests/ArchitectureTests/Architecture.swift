@@ -44,7 +44,7 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "SyncAgent", "Transport", "TransportTCP",
+                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],

@@ -52,13 +52,13 @@ private func tree(_ text: String) -> WatchedChange { .tree(path(text)) }
         CoalescerScenario(
             "closed again and again: no later than half a second after the first",
             (0..<20).flatMap { [($0 * 60, .written(a)), ($0 * 60 + 10, .closed(a))] as [(Int, FolderEvent)] },
-            [(490, .changed([item("a")])), (1030, .changed([item("a")])), (1220, .changed([item("a")]))]),
+            [(510, .changed([item("a")])), (1050, .changed([item("a")])), (1250, .changed([item("a")]))]),
         CoalescerScenario(
             "both halves of a rename",
             [
                 (0, .movedAway(a, cookie: 7, isDirectory: false)), (1, .movedHere(b, cookie: 7, isDirectory: false)),
             ],
-            [(110, .renamed(from: a, to: b, isDirectory: false))]),
+            [(100, .renamed(from: a, to: b, isDirectory: false))]),
         CoalescerScenario(
             "moved out: gone", [(0, .movedAway(a, cookie: 7, isDirectory: false))], [(100, .changed([item("a")]))]),
         CoalescerScenario(
@@ -104,7 +104,7 @@ private func tree(_ text: String) -> WatchedChange { .tree(path(text)) }
                 (0, .written(a)), (0, .closed(a)), (10, .movedAway(a, cookie: 1, isDirectory: false)),
                 (10, .movedHere(b, cookie: 1, isDirectory: false)),
             ],
-            [(110, .renamed(from: a, to: b, isDirectory: false)), (110, .changed([item("b")]))]),
+            [(100, .renamed(from: a, to: b, isDirectory: false)), (100, .changed([item("b")]))]),
         CoalescerScenario(
             "renamed while it is written: reported when closed",
             [
@@ -126,7 +126,7 @@ private func tree(_ text: String) -> WatchedChange { .tree(path(text)) }
                 (10, .appeared(path("a/d"))),
                 (10, .written(path("a/w"))), (500, .closed(path("a/w"))),
             ],
-            [(110, .changed([tree("a")])), (600, .changed([item("a/w")]))]),
+            [(100, .changed([tree("a")])), (600, .changed([item("a/w")]))]),
         CoalescerScenario(
             "files being fetched and versions are not reported",
             [
@@ -179,7 +179,7 @@ private func tree(_ text: String) -> WatchedChange { .tree(path(text)) }
         CoalescerScenario(
             "deleted, then made anew under the same name",
             [(0, .removed(a, isDirectory: false)), (5, .created(a, isComplete: false)), (10, .closed(a))],
-            [(110, .changed([item("a")]))]),
+            [(100, .changed([item("a")]))]),
         CoalescerScenario(
             "deleted while it was written", [(0, .written(a)), (500, .removed(a, isDirectory: false))],
             [(600, .changed([item("a")]))]),

@@ -100,7 +100,7 @@ import Testing
 
     /// Nobody reads: the queue of the program is bounded, and that something was lost is said in its place.
     @Test func saysWhenItHadToDropEvents() throws {
-        let (frames, _) = try converse(watch(1, "d"), isEnough: { $0.contains(.overflow) }) { root in
+        func churn(_ root: String) {
             let name = String(repeating: "n", count: 250)
             for index in 0..<20_000 {
                 let file = open("\(root)/d/\(name)\(index % 3)", O_WRONLY | O_CREAT, 0o644)
@@ -108,6 +108,7 @@ import Testing
                 unlink("\(root)/d/\(name)\(index % 3)")
             }
         }
+        let (frames, _) = try converse(watch(1, "d"), isEnough: { $0.contains(.overflow) }, meanwhile: churn)
         #expect(frames.count > 1000)
         #expect(frames.contains(.overflow))
     }

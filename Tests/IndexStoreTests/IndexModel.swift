@@ -88,12 +88,33 @@ struct IndexModel {
             if names.contains(name) {
                 local[name]?.flags.insert(.ignored)
                 local[name]?.file.isInvalid = true
-                if !isOnDisk(entry) { local[name] = nil }
+                if !isOnDisk(entry), isVouchedForByOthers(name) { local[name] = nil }
             } else if entry.flags.contains(.ignored) {
                 local[name]?.flags.remove(.ignored)
                 local[name]?.flags.insert(.mustRescan)
             }
         }
+    }
+
+    /// What is said of a name that this device has nothing to say of any more: nothing if that can be told from what
+    /// others say, else that it does not have it.
+    mutating func forget(_ name: String) {
+        guard let entry = local[name] else { return }
+        if ignored.contains(name), isVouchedForByOthers(name) {
+            local[name] = nil
+        } else if entry.status != nil || !entry.file.isInvalid {
+            var file = entry.file.withoutBlocks
+            file.size = 0
+            file.blockSize = 0
+            file.symlinkTarget = []
+            file.carriedFields = []
+            file.isInvalid = true
+            local[name] = LocalEntry(file: file, flags: ignored.contains(name) ? .ignored : .mustRescan)
+        }
+    }
+
+    private func isVouchedForByOthers(_ name: String) -> Bool {
+        announced[name]?.values.contains { !$0.isInvalid } ?? false
     }
 
     /// What this device needs of `name`, whether it keeps it or not.

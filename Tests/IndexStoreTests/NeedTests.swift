@@ -303,6 +303,20 @@ import Testing
         #expect(try await Self.updates(index).first { $0.name == "a" }?.version == Self.one)
     }
 
+    @Test func onlyThePlaceOfAChangeIsLookedAt() async throws {
+        let index = try await TestIndex()
+        let names = ["a/b", "a/b/c", "a/b/c/d", "a/b-", "a", "z"]
+        try await index.announce(names.map { directory($0, Self.one) }, by: alice)
+        try await index.store.reselect(music, at: "a/b") { _ in true }
+        #expect(try await Self.updates(index).map(\.name) == ["a", "a/b", "a/b/c", "a/b/c/d"])
+        try await index.store.reselect(music, at: "a/b/c/d") { $0 == "a/b/c" }
+        #expect(try await Self.updates(index).map(\.name) == ["a/b/c"])
+        try await index.store.reselect(music, at: "nowhere/x") { _ in true }
+        #expect(try await Self.updates(index).map(\.name) == ["a/b/c"])
+        try await index.store.reselect(music) { _ in true }
+        #expect(try await Self.updates(index).count == names.count)
+    }
+
     @Test func keptAgainIsToBeScanned() async throws {
         let index = try await Self.index()
         try await index.store.reselect(music) { _ in true }

@@ -1,5 +1,6 @@
 import BlockExchange
 import Cryptography
+import SyncTestKit
 import Testing
 
 @testable import IndexStore

@@ -167,11 +167,31 @@ class Agent(Child):
         options = (["--name", name] if name else []) + (["--address", address] if address else [])
         self.run("device", "add", device_id, *options)
 
-    def add_folder(self, folder_id, path, *device_ids, mode="selective"):
+    def add_folder(self, folder_id, path, *device_ids, mode="selective", type=None):
         options = [option for device in device_ids for option in ("--device", device)]
+        options += ["--type", type] if type else []
         self.run("folder", "add", folder_id, path, "--mode", mode, *options)
 
+    def document(self, *arguments, **options):
+        """The one document that a command answers with."""
+        return json.loads(self.run(*arguments, "--json", **options).stdout)
+
+    def problems(self, folder_id):
+        """path → what is wrong with it, as `status` says."""
+        return {problem["path"]: problem["message"] for problem in self.folder(folder_id).get("problems", [])}
+
     # waiting
+
+    def wait_state(self, folder_id, state, timeout=20):
+        """Until the folder's state is this; returns its part of the status."""
+        wait_until(lambda: self.folder(folder_id).get("state") == state, timeout,
+                   f"{self.name}'s {folder_id} is {state}", child=self)
+        return self.folder(folder_id)
+
+    def wait_problem(self, folder_id, path, timeout=20):
+        """Until the status lists a problem with the path; returns its message."""
+        wait_until(lambda: path in self.problems(folder_id), timeout, f"{self.name}: a problem with {path}", child=self)
+        return self.problems(folder_id).get(path, "")
 
     def wait_connected(self, *device_ids, timeout=20):
         wait_until(lambda: all(map(self.is_connected, device_ids)), timeout, f"{self.name} is connected", child=self)

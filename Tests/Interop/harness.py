@@ -63,11 +63,11 @@ class Lab:
                 agent.add_device(other.id, other.name, other.address)
                 other.add_device(agent.id, agent.name)
 
-    def share(self, agent, folder_id, *others, mode="selective"):
+    def share(self, agent, folder_id, *others, mode="selective", type=None):
         """Shares a folder among the agent and the others; returns the agent's path of it. A Syncthing node's is
         `path(NODE'S NAME + "-" + FOLDER)`, a peer's `Folder` is in its `folders`."""
         path = self.path(f"{agent.name}-{folder_id}")
-        agent.add_folder(folder_id, path, *[other.id for other in others], mode=mode)
+        agent.add_folder(folder_id, path, *[other.id for other in others], mode=mode, type=type)
         for other in others:
             if isinstance(other, bep.Peer):
                 if folder_id not in other.folders:
@@ -113,7 +113,115 @@ class Lab:
         self.close(keep=kind is not None)
 
 
+class Pair:
+    """An agent and a real Syncthing node that share one folder: `here` is the agent's copy, `there` the node's. The agent
+    watches its copy; the node looks at its own when it is told to."""
+
+    def __init__(self, lab, folder_id="f", mode="full", node=None, agent=None, type=None):
+        self.lab, self.id = lab, folder_id
+        self.node, self.agent = node or lab.syncthing(), agent or lab.agent()
+        if node is None or agent is None:
+            lab.introduce(self.agent, self.node)
+        self.there = lab.directory(f"{self.node.name}-{folder_id}")
+        self.here = lab.share(self.agent, folder_id, self.node, mode=mode, type=type)
+        self.connect()
+
+    @property
+    def device(self):
+        """The node, as the agent's `status` has it."""
+        return next(d for d in self.agent.status()["devices"] if d["id"] == self.node.id)
+
+    @property
+    def status(self):
+        return self.agent.folder(self.id)
+
+    def connect(self):
+        self.node.change_device(self.agent.id, paused=False)
+        self.agent.wait_connected(self.node.id)
+        self.node.wait_connected(self.agent.id)
+
+    def disconnect(self):
+        self.node.change_device(self.agent.id, paused=True)
+        self.agent.wait_disconnected(self.node.id)
+
+    def scan_there(self, sub=None):
+        self.node.scan(self.id, sub)
+
+    def wait_same(self, under="", timeout=10):
+        """Until both copies have the same below `under`; returns it."""
+        trees = []
+
+        def same():
+            trees[:] = [snapshot(os.path.join(root, under)) for root in (self.here, self.there)]
+            return trees[0] == trees[1]
+        try:
+            wait_until(same, timeout, "the copies agree", every=0.03, child=self.agent)
+        except TimeoutError as error:
+            only = [sorted(set(a.items()) - set(b.items())) for a, b in (trees, trees[::-1])]
+            raise TimeoutError(f"the copies differ below {under!r}\nhere: {only[0][:8]}\nthere: {only[1][:8]}\n"
+                               f"status: {self.status}") from error
+        return trees[0]
+
+    def wait_at_rest(self, timeout=20):
+        """Until neither side needs anything, and the node sees the agent at 100 %."""
+        def at_rest():
+            status = self.status
+            node = self.node.status(self.id)
+            complete = self.node.completion(self.id, self.agent.id)
+            return (status["state"] == "idle" and status["need"]["files"] == 0 and node["state"] == "idle"
+                    and node["needTotalItems"] == 0 and complete["completion"] == 100
+                    and complete["needItems"] == 0 and complete["needDeletes"] == 0)
+        wait_until(at_rest, timeout, "both are at rest", every=0.03, child=self.agent)
+
+    def barrier(self, under="", timeout=20):
+        """Until each side has taken in all that the other had noted before: a new file below `under` goes each way."""
+        for source, other in ((self.here, self.there), (self.there, self.here)):
+            name = os.path.join(under, f"barrier {os.urandom(4).hex()}")
+            write(os.path.join(source, name), b"")
+            if source == self.there:
+                self.scan_there(name)
+            wait_until(lambda: os.path.exists(os.path.join(other, name)), timeout, "the barrier passes",
+                       child=self.agent)
+
+
 # MARK: files
+
+def write(path, data=b"", mode="wb"):
+    """Writes a file, with the directories above it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, mode) as file:
+        file.write(data)
+
+
+def read(path):
+    """What is in the file; None if there is none."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+def snapshot(root):
+    """relative path → what two copies of a folder must agree on: kind, contents, permissions and time."""
+    found = {}
+    for path, kind in walk(root).items():
+        name = os.path.basename(path)
+        if name.startswith((".syncthing.", "~syncthing~")):
+            continue
+        full = os.path.join(root, path)
+        try:
+            status = os.lstat(full)
+            if kind == "symlink":
+                found[path] = ("symlink", os.readlink(full))
+            elif kind == "directory":
+                found[path] = ("directory", status.st_mode & 0o777)
+            else:
+                found[path] = ("file", sha256_of(full), status.st_mode & 0o777, status.st_mtime_ns)
+        except OSError as error:
+            found[path] = ("changing", type(error).__name__)
+    return found
+
 
 def sha256_of(path):
     digest = hashlib.sha256()

@@ -1,7 +1,8 @@
 import BlockExchange
 import Cryptography
-import Reconciliation
 import SyncTestKit
+
+@testable import Reconciliation
 
 /// Replicas, their users, and what became of everything that was ever written.
 struct Cluster {
@@ -17,6 +18,8 @@ struct Cluster {
     /// Contents that somebody replaced or deleted who had them on disk.
     private(set) var superseded: Set<String> = []
     private(set) var log: [String] = []
+    /// Whether the log tells what the devices do, and not only their users.
+    var isTracing = false
 
     init(_ replicas: [Replica], seed: UInt64) {
         self.replicas = replicas
@@ -35,6 +38,7 @@ struct Cluster {
         var deletes = true
         var renames = true
         var shifts = true
+        /// Selects and deselects often, and does much to the few names that this is about.
         var selects = false
     }
 
@@ -42,9 +46,9 @@ struct Cluster {
         now += Int64(random.int(1...20))
         let index = random.int(0...replicas.count - 1)
         let user = "user of \(replicas[index].id)"
-        switch random.int(0...11) {
+        switch random.int(0...(habits.selects ? 18 : 10)) {
         case 0...4:
-            let name = random.pick(Self.files + existingFiles(index))
+            let name = random.pick(habits.selects ? ["a", "d/x"] : Self.files + existingFiles(index))
             guard makeParents(of: name, index) else { return }
             if let item = replicas[index].disk[name] {
                 guard item.kind == .file else { return }
@@ -107,13 +111,17 @@ struct Cluster {
             default: replicas[index].disk[name] = DiskItem(kind: .symlink, content: content)
             }
             log.append("\(user) makes \(name) a \(String(describing: replicas[index].disk[name]?.kind))")
-        case 11 where habits.selects:
-            let name = random.pick(["a", "d", "d/e", "g", "s"])
-            if replicas[index].leftOut.remove(name) == nil { replicas[index].leftOut.insert(name) }
+        case 11...18 where habits.selects:
+            let name = random.pick(["a", "d", "d/x"])
+            // What the user did before is found under the old selection: the agent is told of a new one.
+            _ = try scan(index)
+            var leftOut = replicas[index].leftOut
+            if leftOut.remove(name) == nil { leftOut.insert(name) }
+            replicas[index].select(leavingOut: leftOut)
             log.append("\(user) (de)selects \(name): left out \(replicas[index].leftOut.sorted())")
             guard random.isOne(in: 2) else { return }
-            // … and frees the space of what somebody else has, once the agent has seen the new selection.
-            _ = try scan(index)
+            // … and frees the space of what somebody else has, before or after the agent has looked again.
+            if random.isOne(in: 2) { _ = try scan(index) }
             for file in existingFiles(index) where !replicas[index].isKept(file) {
                 let isElsewhere = replicas.indices.contains {
                     $0 != index && replicas[$0].disk[file]?.content == replicas[index].disk[file]?.content
@@ -172,6 +180,16 @@ struct Cluster {
     }
 
     mutating func scan(_ index: Int) throws -> Bool {
+        let before = isTracing ? replicas[index].rows : [:]
+        defer {
+            if isTracing {
+                for (name, row) in replicas[index].rows.sorted(by: { $0.key < $1.key }) where before[name] != row {
+                    log.append(
+                        "  \(replicas[index].id) finds \(name) \(row.file.isDeleted ? "deleted " : "")\(row.file.version) "
+                            + "\(row.flags.rawValue) \(replicas[index].disk[name]?.content ?? "")")
+                }
+            }
+        }
         let scanned = try replicas[index].scan(now: now)
         let outlived = try replicas[index].outlive(now: now)
         return scanned || outlived
@@ -180,13 +198,14 @@ struct Cluster {
     /// Passes on what `from` has to say, all or some of it; returns whether anything was new.
     @discardableResult
     mutating func tell(_ from: Int, _ to: Int, all: Bool) -> Bool {
-        let names = replicas[from].names.filter { _ in all || !random.isOne(in: 3) }
+        let sender = replicas[from].id
         var isNew = false
-        for name in names.shuffled(using: &random) {
-            guard let said = replicas[from].announcement(name),
-                replicas[to].heard[replicas[from].id]?[name] != said
-            else { continue }
-            replicas[to].heard[replicas[from].id, default: [:]][name] = said
+        let known = replicas[to].told[sender] ?? [:]
+        let news = replicas[from].stamps.filter { known[$0.key] ?? 0 < $0.value }.sorted { $0.key < $1.key }
+        for (name, stamp) in news where all || !random.isOne(in: 3) {
+            replicas[to].told[sender, default: [:]][name] = stamp
+            guard let said = replicas[from].announcement(name) else { continue }
+            replicas[to].hear(said, from: sender)
             isNew = true
         }
         return isNew
@@ -198,19 +217,28 @@ struct Cluster {
         var hasChanged = try scan(index)
         let items = replicas[index].items()
         let plan = replicas[index].plan(items, now: now)
-        guard plan == replicas[index].plan(items.shuffled(using: &random), now: now) else {
+        let isOtherOrder = items.count > 1 && random.isOne(in: 4)
+        guard !isOtherOrder || plan == replicas[index].plan(items.shuffled(using: &random), now: now) else {
             throw Violation("the plan depends on the order of names")
         }
         let end = dies && random.isOne(in: 3) ? random.int(0...plan.steps.count) : plan.steps.count
-        let contents = servedContents(besides: index)
+        let contents = plan.fetchedByteCount > 0 ? servedContents(besides: index) : [:]
         var isComplete = end == plan.steps.count
         for step in plan.steps.prefix(end) {
             let forgets = dies && random.isOne(in: 12)
             let outcome = try replicas[index].apply(step, contents: contents, forgets: forgets, now: now)
+            if isTracing {
+                let before = step.occupant?.local ?? replicas[index].rows[step.name ?? ""]
+                log.append(
+                    "  \(replicas[index].id) \(outcome)\(forgets ? " and dies" : ""): "
+                        + "\(String(describing: step).prefix(22)) \(step.name ?? "") \(step.outcome.map(\.file.version)) "
+                        + "over \(step.occupant.map { String(describing: $0).prefix(30) } ?? "") "
+                        + "\(before.map { "\($0.file.version) \($0.flags.rawValue)" } ?? "")")
+            }
             if outcome == .done { hasChanged = true } else { isComplete = false }
             if forgets { isComplete = false }
         }
-        if isComplete {
+        if isComplete, !plan.isEmpty {
             // Of the same winners: that this device has another version now may let one of them win that lost before.
             let rest = replicas[index].plan(
                 items.map { item in
@@ -223,7 +251,7 @@ struct Cluster {
     }
 
     /// What the others can send: files that are on their disks as their indexes say.
-    private func servedContents(besides index: Int) -> [SHA256Digest: String] {
+    func servedContents(besides index: Int) -> [SHA256Digest: String] {
         var contents: [SHA256Digest: String] = [:]
         for other in replicas.indices where other != index {
             for (name, item) in replicas[other].disk where item.kind == .file {
@@ -242,7 +270,6 @@ struct Cluster {
             var hasChanged = false
             for index in replicas.indices.shuffled(using: &random) {
                 now += 1
-                if try scan(index) { hasChanged = true }
                 for from in replicas.indices.shuffled(using: &random) where from != index {
                     if tell(from, index, all: true) { hasChanged = true }
                 }

@@ -200,20 +200,18 @@ import Testing
     @Test func revertGoesBackToTheGlobalVersion() throws {
         let global = S.file("one", Self.old)
         let changed = S.here(S.file("mine", Self.mine), .receiveOnlyChanged)
-        guard case .record(let recorded) = revert(changed, global) else {
-            Issue.record("not recorded")
-            return
-        }
-        #expect(recorded.isValid && recorded.file.version.isEmpty)
-        #expect(decide(recorded, global, .receiveOnly) == .fetch(global, replacing: .replaced(recorded)))
+        #expect(revert(changed, global) == .fetch(global, replacing: .replaced(changed)))
         let gone = S.tombstone(Self.old)
-        #expect(
-            decide(recorded, gone, .receiveOnly) == .delete(recorded, tombstone: gone, keepsCopy: false))
+        #expect(revert(changed, gone) == .delete(changed, tombstone: gone, keepsCopy: false))
+        let touched = S.file("mine", Self.old, modified: 7)
+        #expect(revert(changed, touched) == .adopt(touched, over: changed, changing: .modificationTime))
+        #expect(revert(S.here(changed.file, [.receiveOnlyChanged, .mustRescan]), global) == .blocked(.mustRescan))
         // Only here: it goes, and nothing is said of it.
         #expect(revert(changed, nil) == .delete(changed, tombstone: nil, keepsCopy: false))
         #expect(revert(changed, changed.file) == .delete(changed, tombstone: nil, keepsCopy: false))
         let deleted = LocalVersion(file: S.tombstone(Self.mine), flags: .receiveOnlyChanged, isOnDisk: false)
-        #expect(revert(deleted, global) == .forget("f"))
+        #expect(revert(deleted, global) == .fetch(global, replacing: .nothing))
+        #expect(revert(deleted, gone) == .record(S.here(gone)))
         #expect(revert(deleted, nil) == .forget("f"))
         #expect(revert(S.here(S.file("one", Self.mine), .receiveOnlyChanged), global) == .record(S.here(global)))
         #expect(revert(S.here(global), global) == .nothing)

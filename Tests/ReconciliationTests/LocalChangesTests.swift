@@ -167,6 +167,18 @@ import Testing
         #expect(try set(update(.item(S.item("two")), global: global)).file.version == S.version((S.me, 5001)))
     }
 
+    @Test func whatIsFoundInThePlaceOfAForgottenFileYields() throws {
+        // Only this device ever changed the name, so no vector of its own is concurrent to it.
+        let global = S.file("one", S.version((S.me, 500)))
+        let found = try set(update(.item(S.item("two")), global: global))
+        #expect(found.file.version.isEmpty)
+        let action = Reconciler.decide(local: found, global: global, isKept: true, rules: S.rules())
+        #expect(action == .fetch(global, replacing: .conflicting(found)))
+        #expect(
+            try set(update(.item(S.item("two")), global: S.tombstone(S.version((S.me, 500))))).file.version
+                == S.version((S.me, 1000)))
+    }
+
     @Test func whatWasPulledBeforeACrashIsTheGlobalVersion() throws {
         let before = S.here(S.file("one", Self.v1))
         let global = S.file("two", S.version((S.other, 11)))
@@ -194,6 +206,8 @@ import Testing
         #expect(update(.missing, previous: tombstone, isKept: false) == .forget)
         // Gone while it was left out: no deletion either.
         #expect(update(.missing, previous: ignored, global: before.file, isKept: true) == .forget)
+        let selectedAgain = S.here(S.file("one", Self.v1), .mustRescan)
+        #expect(update(.missing, previous: selectedAgain, global: before.file, isKept: true) == .forget)
     }
 
     @Test func whatIsSelectedAgainUnchangedIsTheVersionItWas() throws {
@@ -212,6 +226,7 @@ import Testing
         let changed = try set(update(.item(S.item("two")), previous: ignored, global: ignored.file))
         #expect(changed.isValid)
         #expect(changed.file.version == S.version((S.me, 1000)))
+        #expect(changed.file.previousBlocksHash == nil)
         // The version moved on while the disk did not: its content is not known to be any version's.
         guard
             case .record(let moved) = Reconciler.decide(

@@ -21,6 +21,11 @@ struct DiskItem: Equatable {
         blocksHash = FileInfo.blocksHash(of: blocks)
     }
 
+    static func == (left: Self, right: Self) -> Bool {
+        left.kind == right.kind && left.permissions == right.permissions && left.modified == right.modified
+            && left.content == right.content
+    }
+
     var observed: ObservedItem {
         ObservedItem(
             kind: kind, size: kind == .file ? Int64(content.utf8.count) : 0, permissions: permissions,
@@ -57,10 +62,18 @@ struct Replica {
     /// Decides who wins as Syncthing 2 does, and does not answer deletions.
     var isSyncthing2 = false
     var disk: [String: DiskItem] = [:]
-    var rows: [String: LocalVersion] = [:]
-    var heard: [ShortID: [String: FileInfo]] = [:]
+    private(set) var rows: [String: LocalVersion] = [:]
+    private(set) var heard: [ShortID: [String: FileInfo]] = [:]
     /// Directories and files that are not selected, with all below them.
-    var leftOut: Set<String> = []
+    private(set) var leftOut: Set<String> = []
+    /// When what it says of a name changed last, and what it has taken of others.
+    private(set) var stamps: [String: Int] = [:]
+    var told: [ShortID: [String: Int]] = [:]
+    private var stamp = 0
+    private var winners: [String: FileInfo] = [:]
+    /// What the last look at the disk saw, and the names about which the index or the selection says something new since.
+    private var scanned: [String: DiskItem] = [:]
+    private var fresh: Set<String> = []
     /// The largest own counter given, by name.
     private var given: [String: UInt64] = [:]
 
@@ -81,14 +94,39 @@ struct Replica {
 
     // MARK: index
 
-    var names: [String] {
-        var names = Set(rows.keys)
-        for entries in heard.values { names.formUnion(entries.keys) }
-        return names.sorted()
+    var names: [String] { Set(rows.keys).union(winners.keys).sorted() }
+
+    func global(_ name: String) -> FileInfo? { winners[name] }
+
+    mutating func set(_ row: LocalVersion?, of name: String) {
+        rows[name] = row
+        winners[name] = winner(name)
+        fresh.insert(name)
+        stamp += 1
+        stamps[name] = stamp
+    }
+
+    mutating func hear(_ file: FileInfo, from device: ShortID) {
+        heard[device, default: [:]][file.name] = file
+        fresh.insert(file.name)
+        let winner = winner(file.name)
+        guard winner != winners[file.name] else { return }
+        winners[file.name] = winner
+        guard rows[file.name] == nil else { return }
+        stamp += 1
+        stamps[file.name] = stamp
+    }
+
+    mutating func select(leavingOut names: Set<String>) {
+        leftOut = names
+        fresh.formUnion(disk.keys)
+        fresh.formUnion(self.names)
+        stamp += 1
+        for name in winners.keys where rows[name] == nil { stamps[name] = stamp }
     }
 
     /// The winner of all announcements of a name: among those that no other valid one has seen all of.
-    func global(_ name: String) -> FileInfo? {
+    private func winner(_ name: String) -> FileInfo? {
         var all = heard.keys.sorted().compactMap { heard[$0]?[name] }
         if let own = rows[name]?.file { all.append(own) }
         let valid = all.filter { !$0.isInvalid }
@@ -145,7 +183,7 @@ struct Replica {
         if row.isLive, row.isValid, disk[name].map({ !$0.matches(row.file) }) ?? true {
             throw Violation("\(name): on disk is \(String(describing: disk[name])), remembered \(row.file)")
         }
-        rows[name] = row
+        set(row, of: name)
     }
 
     // MARK: scanning
@@ -153,14 +191,19 @@ struct Replica {
     /// Looks at everything; returns whether anything was new.
     mutating func scan(now: Int64) throws -> Bool {
         var hasChanged = false
-        for name in Set(disk.keys).union(rows.keys).sorted() {
+        // Where neither the disk nor anything else changed, the same look would have the same end.
+        var names = fresh
+        for (name, item) in disk where scanned[name] != item { names.insert(name) }
+        for name in scanned.keys where disk[name] == nil { names.insert(name) }
+        scanned = disk
+        for name in names.sorted() {
             let global = global(name)
             let update = LocalChanges.update(
                 of: name, observed: disk[name].map { .item($0.observed) } ?? .missing, previous: rows[name],
                 global: global, isKept: isKept(name), rules: rules, unixSeconds: now + clockSkew)
             switch update {
             case .unchanged: continue
-            case .forget: rows[name] = nil
+            case .forget: set(nil, of: name)
             case .set(let version):
                 let counter = version.file.version.value(of: id)
                 if version.file.version != global?.version, version.file.version != rows[name]?.file.version,
@@ -180,9 +223,11 @@ struct Replica {
 
     /// Answers deletions that what is here wins over.
     mutating func outlive(now: Int64) throws -> Bool {
+        let names = fresh
+        fresh = []
         guard !isSyncthing2 else { return false }
         var hasChanged = false
-        for name in rows.keys.sorted() {
+        for name in names.sorted() {
             for peer in heard.keys.sorted() {
                 guard let deletion = heard[peer]?[name],
                     let kept = LocalChanges.outliving(
@@ -198,8 +243,13 @@ struct Replica {
 
     // MARK: pulling
 
+    /// What the index would give as needed: where this device's version is not the global one.
     func items() -> [PlanItem] {
-        names.map { PlanItem(local: rows[$0], global: global($0), isKept: isKept($0)) }
+        names.compactMap { name in
+            let (row, global) = (rows[name], global(name))
+            if let row, row.isValid, row.file.version == global?.version, isKept(name) { return nil }
+            return PlanItem(local: row, global: global, isKept: isKept(name))
+        }
     }
 
     func plan(_ items: [PlanItem], now: Int64) -> Plan {
@@ -224,7 +274,7 @@ struct Replica {
             given[version.file.name] = max(
                 given[version.file.name] ?? 0, version.file.version.value(of: id))
             try remember(version)
-        case .forget(let name): rows[name] = nil
+        case .forget(let name): set(nil, of: name)
         case .adopt(let file, let local, let change):
             guard var item = disk[file.name], item.matches(local.file) else { return .skipped }
             if change.contains(.permissions) { item.permissions = file.permissions }
@@ -263,7 +313,7 @@ struct Replica {
             } else {
                 disk[name] = nil
             }
-            if tombstone == nil, !forgets { rows[name] = nil }
+            if tombstone == nil, !forgets { set(nil, of: name) }
         }
         if !forgets { for row in step.outcome { try remember(row) } }
         return .done

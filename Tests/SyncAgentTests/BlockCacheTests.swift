@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import SyncAgent

@@ -10,6 +10,11 @@ struct ChildReader {
         case backwards
     }
 
+    struct Child {
+        var id: Int64
+        var name: ArraySlice<UInt8>
+    }
+
     let directory: Int64
     /// The name after which (in the order of the walk) the next rows come; nil before the first.
     private var last: [UInt8]?
@@ -40,14 +45,14 @@ struct ChildReader {
     }
 
     /// The next child; nil at the end. `statement` is one of `order`.
-    mutating func next(_ statement: RawStatement, _ order: Order) throws -> (id: Int64, name: ArraySlice<UInt8>)? {
+    mutating func next(_ statement: RawStatement, _ order: Order) throws -> Child? {
         if position == ids.count {
             if isComplete { return nil }
             try fill(statement, order)
             if ids.isEmpty { return nil }
         }
         defer { position += 1 }
-        return (ids[position], names[(position == 0 ? 0 : ends[position - 1])..<ends[position]])
+        return Child(id: ids[position], name: names[(position == 0 ? 0 : ends[position - 1])..<ends[position]])
     }
 
     private mutating func fill(_ statement: RawStatement, _ order: Order) throws {

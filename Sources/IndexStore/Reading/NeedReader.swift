@@ -11,8 +11,9 @@ struct NeedReader {
         var isLocalInvalid: Bool
         /// Whether this device has it, on disk or not, and not as deleted.
         var isLocalPresent: Bool
-        /// The winner's kind, size and whether it is deleted, and nothing else.
-        var winner: FileInfo?
+        /// What the winner adds to the directories above it.
+        var winner = Aggregate.zero
+        var isWinnerDeleted = false
     }
 
     private let reader: IndexReader
@@ -42,14 +43,14 @@ struct NeedReader {
                 isLocalInvalid: mine.map(AnnouncementCoding.isInvalid) ?? false,
                 isLocalPresent: mine.map { !AnnouncementCoding.isDeleted($0) } ?? false)
             guard let winner = row.optionalInteger(0), let flags = row.optionalInteger(1) else { return glance }
-            glance.winner = FileInfo(
-                name: "", kind: try AnnouncementCoding.kind(flags), size: row.integer(2),
-                isDeleted: AnnouncementCoding.isDeleted(flags), isInvalid: AnnouncementCoding.isInvalid(flags))
+            glance.isWinnerDeleted = AnnouncementCoding.isDeleted(flags)
             // A version that nobody counted up is none, as in Syncthing.
             let isVersion = !AnnouncementCoding.isInvalid(flags) && row.integer(3) == 0
             if winner == Announcement.thisDevice || !isVersion { return glance }
-            glance.isNeeded =
-                mine == nil ? !AnnouncementCoding.isDeleted(flags) : glance.isLocalInvalid || row.integer(5) == 0
+            glance.isNeeded = mine == nil ? !glance.isWinnerDeleted : glance.isLocalInvalid || row.integer(5) == 0
+            if glance.isNeeded, !glance.isWinnerDeleted {
+                glance.winner = Aggregate(of: try AnnouncementCoding.kind(flags), size: row.integer(2))
+            }
             return glance
         } ?? Glance(isNeeded: false, hasChildren: false, isLocalInvalid: false, isLocalPresent: false)
     }
@@ -85,6 +86,12 @@ struct NeedReader {
 
 /// Goes through the entries that this device keeps and needs, opening only directories in which there may be some.
 struct NeedWalk {
+    struct Found {
+        var id: Int64
+        var path: String
+        var glance: NeedReader.Glance
+    }
+
     private var walk: TreeWalk
     private let need: NeedReader
     private let isKept: (String) -> Bool
@@ -108,7 +115,7 @@ struct NeedWalk {
     }
 
     /// The next one needed; nil at the end, or when as many as may be were looked at.
-    mutating func next() throws -> (id: Int64, path: String, glance: NeedReader.Glance)? {
+    mutating func next() throws -> Found? {
         while remaining > 0 {
             remaining -= 1
             guard let step = try walk.next() else {
@@ -122,7 +129,7 @@ struct NeedWalk {
             }
             let glance = try need.glance(at: step.id)
             if !glance.hasChildren || !mayContain(step.path) { walk.skipBelow() }
-            if glance.isNeeded { return (step.id, step.path, glance) }
+            if glance.isNeeded { return Found(id: step.id, path: step.path, glance: glance) }
         }
         return nil
     }

@@ -5,6 +5,7 @@ import GRDB
 struct AnnouncementTable {
     private let select: RawStatement
     private let replace: RawStatement
+    private let readOwn: RawStatement
     private let updateFlags: RawStatement
     private let delete: RawStatement
     private let blockLists: BlockListTable
@@ -20,10 +21,30 @@ struct AnnouncementTable {
             INSERT OR REPLACE INTO announced (entry, \(AnnouncementCoding.columns))
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """)
+        readOwn = try RawStatement(
+            database,
+            """
+            SELECT entry.own IS NOT NULL, won.flags,
+                EXISTS (
+                    SELECT 1 FROM announced AS mine
+                    WHERE mine.entry = entry.id AND mine.announcer = \(Announcement.thisDevice))
+            FROM entry LEFT JOIN announced AS won ON won.entry = entry.id AND won.announcer = entry.winner
+            WHERE entry.id = ?1
+            """)
         updateFlags = try RawStatement(
             database, "UPDATE announced SET flags = ?3 WHERE entry = ?1 AND announcer = ?2")
         delete = try RawStatement(database, "DELETE FROM announced WHERE entry = ?1 AND announcer = ?2")
         blockLists = try BlockListTable(database)
+    }
+
+    /// Whether what this device announces of `entry` is as it must be if the name is ignored, or is not; false also where
+    /// that can only be told from the whole rows, because this device has something of its own to say.
+    func isSettled(_ entry: Int64, isIgnored: Bool) throws -> Bool {
+        try readOwn.bind(1, entry)
+        return try readOwn.first { row in
+            let isValid = row.optionalInteger(1).map { !AnnouncementCoding.isInvalid($0) } ?? false
+            return row.integer(2) == 0 && (row.integer(0) != 0) == (isIgnored && isValid)
+        } ?? true
     }
 
     /// What all devices announce of `entry`.

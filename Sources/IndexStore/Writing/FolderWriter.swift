@@ -95,24 +95,44 @@ final class FolderWriter {
             guard let row = try find(UnsafeRawBufferPointer(utf8)) else { return }
             let before = try announcements.announcements(of: row.id)
             guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else { return }
-            try forget(old, of: row, before: before, isIgnored: isIgnored, name: name)
+            if isIgnored, Self.isVouchedForByOthers(before) {
+                return try forget(old, of: row, before: before, isIgnored: isIgnored, name: name)
+            }
+            // Whoever heard that this device has the name must hear that it has not, and there is nothing else to say.
+            if try old.file.isInvalid && !locals.read(row.id).isOnDisk { return }
+            let file = FileInfo(
+                name: name, kind: old.file.kind, permissions: old.file.permissions,
+                modifiedSeconds: old.file.modifiedSeconds, modifiedNanoseconds: old.file.modifiedNanoseconds,
+                isDeleted: old.file.isDeleted, isInvalid: true, hasNoPermissions: old.file.hasNoPermissions,
+                version: old.file.version,
+                modifiedBy: old.file.modifiedBy)
+            try locals.write(
+                LocalEntry(file: file, flags: isIgnored ? .ignored : .mustRescan),
+                of: announce(file, at: UnsafeRawBufferPointer(utf8), isIgnored: false))
         }
         result.applied += 1
+    }
+
+    private static func isVouchedForByOthers(_ announcements: [Announcement]) -> Bool {
+        announcements.contains { $0.announcer != Announcement.thisDevice && !$0.file.isInvalid }
     }
 
     /// Brings `entry` in line with a changed selection.
     ///
     /// Of a name that this device has nothing of, the announcement as ignored comes or goes. What it has on disk is
     /// flagged when it is ignored, and is to be scanned when it is no longer: nobody watched it meanwhile. What it has
-    /// to say of a name that is not on disk (that it was deleted) is forgotten with the name.
+    /// to say of a name that is not on disk (that it was deleted) is forgotten with the name, unless nobody vouches for
+    /// it: then others must hear that this device does not either.
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
+        if try announcements.isSettled(entry, isIgnored: isIgnored) { return }
         guard var row = try entries.read(entry), row.winner != nil else { return }
         let before = try announcements.announcements(of: entry)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {
             return try settle(row, before: before, after: before, isIgnored: isIgnored, name: nil)
         }
         let local = try locals.read(entry)
-        guard !isIgnored || (local.isOnDisk && !old.file.isDeleted) else {
+        let isOnDisk = local.isOnDisk && !old.file.isDeleted
+        guard !isIgnored || isOnDisk || !Self.isVouchedForByOthers(before) else {
             return try forget(old, of: row, before: before, isIgnored: true, name: nil)
         }
         if isIgnored == local.flags.contains(.ignored) { return }

@@ -16,12 +16,24 @@ extension ControlError {
         case let error as IndexStoreError:
             self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)
+        case let error as FolderHalt: self.init(error, path: path)
         default: self.init(.failed, "\(error)", path: path)
         }
     }
 }
 
 extension ControlError {
+    /// Why a folder is at a standstill, to somebody who asked for something in it.
+    init(_ halt: FolderHalt, path: String?) {
+        let code: Code =
+            switch halt.reason {
+            case .selection: .selectionUnusable
+            case .error: .failed
+            case .rootMissing, .markerMissing, .rootEmptied, .massDeletion: .folderHalted
+            }
+        self.init(code, halt.message, path: path)
+    }
+
     init(_ error: ConfigurationError) {
         let code: Code =
             switch error.code {

@@ -130,7 +130,8 @@ struct EntryReader: Sendable {
             return selected == .no ? .absent : .selected
         }
         if ConflictName.isCopy(name) { return .conflict }
-        let differs: Entry.State = selected == .no ? .extraneous : .modified
+        let (same, differs): (Entry.State, Entry.State) =
+            selected == .no ? (.extraneous, .extraneous) : (.present, .modified)
         guard let place, let path = RelativePath(found.path) else { return differs }
         switch type {
         case .regular where !file.kind.isSymlink:
@@ -138,10 +139,10 @@ struct EntryReader: Sendable {
                 return selected == .no ? .absent : .selected
             }
             let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
-            return status.size == file.size && status.modified == time ? .present : differs
+            return status.size == file.size && status.modified == time ? same : differs
         case .symlink where file.kind.isSymlink:
             let target = try await threads.runIfActive { try place.root.readSymlink(path) }
-            return target == file.symlinkTarget ? .present : differs
+            return target == file.symlinkTarget ? same : differs
         default: return differs
         }
     }

@@ -7,7 +7,7 @@ import NIOPosix
 /// What fetching blocks needs of the agent.
 struct FetchEnvironment: Sendable {
     /// Links to the connected devices among those given.
-    var sessions: @Sendable ([DeviceID]) -> [DeviceID: PeerSession]
+    var sessions: @Sendable ([DeviceID]) -> [DeviceID: any BlockSource]
     /// Notified whenever a device connects or goes.
     var linksChanged: @Sendable () -> AsyncStream<Void>
     /// Asks for the devices to be dialled now.
@@ -24,6 +24,12 @@ struct FetchEnvironment: Sendable {
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.
     var firstHolderPatience: Duration = .seconds(5)
     var lostHolderPatience: Duration = .seconds(30)
+}
+
+/// Whoever can be asked for blocks: a link to a device.
+protocol BlockSource: Sendable {
+    /// Asks for one block. Throws `RequestError`, or `CancellationError`.
+    func request(_ request: BlockRequest) async throws -> ByteBuffer
 }
 
 /// Gets blocks of one file from all devices that hold it, verified, in any order or in order.
@@ -123,6 +129,12 @@ struct BlockFetch: Sendable {
                 while let assignment = scheduler.next(at: now()) {
                     start(assignment, blocks, sessions, &group)
                 }
+                // All that was looked for was on this disk: nothing comes that would wake this loop for the rest.
+                if !scheduler.hasRequestsUnderWay,
+                    nextLocal < min(horizon, blocks.count, scheduler.cursor + Self.localLookahead)
+                {
+                    continue
+                }
                 for assignment in scheduler.hedges(at: now()) { start(assignment, blocks, sessions, &group) }
                 if !isTimerSet, let deadline = scheduler.nextDeadline {
                     isTimerSet = true
@@ -180,7 +192,7 @@ struct BlockFetch: Sendable {
     }
 
     private func start(
-        _ assignment: BlockScheduler.Assignment, _ blocks: [Int], _ sessions: [DeviceID: PeerSession],
+        _ assignment: BlockScheduler.Assignment, _ blocks: [Int], _ sessions: [DeviceID: any BlockSource],
         _ group: inout ThrowingTaskGroup<Outcome, any Error>
     ) {
         let index = blocks[assignment.block]

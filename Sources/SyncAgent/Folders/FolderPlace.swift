@@ -15,10 +15,12 @@ struct FolderPlace: Sendable {
     private let sources: [String: FileAccess.FileStatus?]
 
     /// Opens the folder's root, checks its marker, and reads its selection.
-    static func open(_ configuration: FolderConfiguration) -> Result<FolderPlace, FolderHalt> {
+    static func open(
+        _ configuration: FolderConfiguration, interposer: (any DiskInterposer)? = nil
+    ) -> Result<FolderPlace, FolderHalt> {
         let root: RootDirectory
         do {
-            root = try RootDirectory(path: configuration.path)
+            root = try RootDirectory(path: configuration.path, interposer: interposer)
         } catch {
             let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
             let remedy = error.isAbsence ? "; is its disk mounted? Or: synctrain folder repair \(configuration.id)" : ""

@@ -26,22 +26,27 @@ final class FolderSession: Sendable {
     let index: IndexStore
     private let state: Mutex<State>
     private let threads: NIOThreadPool
+    private let interposer: (any DiskInterposer)?
     private let events: EventHub
     private let logger: Logger
 
     /// The folder's index must exist in `index`.
+    ///
+    /// - Parameter interposer: Asked before anything in the folder is changed; for simulations.
     init(
         _ configuration: FolderConfiguration, index: IndexStore, threads: NIOThreadPool, events: EventHub,
-        logger: Logger
+        logger: Logger, interposer: (any DiskInterposer)? = nil
     ) {
         id = configuration.id
         self.index = index
         self.threads = threads
+        self.interposer = interposer
         self.events = events
         var logger = logger
         logger[metadataKey: "folder"] = "\(configuration.id)"
         self.logger = logger
-        state = Mutex(State(configuration: configuration, place: FolderPlace.open(configuration)))
+        state = Mutex(
+            State(configuration: configuration, place: FolderPlace.open(configuration, interposer: interposer)))
         if case .failure(let problem) = state.withLock({ $0.place }) { logger.error("\(problem.message)") }
     }
 
@@ -57,7 +62,7 @@ final class FolderSession: Sendable {
     func configure(_ configuration: FolderConfiguration) {
         state.withLock { state in
             state.configuration = configuration
-            state.place = FolderPlace.open(configuration)
+            state.place = FolderPlace.open(configuration, interposer: interposer)
         }
         engine?.configure(configuration)
         engineChanged()
@@ -70,7 +75,7 @@ final class FolderSession: Sendable {
     func place() -> Result<FolderPlace, FolderHalt> {
         state.withLock { state in
             if case .success(let place) = state.place, place.isCurrent { return state.place }
-            state.place = FolderPlace.open(state.configuration)
+            state.place = FolderPlace.open(state.configuration, interposer: interposer)
             return state.place
         }
     }
@@ -123,6 +128,7 @@ final class FolderSession: Sendable {
             isIgnored: ignores)
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
+        engine?.deletionsAnnounced(batch.files)
         if result.changedCount > 0 || batch.isLast { engine?.indexChanged() }
         events.post("index-updated", device: device, folder: id)
     }
@@ -204,10 +210,7 @@ final class FolderSession: Sendable {
     /// A file that was fetched into its place: from now on known to be on this disk.
     func fetched(_ file: FileInfo, _ status: FileAccess.FileStatus, isSelected: Bool) async {
         let entry = LocalEntry(
-            file: file, flags: isSelected ? [] : .ignored,
-            status: IndexedStatus(
-                inode: status.inode, changedSeconds: status.modified.seconds,
-                changedNanoseconds: status.modified.nanoseconds))
+            file: file, flags: isSelected ? [] : .ignored, status: IndexedStatus(status))
         do {
             _ = try await index.applyLocal(in: id, [.set(entry)], isIgnored: ignores())
         } catch {
@@ -222,7 +225,14 @@ final class FolderSession: Sendable {
         let (configuration, receives) = state.withLock { ($0.configuration, !$0.receivingFrom.isEmpty) }
         let activity = engine?.activity.snapshot ?? FolderActivity.Snapshot()
         var halt = activity.halt
-        if case .failure(let failure) = place() { halt = halt ?? failure }
+        switch place() {
+        case .failure(let failure): halt = halt ?? failure
+        case .success:
+            // What was wrong with the place is right again, and the engine has not noticed yet.
+            guard let reason = halt?.reason, [.rootMissing, .markerMissing, .selection].contains(reason) else { break }
+            engine?.scanEverythingSoon()
+            halt = nil
+        }
         var totals = FolderTotals()
         do {
             totals = try await index.totals(of: id)

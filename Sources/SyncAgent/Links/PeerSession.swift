@@ -36,7 +36,7 @@ struct IndexFeed: Sendable {
 ///
 /// The machine is behind a lock, and bytes are handed to the channel under that lock, so that they leave in the order
 /// they were made.
-final class PeerSession: Sendable {
+final class PeerSession: BlockSource {
     private struct State {
         var machine: ConnectionMachine
         var waiters: [Int32: CheckedContinuation<ByteBuffer, any Error>] = [:]

@@ -61,6 +61,7 @@ struct FilePuller: Sendable {
 
     /// Gives an outcome for each item, in their order. Throws only for what concerns all: the index, a cancellation.
     func pull(_ items: [Item]) async throws -> [Outcome] {
+        guard filesAtOnce > 1 else { return try await pullInOrder(items) }
         let staged = BoundedQueue<Staged>(limit: Self.filesPerCommit)
         return try await withThrowingTaskGroup(of: [(Int, Outcome)].self) { group in
             group.addTask {
@@ -74,6 +75,22 @@ struct FilePuller: Sendable {
             }
             return outcomes
         }
+    }
+
+    /// Does nothing at the same time as anything else, so that every run with the same inputs is the same.
+    private func pullInOrder(_ items: [Item]) async throws -> [Outcome] {
+        var outcomes = [Outcome](repeating: .outdated, count: items.count)
+        for start in stride(from: 0, to: items.count, by: Self.filesPerCommit) {
+            let staged = BoundedQueue<Staged>(limit: Self.filesPerCommit)
+            for position in start..<min(start + Self.filesPerCommit, items.count) {
+                if let outcome = try await stage(items[position], position, into: staged) {
+                    outcomes[position] = outcome
+                }
+            }
+            staged.finish()
+            for (position, outcome) in try await commitAll(staged) { outcomes[position] = outcome }
+        }
+        return outcomes
     }
 
     // MARK: fetching

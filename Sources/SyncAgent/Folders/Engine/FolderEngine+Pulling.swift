@@ -16,8 +16,8 @@ extension FolderEngine {
     /// and changes of the selection go on meanwhile; they get into their place within it. Throws `FolderHalt` or what
     /// the index says. Not to be called within a turn.
     func pull() async throws {
+        guard !isHaltedOverDeletions else { return }
         var isComplete = true
-        var failed: Set<String> = []
         var cursor: String?
         defer { activity.set(isSyncing: false) }
         repeat {
@@ -31,8 +31,7 @@ extension FolderEngine {
                 guard !round.fetches.isEmpty else { break }
                 attempted.formUnion(round.fetches.map(\.file.name))
                 let outcome = try await fetch(round.fetches, round.place)
-                isComplete = isComplete && outcome.isComplete
-                failed.formUnion(outcome.failed)
+                isComplete = isComplete && outcome
             }
             cursor = next
         } while cursor != nil
@@ -40,7 +39,7 @@ extension FolderEngine {
             try await self.countNeed()
             try await self.removeTemporaries(try await self.currentPlace())
         }
-        forgetFailures(but: failed)
+        forgetFailures()
         let now = environment.time.monotonic()
         state.withLock { isComplete ? $0.agenda.succeeded() : $0.agenda.retryLater(at: now) }
         if isComplete { activity.set(isShortOfSpace: false) }
@@ -61,6 +60,7 @@ extension FolderEngine {
     /// there is none. Files that were tried in this window already are left out.
     private func beginRound(after cursor: String?, without attempted: Set<String>) async throws -> Round {
         let place = try await currentPlace()
+        try await outlive(place)
         var window = try await needed(place, after: cursor)
         var round = Round(place: place, next: window.next)
         window.facts.removeAll { attempted.contains($0.name) }
@@ -85,18 +85,36 @@ extension FolderEngine {
     }
 
     /// What was said of names that could not be had is over, but for those that this pull could not have either.
-    private func forgetFailures(but failed: Set<String>) {
+    private func forgetFailures() {
         let over = state.withLock { state in
-            defer { state.failedPulls = failed }
-            return state.failedPulls.subtracting(failed)
+            defer { (state.failedPulls, state.failingPulls) = (state.failingPulls, []) }
+            return state.failedPulls.subtracting(state.failingPulls)
         }
         for name in over { activity.clear(name) }
     }
 
-    /// Fetches files and puts them into their places; gives the names of those that could not be had.
-    private func fetch(
-        _ items: [FilePuller.Item], _ place: FolderPlace
-    ) async throws -> (isComplete: Bool, failed: Set<String>) {
+    /// Announces anew what was changed here while others deleted it.
+    private func outlive(_ place: FolderPlace) async throws {
+        let deletions = state.withLock { state in
+            defer { state.announcedDeletions = [:] }
+            return state.announcedDeletions.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        }
+        guard !deletions.isEmpty else { return }
+        let now = environment.time.wall().seconds
+        var changes: [LocalChange] = []
+        for (deletion, facts) in zip(deletions, try await facts(deletions.map(\.name))) {
+            guard
+                let version = LocalChanges.outliving(
+                    deletion, local: facts.localVersion, rules: rules, unixSeconds: now),
+                let file = try await withBlocks(version.file)
+            else { continue }
+            changes.append(.set(LocalEntry(LocalVersion(file: file, isOnDisk: true), facts.local?.status)))
+        }
+        try await apply(changes, place)
+    }
+
+    /// Fetches files and puts them into their places. False if some could not be had.
+    func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
         let puller = FilePuller(
             folder: folder, root: place.root, index: index, environment: environment.fetching,
             transfers: environment.transfers,
@@ -111,7 +129,6 @@ extension FolderEngine {
                 return outcomes
             })
         var isComplete = true
-        var failed: Set<String> = []
         var (again, doubted): (Set<RelativePath>, Set<RelativePath>) = ([], [])
         for (item, outcome) in zip(items, try await puller.pull(items)) {
             let path = RelativePath(item.file.name)
@@ -131,14 +148,14 @@ extension FolderEngine {
             case .unavailable: break
             case .failed(let message, let isDiskFull):
                 isComplete = false
-                failed.insert(item.file.name)
+                state.withLock { _ = $0.failingPulls.insert(item.file.name) }
                 activity.note(message, at: item.file.name)
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }
         }
         if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
         doubt(doubted)
-        return (isComplete, failed)
+        return isComplete
     }
 
     /// Lets the oldest conflict copies of a name go, if the folder keeps only so many; gives their names.

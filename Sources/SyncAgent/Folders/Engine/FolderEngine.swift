@@ -25,6 +25,8 @@ struct FolderEngineEnvironment: Sendable {
     var hashingWorkers = 2
     var filesAtOnce = 32
     var time: AgentTime
+    /// The clock of the disk's times.
+    var diskTime: @Sendable () -> FileTime = ScanOptions.realTime
     /// Seconds by which local time is ahead of UTC at a time in unix seconds: names of conflict copies have local time.
     var utcOffset: @Sendable (Int64) -> Int64 = { _ in 0 }
     var logger: Logger
@@ -45,6 +47,7 @@ final class FolderEngine: Sendable {
         var agenda = FolderAgenda(rescanInterval: nil)
         /// The selection that the index's announcements are in line with.
         var appliedSelection: Selection?
+        var deletionGuard = DeletionGuard()
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
@@ -52,6 +55,10 @@ final class FolderEngine: Sendable {
         var temporaries: Set<RelativePath> = []
         /// Names of which the last pull said that they could not be had.
         var failedPulls: Set<String> = []
+        /// The same of the pull that is under way.
+        var failingPulls: Set<String> = []
+        /// What others announced as deleted and may be wanted here; the newest of each name.
+        var announcedDeletions: [String: FileInfo] = [:]
         var settings = Settings()
     }
 
@@ -106,6 +113,21 @@ final class FolderEngine: Sendable {
     func indexChanged() {
         state.withLock { $0.agenda.pullSoon() }
         pullWake.notify()
+    }
+
+    /// More deletions than this that wait to be weighed against what is here are left to the winner's rule alone.
+    private static let deletionLimit = 10_000
+
+    /// A peer announced deletions. What was changed here meanwhile wins over them, but by a rule that not all devices
+    /// share; see `LocalChanges.outliving`.
+    func deletionsAnnounced(_ files: [FileInfo]) {
+        guard rules.kind == .sendReceive else { return }
+        state.withLock { state in
+            for file in files
+            where file.isDeleted && !file.isInvalid && state.announcedDeletions.count < Self.deletionLimit {
+                state.announcedDeletions[file.name] = file
+            }
+        }
     }
 
     /// The selection's file may have changed.
@@ -190,10 +212,7 @@ final class FolderEngine: Sendable {
         while !Task.isCancelled {
             let now = environment.time.monotonic()
             switch state.withLock({ $0.agenda.nextLook(at: now) }) {
-            case .at(let paths):
-                await step { try await self.turn.withUnits(1) { try await self.look(at: paths) } }
-                activity.set(hasLooked: true)
-                pullWake.notify()
+            case .at(let paths): await performLook(paths)
             case .wait(let deadline): await rest(until: deadline, now, wake)
             }
         }
@@ -207,6 +226,25 @@ final class FolderEngine: Sendable {
             case .wait(let deadline): await rest(until: deadline, now, pullWake)
             }
         }
+    }
+
+    private func performLook(_ paths: [RelativePath]?) async {
+        await step { try await self.turn.withUnits(1) { try await self.look(at: paths) } }
+        activity.set(hasLooked: true)
+        pullWake.notify()
+    }
+
+    /// Does one thing that is due now, a look before a pull; false if nothing is due. For simulations, which decide
+    /// themselves who does something next, in the place of `run`.
+    func performDue() async -> Bool {
+        let now = environment.time.monotonic()
+        if case .at(let paths) = state.withLock({ $0.agenda.nextLook(at: now) }) {
+            await performLook(paths)
+            return true
+        }
+        guard case .now = state.withLock({ $0.agenda.nextPull(at: now) }) else { return false }
+        await step { try await self.pull() }
+        return true
     }
 
     private func rest(until deadline: MonotonicTime?, _ now: MonotonicTime, _ wake: Signal) async {
@@ -232,16 +270,15 @@ final class FolderEngine: Sendable {
         }
     }
 
-    /// Runs one step for somebody who waits for what comes of it.
+    /// Runs one step for somebody who waits for what comes of it. Only a halt of the folder is kept for `status`: what is
+    /// wrong with a request says nothing about the folder.
     func exclusively<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await turn.withUnits(1) {
             do {
                 return try await body()
-            } catch let error as CancellationError {
-                throw error
-            } catch {
-                halted(by: error)
-                throw error
+            } catch let halt as FolderHalt {
+                halted(by: halt)
+                throw halt
             }
         }
     }
@@ -279,12 +316,21 @@ final class FolderEngine: Sendable {
             watcher?.selectionChanged()
             session.ownIndexChanged()
         }
-        if activity.snapshot.halt != nil {
-            activity.set(halt: nil)
-            rootChanged.notify()
-            session.engineChanged()
-        }
+        if !isHaltedOverDeletions { ended(activity.snapshot.halt) }
         return place
+    }
+
+    /// Whether the folder stands still until deletions are confirmed or undone.
+    var isHaltedOverDeletions: Bool {
+        [.rootEmptied, .massDeletion].contains(activity.snapshot.halt?.reason)
+    }
+
+    /// What the folder halted over is no more.
+    func ended(_ halt: FolderHalt?) {
+        guard halt != nil else { return }
+        activity.set(halt: nil)
+        rootChanged.notify()
+        session.engineChanged()
     }
 
     // MARK: watching

@@ -49,13 +49,13 @@ struct SmallFileFetch: Sendable {
 
     /// Files are spread over the devices that hold them.
     private func session(
-        for item: Item, _ position: Int, _ sessions: [DeviceID: PeerSession]
-    ) -> PeerSession? {
+        for item: Item, _ position: Int, _ sessions: [DeviceID: any BlockSource]
+    ) -> (any BlockSource)? {
         let connected = item.holders.filter { sessions[$0] != nil }
         return connected.isEmpty ? nil : sessions[connected[position % connected.count]]
     }
 
-    private func request(_ block: BlockInfo, of file: FileInfo, _ session: PeerSession) async throws -> ByteBuffer? {
+    private func request(_ block: BlockInfo, of file: FileInfo, _ session: any BlockSource) async throws -> ByteBuffer? {
         let request = BlockRequest(
             folder: folder, name: file.name, offset: 0, size: block.size, hash: block.hash, weakHash: block.weakHash,
             blockIndex: 0)

@@ -1,0 +1,9 @@
+import Synchronization
+
+/// Goes up once and stays up.
+final class Flag: Sendable {
+    private let value = Mutex(false)
+
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
+}

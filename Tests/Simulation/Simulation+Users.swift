@@ -1,0 +1,222 @@
+import BlockExchange
+import Cryptography
+import FileAccess
+import SyncTestKit
+
+@testable import SyncAgent
+
+/// What people do with their files.
+extension Simulation {
+    private static let directories = ["d", "d/e", "p", "p/q"]
+    private static let leaves = ["a.txt", "b", "c.md"]
+
+    private static let names =
+        leaves + directories.flatMap { directory in leaves.prefix(2).map { "\(directory)/\($0)" } }
+
+    /// One thing that the agent's user does.
+    func actAsUser(of agent: SimulatedAgent, isFilesOnly: Bool = false) async {
+        switch generator.int(0...(isFilesOnly ? 79 : 99)) {
+        case 0..<32: write(agent)
+        case 32..<40: append(agent)
+        case 40..<50: rename(agent)
+        case 50..<55: renameDirectory(agent)
+        case 55..<64: delete(agent)
+        case 64..<67: deleteDirectory(agent)
+        case 67..<71: makeDirectory(agent)
+        case 71..<75: makeSymlink(agent)
+        case 75..<80: changePermissions(agent)
+        case 80..<92: await changeSelection(agent)
+        default: editIgnoreFile(agent)
+        }
+    }
+
+    /// The agent's watcher sees most of what its user does, when the file is closed.
+    private func did(_ agent: SimulatedAgent, _ what: String, _ names: String...) {
+        trace.note("user \(agent.number): \(what)")
+        for name in names { agent.disk.changedByUser("\(agent.files.root)/\(name)") }
+        hideRealTimes(agent)
+        guard let engine = agent.process?.engine, !generator.isOne(in: 4) else { return }
+        engine.scanSoon(names.compactMap { RelativePath($0) })
+    }
+
+    /// Bytes that nobody wrote before: short, or of up to four blocks.
+    private var freshBytes: [UInt8] {
+        let number = ledger.writings.count
+        var bytes = Array("\(seed)/\(number)\n".utf8)
+        var random = SeededGenerator(seed: seed &* 1_000_003 &+ UInt64(number))
+        switch random.int(0...9) {
+        case 0: bytes += random.bytes(random.int(1...3) * (128 << 10) + random.int(0...100))
+        case 1...4: bytes += random.bytes(random.int(0...400))
+        default: break
+        }
+        return bytes
+    }
+
+    private func stamp(_ agent: SimulatedAgent, _ name: String) {
+        let wall = agent.wall
+        agent.files.setTime(
+            FileTime(seconds: wall.seconds, nanoseconds: Int32(generator.int(1...999_999_999))), of: name)
+    }
+
+    /// Makes the directories above a name. False if something else is in their way.
+    private func makeParents(_ agent: SimulatedAgent, of name: String) -> Bool {
+        guard let slash = name.lastIndex(of: "/") else { return true }
+        let parent = String(name[..<slash])
+        if agent.files.isDirectory(parent) { return true }
+        return makeParents(agent, of: parent) && agent.files.makeDirectory(parent)
+    }
+
+    private func write(_ agent: SimulatedAgent) {
+        let name = generator.pick(Self.names)
+        guard !agent.files.isDirectory(name), makeParents(agent, of: name) else { return }
+        let before = agent.files.content(name)
+        let bytes = freshBytes
+        let isInPlace = generator.isOne(in: 2) && (before != nil || agent.files.status(name) == nil)
+        guard isInPlace ? agent.files.write(bytes, to: name) : agent.files.replace(name, with: bytes) else { return }
+        stamp(agent, name)
+        ledger.supersede(before)
+        let content = SHA256.digest(bytes)
+        ledger.wrote(content, at: name, by: agent.number)
+        did(agent, "writes \(name) \(Self.short(content))\(before.map { " over \(Self.short($0))" } ?? "")", name)
+    }
+
+    private func append(_ agent: SimulatedAgent) {
+        let name = generator.pick(Self.names)
+        guard let before = agent.files.read(name) else { return }
+        let bytes = before + freshBytes
+        guard bytes.count < 2 << 20, agent.files.write(bytes, to: name) else { return }
+        stamp(agent, name)
+        ledger.supersede(SHA256.digest(before))
+        let content = SHA256.digest(bytes)
+        ledger.wrote(content, at: name, by: agent.number)
+        did(agent, "appends to \(name) \(Self.short(content)) over \(Self.short(SHA256.digest(before)))", name)
+    }
+
+    private func rename(_ agent: SimulatedAgent) {
+        let (from, to) = (generator.pick(Self.names), generator.pick(Self.names))
+        guard from != to, agent.files.status(from) != nil, !agent.files.isDirectory(from),
+            !agent.files.isDirectory(to), makeParents(agent, of: to)
+        else { return }
+        let before = agent.files.content(to)
+        guard agent.files.rename(from, to: to) else { return }
+        ledger.supersede(before)
+        did(agent, "renames \(from) to \(to)\(before.map { " over \(Self.short($0))" } ?? "")", from, to)
+    }
+
+    private func renameDirectory(_ agent: SimulatedAgent) {
+        let (from, to) = (generator.pick(Self.directories), generator.pick(Self.directories))
+        guard from != to, !to.hasPrefix(from + "/"), agent.files.isDirectory(from), agent.files.status(to) == nil,
+            makeParents(agent, of: to), agent.files.rename(from, to: to)
+        else { return }
+        did(agent, "renames the directory \(from) to \(to)", from, to)
+    }
+
+    private func delete(_ agent: SimulatedAgent) {
+        // Conflict copies are deleted by people too, once they have looked at them.
+        let names = agent.files.allNames().filter { !agent.files.isDirectory($0) }
+        guard !names.isEmpty else { return }
+        let name = generator.pick(names)
+        let before = agent.files.content(name)
+        guard agent.files.remove(name) else { return }
+        supersedeByDeletion(before, of: name, at: agent)
+        did(agent, "deletes \(name)\(before.map { " \(Self.short($0))" } ?? "")", name)
+    }
+
+    /// Who deletes what he keeps means it to be deleted everywhere; who removes what is not selected only frees space,
+    /// and what others have stays.
+    private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
+        guard let content else { return }
+        let isKept = agent.selection?.isLeftOut(name) == false
+        if isKept || !agents.contains(where: { $0.files.holds(content) }) { ledger.supersede(content) }
+    }
+
+    private func deleteDirectory(_ agent: SimulatedAgent) {
+        let name = generator.pick(Self.directories)
+        guard agent.files.isDirectory(name) else { return }
+        for below in agent.files.allNames(below: name, all: true).reversed() + [name] {
+            let before = RelativePath(below)?.isTemporary == true ? nil : agent.files.content(below)
+            guard agent.files.remove(below) else { break }
+            supersedeByDeletion(before, of: below, at: agent)
+        }
+        did(agent, "deletes the directory \(name)", name)
+    }
+
+    private func makeDirectory(_ agent: SimulatedAgent) {
+        let name = generator.pick(Self.directories)
+        guard agent.files.status(name) == nil, makeParents(agent, of: name), agent.files.makeDirectory(name) else {
+            return
+        }
+        did(agent, "makes the directory \(name)", name)
+    }
+
+    private func makeSymlink(_ agent: SimulatedAgent) {
+        let name = generator.pick(Self.names)
+        guard !agent.files.isDirectory(name), makeParents(agent, of: name) else { return }
+        let before = agent.files.content(name)
+        _ = agent.files.remove(name)
+        let target = generator.pick(["a.txt", "../b", "nowhere", "/etc"])
+        guard agent.files.makeSymlink(name, target: target) else { return }
+        ledger.supersede(before)
+        stamp(agent, name)
+        did(agent, "links \(name) to \(target)\(before.map { " over \(Self.short($0))" } ?? "")", name)
+    }
+
+    private func changePermissions(_ agent: SimulatedAgent) {
+        let name = generator.pick(Self.names + Self.directories)
+        guard let item = agent.files.item(name) else { return }
+        let mode: UInt32
+        switch item {
+        case .symlink: return
+        case .directory: mode = generator.pick([0o755, 0o700, 0o775])
+        case .file: mode = generator.pick([0o644, 0o600, 0o755])
+        }
+        guard agent.files.setPermissions(mode, of: name) else { return }
+        did(agent, "sets \(name) to \(String(mode, radix: 8))", name)
+    }
+
+    // MARK: what is selected
+
+    private func changeSelection(_ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
+        let path = generator.pick(Self.names + Self.directories)
+        let isSelecting = !generator.isOne(in: 3)
+        let trace = trace
+        let number = agent.number
+        trace.note("user \(number): \(isSelecting ? "selects" : "deselects") \(path)")
+        await inProcess(of: agent) { process in
+            do {
+                _ = try await process.engine.select([path], isSelecting: isSelecting, isDryRun: false)
+            } catch {
+                trace.note("user \(number): that did not work")
+            }
+        }
+        agent.selectionChanged()
+    }
+
+    private func editIgnoreFile(_ agent: SimulatedAgent) {
+        if generator.isOne(in: 8) {
+            _ = agent.files.write(Array("[a\n".utf8), to: ".stignore")
+            agent.selectionChanged()
+            return did(agent, "breaks .stignore", ".stignore")
+        }
+        writeIgnoreFile(agent)
+    }
+
+    /// Writes an ignore file by hand: lines that select, and the line that leaves out the rest.
+    func writeIgnoreFile(_ agent: SimulatedAgent) {
+        var lines: [String] = []
+        if generator.isOne(in: 3) { lines.append(generator.pick(["*.md", "b", "q"])) }
+        let isSelective = !generator.isOne(in: 4)
+        if isSelective {
+            for _ in 0..<generator.int(1...4) { lines.append("!/" + generator.pick(Self.names + Self.directories)) }
+            lines.append("*")
+        }
+        let text = lines.joined(separator: "\n") + "\n"
+        guard agent.files.replace(".stignore", with: Array(text.utf8)) else { return }
+        stamp(agent, ".stignore")
+        agent.selectionChanged()
+        did(agent, "writes .stignore: \(lines.joined(separator: " "))", ".stignore")
+    }
+
+    static func short(_ content: SHA256Digest) -> String { String(content.description.prefix(6)) }
+}

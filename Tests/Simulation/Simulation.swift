@@ -1,0 +1,312 @@
+import AgentConfiguration
+import BlockExchange
+import Cryptography
+import FileAccess
+import Foundation
+import IndexStore
+import NIOCore
+import NIOPosix
+import Selection
+import SyncTestKit
+
+@testable import SyncAgent
+
+/// A few agents with real engines, indexes and files, their users, and the links between them. All that happens follows
+/// from a seed: one thing at a time, and what is next is drawn.
+actor Simulation {
+    /// What may go wrong.
+    struct Weather: Sendable {
+        var kills = false
+        var powerLoss = false
+        var diskFaults = false
+        /// Users and looks at the disk come between two blocks of a file.
+        var interruptions = false
+        var stepCount = 130
+        var agentCount = 2...4
+
+        /// Every seed has its own.
+        init(seed: UInt64) {
+            kills = seed % 2 == 1
+            powerLoss = seed % 4 == 3
+            diskFaults = seed % 3 == 2
+            interruptions = seed % 5 > 1
+        }
+    }
+
+    struct Outcome: Sendable {
+        var seed: UInt64
+        var hash: String
+        var lines: [String]
+        var problems: [String]
+    }
+
+    let seed: UInt64
+    let trace = Trace()
+    let time = VirtualTime()
+    let network = Network()
+    let weather: Weather
+    let home: String
+    var generator: SeededGenerator
+    var ledger = Ledger()
+    private(set) var agents: [SimulatedAgent] = []
+    /// Everything works, and nobody changes anything any more.
+    var isQuiet = false
+    private var isInterrupted = false
+
+    init(seed: UInt64, weather: Weather? = nil) throws {
+        self.seed = seed
+        self.weather = weather ?? Weather(seed: seed)
+        generator = SeededGenerator(seed: seed)
+        home = try Self.makeDirectory()
+    }
+
+    /// In memory where there is such a file system: nothing is to be durable.
+    private static func makeDirectory() throws -> String {
+        let places = [ProcessInfo.processInfo.environment["SYNCTRAIN_SIMULATION_DIRECTORY"], "/dev/shm"]
+        let place = places.compactMap { $0 }.first { access($0, W_OK) == 0 } ?? NSTemporaryDirectory()
+        var template = Array("\(place)/synctrain-simulation-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Runs all of it, and says what is wrong in the end.
+    func run() async throws -> Outcome {
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        for number in 0..<generator.int(weather.agentCount) {
+            let skew = generator.isOne(in: 3) ? 0 : Int64(generator.int(-20_000...20_000))
+            let agent = try SimulatedAgent(
+                number: number, seed: generator.next(), home: "\(home)/\(number)", time: time, skew: skew, trace: trace)
+            agents.append(agent)
+            if number > 0, !generator.isOne(in: 4) { writeIgnoreFile(agent) }
+            trace.note("agent \(number), clock \(skew)")
+        }
+        for agent in agents { try await start(agent) }
+        for _ in 0..<weather.stepCount { try await step() }
+        trace.note("quiet")
+        isQuiet = true
+        var problems = try await settle()
+        if problems.isEmpty { problems += try await check() }
+        problems = trace.violations + problems
+        for agent in agents { agent.drop() }
+        agents = []
+        return Outcome(seed: seed, hash: trace.hash, lines: trace.lines, problems: problems)
+    }
+
+    // MARK: one step
+
+    private func step() async throws {
+        time.advance(by: .milliseconds(generator.int(1...20_000)))
+        network.prefer(generator.int(0...11))
+        let agent = generator.pick(agents)
+        switch generator.int(0...99) {
+        case 0..<30: await actAsUser(of: agent)
+        case 30..<64: try await work(agent)
+        case 64..<86: try await deliver()
+        case 86..<93: try await changeLink()
+        case 93..<96: weatherDisk(agent)
+        case 96..<99: try await endProcess(of: agent)
+        default:
+            let skew = Int64(generator.int(-10_000...10_000))
+            agent.skewClock(by: skew)
+            trace.note("agent \(agent.number): clock moved by \(skew)")
+        }
+    }
+
+    /// Lets an agent do what is due.
+    func work(_ agent: SimulatedAgent) async throws {
+        guard agent.isUp else { return try await start(agent) }
+        for _ in 0..<generator.int(1...3) {
+            let (trace, number) = (trace, agent.number)
+            trace.note("agent \(number) works")
+            await inProcess(of: agent) { process in
+                let isDone = await process.engine.performDue()
+                if !isDone { trace.note("agent \(number): nothing is due") }
+            }
+            guard agent.isUp else { return }
+        }
+    }
+
+    /// Runs `body` in the agent's process, and buries it if it died.
+    func inProcess(of agent: SimulatedAgent, _ body: @escaping @Sendable (SimulatedAgent.Process) async -> Void) async {
+        await agent.run(body)
+        if agent.disk.isDead { bury(agent) }
+        hideRealTimes(agent)
+        if let process = agent.process {
+            let halt = process.engine.activity.snapshot.halt?.reason.rawValue
+            let own = try? await process.index.localIndex(of: SimulatedAgent.folder).maxSequence
+            trace.note("agent \(agent.number): sequence \(own ?? -1)\(halt.map { ", \($0)" } ?? "")")
+        }
+    }
+
+    func hideRealTimes(_ agent: SimulatedAgent) {
+        let wall = agent.wall
+        agent.files.hideRealTimes(FileTime(seconds: wall.seconds, nanoseconds: wall.nanoseconds))
+    }
+
+    // MARK: processes
+
+    func start(_ agent: SimulatedAgent) async throws {
+        for loss in agent.disk.restart() { trace.note("agent \(agent.number) lost \(loss)") }
+        hideRealTimes(agent)
+        trace.note("agent \(agent.number) starts")
+        let number = agent.number
+        let environment = FetchEnvironment(
+            sessions: { [network, agents] ids in
+                let candidates = ids.compactMap { id in agents.first { $0.id == id && $0.isUp }?.number }
+                guard let choice = network.choice(for: number, among: candidates) else { return [:] }
+                return [agents[choice].id: SimulatedSource(simulation: self, pair: .init(from: choice, to: number))]
+            },
+            linksChanged: { AsyncStream { _ in } }, dialNow: { _ in }, localBlock: { _ in nil },
+            budget: Budget(limit: 64 << 20), threads: NIOThreadPool.singleton, time: agent.agentTime,
+            settings: BlockScheduler.Settings(
+                windowByteCount: 1, windowRequestCount: 1, minimumPatience: .seconds(1 << 40)),
+            firstHolderPatience: .zero, lostHolderPatience: .zero)
+        try await agent.start(
+            environment,
+            rules: FolderConfiguration(
+                id: SimulatedAgent.folder, path: "", devices: agents.map(\.id), rescanInterval: 0, isWatched: false,
+                minimumFree: .byteCount(0)))
+    }
+
+    private func bury(_ agent: SimulatedAgent) {
+        trace.note("agent \(agent.number) died")
+        for other in agents { network.cut(.init(from: agent.number, to: other.number)) }
+        agent.drop()
+    }
+
+    private func endProcess(of agent: SimulatedAgent) async throws {
+        guard weather.kills, agent.isUp else { return }
+        let end: FaultyDisk.End = weather.powerLoss && generator.isOne(in: 2) ? .powerLost : .killed
+        if generator.isOne(in: 4) {
+            agent.disk.kill(end)
+            return bury(agent)
+        }
+        let count = generator.int(0...25)
+        trace.note("agent \(agent.number): will be \(end) after \(count)")
+        agent.disk.plan(end, after: count)
+        try await work(agent)
+    }
+
+    private func weatherDisk(_ agent: SimulatedAgent) {
+        guard weather.diskFaults else { return }
+        agent.disk.condition =
+            agent.disk.condition != .healthy
+            ? .healthy : generator.isOne(in: 2) ? .full : .failing(oneIn: generator.int(2...10))
+        trace.note("agent \(agent.number): disk \(agent.disk.condition)")
+    }
+
+    // MARK: links
+
+    private func changeLink() async throws {
+        let from = generator.pick(agents)
+        let to = generator.pick(agents)
+        guard from.number != to.number, from.isUp, to.isUp else { return }
+        let pair = Network.Pair(from: from.number, to: to.number)
+        if network.isUp(pair) {
+            trace.note("link \(pair.from)-\(pair.to) breaks")
+            network.cut(pair)
+        } else {
+            try await connect(from, to)
+        }
+    }
+
+    /// Both tell what they have and what they know, and begin to send what the other lacks.
+    func connect(_ left: SimulatedAgent, _ right: SimulatedAgent) async throws {
+        guard let leftProcess = left.process, let rightProcess = right.process else { return }
+        let fromLeft = try await leftProcess.session.clusterConfigEntry(for: right.id, localDevice: left.id)
+        let fromRight = try await rightProcess.session.clusterConfigEntry(for: left.id, localDevice: right.id)
+        func entry(_ folder: ClusterConfig.Folder, _ id: DeviceID) -> ClusterConfig.Device {
+            folder.devices.first { $0.id == id } ?? ClusterConfig.Device(id: id)
+        }
+        let toRight = try await leftProcess.session.exchangeIndexes(
+            with: right.id, itKnows: entry(fromRight, left.id), itHas: entry(fromRight, right.id))
+        let toLeft = try await rightProcess.session.exchangeIndexes(
+            with: left.id, itKnows: entry(fromLeft, right.id), itHas: entry(fromLeft, left.id))
+        trace.note("link \(left.number)-\(right.number) from \(toRight?.after ?? -1) and \(toLeft?.after ?? -1)")
+        network.set(
+            .init(from: left.number, to: right.number),
+            toRight.map { Network.Feed(position: $0.after, isFull: $0.isFull) })
+        network.set(
+            .init(from: right.number, to: left.number),
+            toLeft.map { Network.Feed(position: $0.after, isFull: $0.isFull) })
+        leftProcess.engine.indexChanged()
+        rightProcess.engine.indexChanged()
+    }
+
+    private func deliver() async throws {
+        let from = generator.pick(agents)
+        let to = generator.pick(agents)
+        let pair = Network.Pair(from: from.number, to: to.number)
+        guard network.isUp(pair) else { return }
+        if generator.isOne(in: 2) { try await send(pair, limit: generator.int(1...20)) }
+        if generator.isOne(in: 2) { try await receive(pair) }
+    }
+
+    /// Puts the next page of an index on its way. False if there is none.
+    @discardableResult
+    func send(_ pair: Network.Pair, limit: Int) async throws -> Bool {
+        guard let feed = network.feed(pair), let process = agents[pair.from].process else { return false }
+        let page = try await process.session.updates(after: feed.position, limit: limit)
+        guard let last = page.last?.sequence else { return false }
+        let batch = IndexBatch(
+            folder: SimulatedAgent.folder, files: page, isFullIndex: feed.isFull, lastSequence: last,
+            previousSequence: feed.position)
+        network.update(pair) { feed in
+            feed.position = last
+            feed.isFull = false
+            feed.waiting.append(batch)
+        }
+        return true
+    }
+
+    /// Takes in what arrives next. False if nothing is on its way.
+    @discardableResult
+    func receive(_ pair: Network.Pair) async throws -> Bool {
+        guard let batch = network.feed(pair)?.waiting.first, let process = agents[pair.to].process else { return false }
+        network.update(pair) { $0.waiting.removeFirst() }
+        try await process.session.apply(batch, from: agents[pair.from].id)
+        let words = batch.files.map { file in
+            "\(file.name)\(file.isDeleted ? " gone" : "")\(file.isInvalid ? " invalid" : "") \(file.version)"
+        }
+        trace.noteChange("\(pair.from) tells \(pair.to): \(words.joined(separator: "; "))")
+        return true
+    }
+
+    /// A block that one agent asks of another.
+    func request(_ request: BlockRequest, over pair: Network.Pair) async throws -> ByteBuffer {
+        await interrupt(pair)
+        guard network.isUp(pair), let process = agents[pair.from].process else {
+            trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): the link is gone")
+            throw RequestError.linkLost
+        }
+        let answer = await process.session.serve(request)
+        trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): \(answer.code)")
+        guard answer.code == .ok else { throw RequestError.refused(answer.code) }
+        return answer.data
+    }
+
+    /// What else may happen while a file is fetched: it takes as long as it takes.
+    private func interrupt(_ pair: Network.Pair) async {
+        guard !isQuiet, !isInterrupted else { return }
+        isInterrupted = true
+        defer { isInterrupted = false }
+        if generator.isOne(in: 20) {
+            trace.note("link \(pair.from)-\(pair.to) breaks")
+            return network.cut(pair)
+        }
+        guard weather.interruptions else { return }
+        let agent = agents[generator.isOne(in: 3) ? pair.from : pair.to]
+        switch generator.int(0...9) {
+        case 0, 1: await actAsUser(of: agent, isFilesOnly: true)
+        case 2:
+            guard let engine = agent.process?.engine else { return }
+            trace.note("agent \(agent.number) looks meanwhile")
+            _ = try? await engine.exclusively { try await engine.look(at: nil) }
+            hideRealTimes(agent)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+/// Seeds in the environment choose what is run: `SYNCTRAIN_SIMULATION_SEED=n` one, with its trace;
+/// `SYNCTRAIN_SIMULATION_SEEDS=n` so many from `SYNCTRAIN_SIMULATION_FIRST` (1) on. 200 otherwise.
+@Suite struct SimulationTests {
+    private static func number(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment["SYNCTRAIN_SIMULATION_\(name)"].flatMap { UInt64($0) }
+    }
+
+    /// After any order of edits, faults and deaths, and then quiet: all agree, and nothing that anybody wrote is lost.
+    @Test func replicasConvergeAndNothingIsLost() async throws {
+        if let seed = Self.number("SEED") {
+            let outcome = try await Simulation(seed: seed).run()
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        let first = Self.number("FIRST") ?? 1
+        let seeds = first..<first + (Self.number("SEEDS") ?? 200)
+        try await SimulationRun.run(seeds) { report($0) }
+    }
+
+    private func report(_ outcome: Simulation.Outcome) {
+        guard !outcome.problems.isEmpty else { return }
+        Issue.record("seed \(outcome.seed):\n  \(outcome.problems.joined(separator: "\n  "))")
+    }
+
+    @Test(arguments: 1...5 as ClosedRange<UInt64>) func theSameSeedRunsTheSameWay(seed: UInt64) async throws {
+        let first = try await Simulation(seed: seed).run()
+        let second = try await Simulation(seed: seed).run()
+        let difference = zip(first.lines, second.lines).first { $0 != $1 }
+        #expect(first.hash == second.hash, "\(difference.map { "\($0.0)\n\($0.1)" } ?? "")")
+        // A run in which nothing happens would be the same each time, too.
+        #expect(first.lines.count > 100)
+    }
+}
