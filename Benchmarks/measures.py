@@ -55,7 +55,7 @@ class Bench:
         node.wait_scanned(folder_id, files)
         return node
 
-    def receivers(self, source, folder_id, root, ignores=None):
+    def receivers(self, source, folder_id, root, ignores=None, mode="selective"):
         """(name, node) of each side in turn, knowing the source and its folder, and not connected yet."""
         node = self.lab.syncthing("receiver")
         node.add_device(source.id, name="source")
@@ -74,7 +74,7 @@ class Bench:
         agent = self.lab.agent("agent")
         agent.add_device(source.id, "source")
         self._offer(source, agent, folder_id, root)
-        agent.add_folder(folder_id, self.lab.path("agent-data"), source.id)
+        agent.add_folder(folder_id, self.lab.path("agent-data"), source.id, mode=mode)
         yield "synctrain", agent
         agent.stop()
 

@@ -11,23 +11,43 @@ extension RelativePath {
     /// Whether this is a file that is still being fetched, by us or by a Syncthing that shared this disk: never synced.
     public var isTemporary: Bool { Self.isTemporary(name: text[...].utf8.suffixName) }
 
+    /// What a temporary file of ours is to become; nil for anything else, and where the name was too long to be in that
+    /// of its temporary file.
+    public var temporaryTarget: RelativePath? {
+        guard name.utf8.count <= 160, name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(Self.temporarySuffix)
+        else { return nil }
+        let target = String(name.dropFirst(Self.temporaryPrefix.count).dropLast(Self.temporarySuffix.count))
+        guard target.utf8.count != SHA256Digest.byteCount * 2 || !target.utf8.allSatisfy(\.isHexDigit) else {
+            return nil
+        }
+        return try? replacingName(with: target)
+    }
+
     /// Where `self` is put together before it is moved into place: in the same directory.
     public var temporaryPath: RelativePath? { try? replacingName(with: Self.temporaryName(for: name)) }
 
     /// The name under which the file called `name` is put together; at most 160 bytes long, or 80 if `name` is longer
     /// than 145 bytes.
     public static func temporaryName(for name: String) -> String {
-        let prefix = ".syncthing."
-        let suffix = ".tmp"
+        let (prefix, suffix) = (temporaryPrefix, temporarySuffix)
         guard name.utf8.count > 160 - prefix.utf8.count - suffix.utf8.count else { return prefix + name + suffix }
         return prefix + SHA256.digest(name.utf8).description + suffix
     }
+
+    private static let temporaryPrefix = ".syncthing."
+    private static let temporarySuffix = ".tmp"
 
     private static let internalNames = [".stfolder", ".stignore", ".stversions"]
     private static let temporaryPrefixes = [".syncthing.", "~syncthing~"]
 
     private static func isTemporary(name: Substring.UTF8View) -> Bool {
         temporaryPrefixes.contains { name.starts(with: $0.utf8) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexDigit: Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
     }
 }
 

@@ -151,7 +151,15 @@ extension RootDirectory {
         try StagedFile(target: target, in: directory(target.parent), resuming: resuming)
     }
 
-    private func parentDirectory(of path: RelativePath) throws(FileAccessError) -> Directory? {
+    /// The same in the target's directory, opened before: for many files of one directory.
+    public func stage(
+        _ target: RelativePath, in directory: Directory, resuming: Bool
+    ) throws(FileAccessError) -> StagedFile {
+        guard directory.path == target.parent else { throw FileAccessError(.invalidPath, .create, path: target.text) }
+        return try StagedFile(target: target, in: directory, resuming: resuming)
+    }
+
+    func parentDirectory(of path: RelativePath) throws(FileAccessError) -> Directory? {
         do throws(FileAccessError) {
             return try directory(path.parent)
         } catch {

@@ -260,3 +260,19 @@ public final class StagedFile: Sendable {
         return true
     }
 }
+
+extension RootDirectory {
+    /// Removes a file that was being put together, if nobody is at it. False if somebody is, or nothing is there.
+    public func removeTemporary(_ path: RelativePath) throws(FileAccessError) -> Bool {
+        guard path.isTemporary, let directory = try parentDirectory(of: path) else { return false }
+        let name = path.name
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        guard case .success(let file) = Descriptor.openHeld(name, in: directory.descriptor, flags: flags),
+            case .success = system({ clinux_lock_exclusive(file.number) }),
+            case .success(let held) = file.status(), let now = try directory.status(ofName: name),
+            now.isSameFile(as: held)
+        else { return false }
+        try directory.unlink(name).orThrow(.remove, path: path.text)
+        return true
+    }
+}

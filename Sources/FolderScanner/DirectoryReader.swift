@@ -14,6 +14,8 @@ struct Encounter: Sendable {
         case absent
         /// Selected and there, but nothing that can be synced; surely no directory.
         case unsupported(FileProblem)
+        /// A file that is being put together, or was.
+        case temporary
         /// Nobody knows what is there.
         case unknown(FileProblem)
     }
@@ -105,7 +107,9 @@ struct DirectoryReader: Sendable {
 
         let isKept: Bool
         switch selection.standing(of: path, isDirectory: entry.type == .directory) {
-        case .ours: return nil
+        case .ours:
+            let isTemporary = entry.type == .regular && RelativePath(path)?.isTemporary == true
+            return isTemporary ? found(.temporary) : nil
         case .kept: isKept = true
         case .leftOut: isKept = false
         }

@@ -16,6 +16,8 @@ public enum Finding: Hashable, Sendable {
     /// Known and not selected (any more): to be marked as ignored or forgotten, never to be announced as deleted. What
     /// is below a directory comes before it.
     case unkept(KnownEntry, Presence)
+    /// A file that is being put together, or was when that ended before its time. Never synced.
+    case temporary(String)
     /// What keeps a name from being synced. Nothing at or below it is reported as gone.
     case problem(FileProblem)
 
@@ -24,6 +26,7 @@ public enum Finding: Hashable, Sendable {
         switch self {
         case .changed(let entry): entry.name
         case .metadata(let entry, _), .status(let entry, _), .gone(let entry), .unkept(let entry, _): entry.name
+        case .temporary(let name): name
         case .problem(let problem): problem.name
         }
     }
@@ -98,6 +101,7 @@ public struct ScanReport: Hashable, Sendable {
     public var status = 0
     public var gone = 0
     public var unkept = 0
+    public var temporary = 0
     public var problems = 0
     /// Files whose contents another write might still change unnoticed (`ScannedEntry.isSettled`).
     public var unsettled = 0
@@ -111,6 +115,7 @@ public struct ScanReport: Hashable, Sendable {
         case .status: status += 1
         case .gone: gone += 1
         case .unkept: unkept += 1
+        case .temporary: temporary += 1
         case .problem: problems += 1
         }
     }

@@ -134,6 +134,7 @@ final class Walk {
         case .unsupported(let problem):
             try await keep(known, isDirectory: false)
             try await report(.problem(problem))
+        case .temporary: try await report(.temporary(path))
         case .unknown(let problem):
             try await announceAncestors()
             try await report(.problem(problem))
@@ -241,7 +242,7 @@ final class Walk {
                 if known.isDirectory { try await self.reportUnkept(below: known) }
                 try await self.reportUnkept(known, .notLookedAt)
             }
-        case .file, .symlink, .leftOut, .absent, .unsupported:
+        case .file, .symlink, .leftOut, .absent, .unsupported, .temporary:
             try await forEachKnown(below, in: path) { try await self.reportMissing($0) }
         case .unknown(let problem): try await report(.problem(problem))
         }

@@ -73,13 +73,20 @@ extension IndexStore {
 
     /// The global version of `path` with its blocks; nil if nobody has one, or it is deleted or invalid.
     public func file(_ folder: FolderID, _ path: String) async throws -> FileInfo? {
+        try await files(folder, [path])[0]
+    }
+
+    /// The same of many paths, in their order; all in one read.
+    public func files(_ folder: FolderID, _ paths: [String]) async throws -> [FileInfo?] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
-            guard let found = try reader.find(path),
-                let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
-            else { return nil }
-            let file = try reader.file(winner, name: path)
-            return file.isDeleted || file.isInvalid ? nil : file
+            return try paths.map { path in
+                guard let found = try reader.find(path),
+                    let winner = try reader.announcements(of: found.id).first(where: { $0.announcer == found.winner })
+                else { return nil }
+                let file = try reader.file(winner, name: path)
+                return file.isDeleted || file.isInvalid ? nil : file
+            }
         }
     }
 
@@ -146,6 +153,18 @@ extension IndexStore {
                 }
             }
             return found
+        }
+    }
+
+    /// Those of `hashes` that a file on this disk may hold; `localBlocks` says for sure, and where. One read.
+    public func blocksOnDisk(_ hashes: [SHA256Digest]) async throws -> Set<SHA256Digest> {
+        try await read { database in
+            let select = try RawStatement(database, "SELECT 1 FROM localBlock WHERE hash = ?1 LIMIT 1")
+            return try Set(
+                hashes.filter { hash in
+                    try select.bind(1, Int64(bitPattern: hash.words.0))
+                    return try select.first { _ in true } ?? false
+                })
         }
     }
 

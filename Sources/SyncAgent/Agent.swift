@@ -106,7 +106,7 @@ public final class Agent: Service, Sendable {
         fetching = FetchEnvironment(
             sessions: { devices.sessions($0) }, linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
-            localBlock: { await local.block($0) },
+            localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
             time: setup.time, settings: settings)
         for warning in files.warnings { setup.logger.warning("\(warning)") }

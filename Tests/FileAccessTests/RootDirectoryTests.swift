@@ -384,6 +384,21 @@ import Testing
         #expect(fuller.isUnchanged(since: directory))
     }
 
+    @Test func aLinkIsTheSameWhileItsInodeIs() {
+        func link(_ modified: Int64, changed: Int64, inode: UInt64 = 3, size: Int64 = 5) -> FileStatus {
+            FileStatus(
+                type: .symlink, size: size, modified: FileTime(seconds: modified), inode: inode,
+                changed: FileTime(seconds: changed))
+        }
+        // What is written down of a link that came from elsewhere has the time that it had there.
+        #expect(link(7, changed: 9).isUnchanged(since: link(1, changed: 9)))
+        #expect(link(7, changed: 10).isUnchanged(since: link(7, changed: 9)))
+        #expect(!link(7, changed: 10).isUnchanged(since: link(1, changed: 9)))
+        #expect(!link(7, changed: 9, inode: 4).isUnchanged(since: link(1, changed: 9)))
+        #expect(!link(7, changed: 9, inode: 0).isUnchanged(since: link(1, changed: 9, inode: 0)))
+        #expect(!link(7, changed: 9, size: 6).isUnchanged(since: link(1, changed: 9)))
+    }
+
     @Test func timesAreThoseThatClocksShow() {
         #expect(FileTime(seconds: 1, nanoseconds: -5).nanoseconds == 0)
         #expect(FileTime(seconds: 1, nanoseconds: .max).nanoseconds == 999_999_999)

@@ -398,6 +398,49 @@ import Testing
         #expect(directory.text("f3") == "mine")
         #expect(root.commit([]).isEmpty)
     }
+
+    // MARK: what is left over
+
+    @Test func aTemporaryFileIsRemovedUnlessSomebodyIsAtIt() throws {
+        try directory.makeDirectory("d")
+        let temporary = try relative("d/.syncthing.f.tmp")
+        #expect(try !root.removeTemporary(temporary))
+        try {
+            let file = try staged("1", for: "d/f")
+            #expect(try !root.removeTemporary(temporary))
+            #expect(directory.names("d") == [".syncthing.f.tmp"])
+            try file.synchronize()
+        }()
+        try directory.write("mine", to: "d/f")
+        #expect(try !root.removeTemporary(relative("d/f")))
+        #expect(try root.removeTemporary(temporary))
+        #expect(directory.names("d") == ["f"])
+    }
+
+    @Test func aTemporaryNameLeadsBackToItsTarget() throws {
+        #expect(try relative("d/.syncthing.a b.txt.tmp").temporaryTarget?.text == "d/a b.txt")
+        for name in ["d/f", ".syncthing.f", "f.tmp", ".syncthing..tmp", "~syncthing~f.tmp"] {
+            #expect(try relative(name).temporaryTarget == nil, "\(name)")
+        }
+        for length in [1, 144, 145, 146, 200, 255] {
+            let path = try relative("d/" + String(repeating: "n", count: length))
+            let back = path.temporaryPath?.temporaryTarget
+            #expect(back == (length <= 145 ? path : nil))
+        }
+    }
+
+    @Test func manyFilesAreStagedInOneOpenedDirectory() throws {
+        try directory.makeDirectory("d")
+        let opened = try root.directory(relative("d"))
+        for name in ["d/1", "d/2"] {
+            let file = try root.stage(relative(name), in: opened, resuming: true)
+            try file.write(Array(name.utf8), at: 0)
+            _ = try file.commit(replacing: .nothing, permissions: 0o600, modified: nil)
+            #expect(directory.text(name) == name)
+        }
+        #expect(failure { _ = try root.stage(relative("e/1"), in: opened, resuming: true) }?.code == .invalidPath)
+        #expect(failure { _ = try root.stage(relative("1"), in: opened, resuming: true) }?.code == .invalidPath)
+    }
 }
 
 @Suite struct AtomicFileTests {

@@ -60,7 +60,7 @@ final class ModelIndex: KnownEntries {
                 case .unkept(var known, let presence):
                     known.isIgnored = true
                     state.entries[known.name] = presence == .absent ? nil : known
-                case .problem: break
+                case .problem, .temporary: break
                 }
             }
         }
@@ -167,6 +167,7 @@ extension Finding {
         case .status: "status \(name)"
         case .gone: "gone \(name)"
         case .unkept(_, let presence): "unkept \(name) \(presence.rawValue)"
+        case .temporary: "temporary \(name)"
         case .problem(let problem): "\(problem.code.rawValue) \(name)"
         }
     }

@@ -113,6 +113,7 @@ import Testing
             ])
         #expect(try await index.store.localBlocks(hash(2), limit: 1).count == 1)
         #expect(try await index.store.localBlocks(hash(9)) == [])
+        #expect(try await index.store.blocksOnDisk([hash(2), hash(9)]) == [hash(2)])
     }
 }
 

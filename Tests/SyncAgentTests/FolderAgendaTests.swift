@@ -82,6 +82,24 @@ import Testing
         #expect(looks == [.wait(until: .seconds(3)), .at([try path("a")])])
     }
 
+    @Test func `a name that a look does not settle waits for the next try`() throws {
+        var agenda = settled()
+        let (a, b) = (try path("a"), try path("b"))
+        var looks: [FolderAgenda.Look] = []
+        agenda.doubt([a], at: .zero)
+        looks.append(agenda.nextLook(at: .zero))
+        agenda.retryLater(at: .zero)
+        agenda.doubt([a, b], at: .zero)
+        looks.append(agenda.nextLook(at: .zero))
+        looks.append(agenda.nextLook(at: .zero))
+        looks.append(agenda.nextLook(at: .seconds(10)))
+        #expect(looks == [.at([a]), .at([b]), .wait(until: .seconds(10)), .at([a])])
+        agenda.succeeded()
+        agenda.doubt([a], at: .seconds(10))
+        let look = agenda.nextLook(at: .seconds(10))
+        #expect(look == .at([a]))
+    }
+
     @Test func `a halted folder rests and is then looked at whole`() throws {
         var agenda = settled()
         agenda.scan([try path("a")])

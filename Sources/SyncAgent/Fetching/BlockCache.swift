@@ -31,6 +31,9 @@ final class BlockCache: Sendable {
 
     var byteCount: Int { state.withLock { $0.byteCount } }
 
+    /// Whether `block` may find it.
+    func contains(_ hash: SHA256Digest) -> Bool { state.withLock { $0.sizes[hash] != nil } }
+
     /// The block with this hash; nil if it is not here, or not any more what its name says.
     func block(_ hash: SHA256Digest) -> [UInt8]? {
         let isKnown = state.withLock { state in

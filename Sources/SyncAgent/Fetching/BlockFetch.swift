@@ -14,6 +14,8 @@ struct FetchEnvironment: Sendable {
     var dialNow: @Sendable ([DeviceID]) async -> Void
     /// A block's verified bytes from the cache or from a file on this disk.
     var localBlock: @Sendable (BlockInfo) async -> ByteBuffer?
+    /// Those of some hashes of which `localBlock` may have the block.
+    var blocksHere: @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }
     var budget: Budget
     /// Where hashing and disk work is done, away from the threads that carry tasks.
     var threads: NIOThreadPool

@@ -12,6 +12,12 @@ struct LocalBlocks: Sendable {
     let folders: FolderRegistry
     let threads: NIOThreadPool
 
+    /// Those of `hashes` that `block` may find.
+    func blocksHere(_ hashes: [SHA256Digest]) async -> Set<SHA256Digest> {
+        guard let onDisk = try? await index.blocksOnDisk(hashes) else { return Set(hashes) }
+        return onDisk.union(hashes.filter { cache.contains($0) || ZeroBlock.isOne($0) })
+    }
+
     /// The verified bytes of a block; nil if it is not here.
     func block(_ block: BlockInfo) async -> ByteBuffer? {
         let count = Int(block.size)
@@ -48,4 +54,8 @@ enum ZeroBlock {
 
     /// The hash of a whole block of zeros; nil for sizes that are no whole block's.
     static func hash(ofSize size: Int) -> SHA256Digest? { hashes[size] }
+
+    static func isOne(_ hash: SHA256Digest) -> Bool { all.contains(hash) }
+
+    private static let all = Set(hashes.values)
 }

@@ -31,6 +31,10 @@ struct FilePuller: Sendable {
     }
 
     private static let filesPerCommit = 512
+    /// Small files that are asked for, written and staged together.
+    private static let filesPerBatch = 64
+    private static let bytesPerBatch: Int64 = 1 << 20
+    private static let batchesAtOnce = 6
 
     let folder: FolderID
     let root: RootDirectory
@@ -92,22 +96,102 @@ struct FilePuller: Sendable {
     // MARK: fetching
 
     private func stageAll(_ items: [Item], into staged: BoundedQueue<Staged>) async throws -> [(Int, Outcome)] {
-        try await withThrowingTaskGroup(of: (Int, Outcome)?.self) { group in
+        try await withThrowingTaskGroup(of: (weight: Int, outcomes: [(Int, Outcome)]).self) { group in
             var outcomes: [(Int, Outcome)] = []
             var running = 0
-            for (position, item) in items.enumerated() {
-                if running == filesAtOnce {
-                    if let outcome = try await group.next() ?? nil { outcomes.append(outcome) }
-                    running -= 1
+            for portion in portions(of: items) {
+                // One alone counts one, many together what leaves room for a few of their kind.
+                let weight = portion.count == 1 ? 1 : max(1, filesAtOnce / Self.batchesAtOnce)
+                while running > 0, running + weight > filesAtOnce, let done = try await group.next() {
+                    outcomes += done.outcomes
+                    running -= done.weight
                 }
-                running += 1
-                group.addTask { try await stage(item, position, into: staged).map { (position, $0) } }
+                running += weight
+                group.addTask { (weight, try await stage(portion.map { ($0, items[$0]) }, into: staged)) }
             }
-            for try await outcome in group {
-                if let outcome { outcomes.append(outcome) }
-            }
+            for try await done in group { outcomes += done.outcomes }
             return outcomes
         }
+    }
+
+    /// Positions of what is fetched together, in the items' order so far as small files do not wait for each other.
+    private func portions(of items: [Item]) -> [[Int]] {
+        var portions: [[Int]] = []
+        var batch: [Int] = []
+        var byteCount: Int64 = 0
+        for (position, item) in items.enumerated() {
+            guard filesAtOnce > 1, item.file.size <= SmallFileFetch.byteLimit else {
+                portions.append([position])
+                continue
+            }
+            batch.append(position)
+            byteCount += item.file.size
+            if batch.count == Self.filesPerBatch || byteCount >= Self.bytesPerBatch {
+                portions.append(batch)
+                batch = []
+                byteCount = 0
+            }
+        }
+        if !batch.isEmpty { portions.append(batch) }
+        return portions
+    }
+
+    /// The outcomes of those that are not on their way to be committed.
+    private func stage(
+        _ items: [(position: Int, item: Item)], into staged: BoundedQueue<Staged>
+    ) async throws -> [(Int, Outcome)] {
+        var outcomes: [(Int, Outcome)] = []
+        var rest: [(position: Int, item: Item)] = items
+        if items.count > 1 {
+            let (done, left) = try await stageTogether(items)
+            for ready in done where await !staged.send(ready) { throw CancellationError() }
+            rest = left
+        }
+        for (position, item) in rest {
+            if let outcome = try await stage(item, position, into: staged) { outcomes.append((position, outcome)) }
+        }
+        return outcomes
+    }
+
+    /// Fetches small files together; gives those that came, and those that are to be fetched one by one.
+    private func stageTogether(
+        _ items: [(position: Int, item: Item)]
+    ) async throws -> (done: [Staged], left: [(position: Int, item: Item)]) {
+        var left: [(position: Int, item: Item)] = []
+        var chosen: [(position: Int, item: Item)] = []
+        var small: [SmallFileFetch.Item] = []
+        let files = try await index.files(folder, items.map(\.item.file.name))
+        for (entry, file) in zip(items, files) {
+            if let file, file.version == entry.item.file.version, let path = RelativePath(file.name) {
+                chosen.append(entry)
+                small.append(SmallFileFetch.Item(file: file, path: path, holders: entry.item.holders))
+            } else {
+                left.append(entry)
+            }
+        }
+        let shown = small.map { transfers.begin(folder: folder, path: $0.file.name, bytesTotal: $0.file.size) }
+        defer { shown.forEach(transfers.end) }
+        let fetch = SmallFileFetch(
+            folder: folder, root: root, environment: environment, freeSpaceFloor: freeSpaceFloor)
+        var done: [Staged] = []
+        for (position, bytes) in try await fetch.run(small).enumerated() {
+            let entry = chosen[position]
+            if let bytes {
+                done.append(ready(small[position].file, small[position].path, bytes, entry.item, entry.position))
+            } else {
+                left.append(entry)
+            }
+        }
+        return (done, left)
+    }
+
+    private func ready(
+        _ file: FileInfo, _ path: RelativePath, _ bytes: StagedFile, _ item: Item, _ position: Int
+    ) -> Staged {
+        let commit = StagedCommit(
+            bytes, replacing: item.replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
+            modified: FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds))
+        return Staged(position: position, file: file, path: path, commit: commit, conflictCopy: item.conflictCopy)
     }
 
     /// Nil when the file is on its way to be committed.
@@ -127,11 +211,7 @@ struct FilePuller: Sendable {
             let bytes = try await fetch.run { count, holder in
                 transfers.progressed(transfer, by: count, from: holder)
             }
-            let commit = StagedCommit(
-                bytes, replacing: item.replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
-                modified: FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds))
-            let ready = Staged(
-                position: position, file: file, path: path, commit: commit, conflictCopy: item.conflictCopy)
+            let ready = ready(file, path, bytes, item, position)
             guard await staged.send(ready) else { throw CancellationError() }
             return nil
         } catch let error as CancellationError {

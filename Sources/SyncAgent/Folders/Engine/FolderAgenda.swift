@@ -28,6 +28,8 @@ struct FolderAgenda: Sendable {
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
     private(set) var isPullDue = true
+    /// Names that were not as a plan saw them, since all was well last.
+    private var doubted: Set<RelativePath> = []
     /// Names that were still being written when they were looked at.
     private var laterScans: Set<RelativePath> = []
     private var laterScansDue: MonotonicTime?
@@ -50,6 +52,16 @@ struct FolderAgenda: Sendable {
     mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
         laterScans.formUnion(paths)
         laterScansDue = laterScansDue.map { max($0, due) } ?? due
+    }
+
+    /// These names were not on the disk what a plan took them for. They are looked at now, but if that has not helped
+    /// once, only with the next try: else a name that never is as expected would keep the disk busy for ever.
+    mutating func doubt(_ paths: some Sequence<RelativePath>, at now: MonotonicTime) {
+        let paths = Set(paths)
+        scan(paths.subtracting(doubted))
+        let stubborn = paths.intersection(doubted)
+        if !stubborn.isEmpty { scan(stubborn, at: now + retryPause) }
+        if doubted.count + paths.count <= Self.pathLimit { doubted.formUnion(paths) }
     }
 
     /// Whether there is something to do now.
@@ -109,6 +121,7 @@ struct FolderAgenda: Sendable {
     mutating func succeeded() {
         nextRetry = nil
         retryPause = Self.firstRetry
+        doubted = []
     }
 
     /// The folder cannot be worked on at all; after `pause` all of it is looked at anew.
@@ -118,6 +131,7 @@ struct FolderAgenda: Sendable {
         isPullDue = false
         laterScans = []
         laterScansDue = nil
+        doubted = []
         nextRetry = nil
         nextRescan = now + pause
     }

@@ -13,13 +13,14 @@ extension FolderEngine: FolderControl {
 
     func scan(_ paths: [String]) async throws -> ScanSummary.Folder {
         let subtrees = paths.contains("") ? nil : try paths.map { try RelativePath(parsing: $0) }
-        let summary = try await exclusively { try await self.look(at: subtrees) }
+        let summary = try await exclusively { try await self.look(at: subtrees, isAsked: true) }
         state.withLock { $0.agenda.pullSoon() }
         wakeUp()
         return summary
     }
 
     func syncNow() async throws {
+        activity.set(isShortOfSpace: false)
         state.withLock { state in
             state.agenda.succeeded()
             state.agenda.pullSoon()
@@ -122,42 +123,58 @@ extension FolderEngine: FolderControl {
                 path: folder.rawValue)
         }
         let isDryRun = outcome.isDryRun
-        let tally = try await exclusively { [self] in
-            let place = try await currentPlace()
-            var tally = ActionTally()
-            var actions: [Action] = []
-            var all: [NameFacts] = []
-            var cursor: Int64?
-            repeat {
-                let page = try await index.localEntries(
-                    in: folder, flags: .receiveOnlyChanged, after: cursor, limit: Self.pageLimit)
-                let facts = try await facts(page.entries.map(\.file.name))
-                for name in facts {
-                    let action = Reconciler.revert(
-                        local: name.localVersion, global: name.global,
-                        isKept: !place.selection.isLeftOut(name.name), rules: rules)
-                    guard action != .nothing else { continue }
-                    actions.append(action)
-                    if let global = name.global, !global.isInvalid {
-                        tally.count(global)
-                    } else if var file = name.local?.file {
-                        file.isDeleted = true
-                        tally.count(file)
-                    }
-                }
-                all += facts
-                cursor = page.next
-            } while cursor != nil
-            guard !isDryRun else { return tally }
-            let plan = Plan(actions: actions, rules: rules, unixSeconds: environment.time.wall().seconds)
-            var performer = PlanPerformer(engine: self, place: place, facts: all)
-            // What was changed is fetched by the next pull, which finds it older than everything.
-            _ = try await performer.perform(plan)
-            try await countNeed()
-            return tally
+        var tally = ActionTally()
+        var attempted: Set<String> = []
+        while true {
+            let tried = attempted
+            let round = try await exclusively { try await self.beginReverting(without: tried, isDryRun: isDryRun) }
+            if attempted.isEmpty { tally = round.tally }
+            guard !round.fetches.isEmpty else { break }
+            attempted.formUnion(round.fetches.map(\.file.name))
+            _ = try await fetch(round.fetches, round.place)
         }
         tally.fill(&outcome)
         try await syncNow()
+    }
+
+    private struct Reverting: Sendable {
+        var place: FolderPlace
+        var tally = ActionTally()
+        var fetches: [FilePuller.Item] = []
+    }
+
+    /// Reverts all but what is to be fetched, or all if nothing is. Files that were tried already are left out.
+    private func beginReverting(without attempted: Set<String>, isDryRun: Bool) async throws -> Reverting {
+        var round = Reverting(place: try await currentPlace())
+        var actions: [Action] = []
+        var all: [NameFacts] = []
+        var cursor: Int64?
+        repeat {
+            let page = try await index.localEntries(
+                in: folder, flags: .receiveOnlyChanged, after: cursor, limit: Self.pageLimit)
+            let facts = try await facts(page.entries.map(\.file.name))
+            for name in facts where !attempted.contains(name.name) {
+                let action = Reconciler.revert(
+                    local: name.localVersion, global: name.global,
+                    isKept: !round.place.selection.isLeftOut(name.name), rules: rules)
+                guard action != .nothing else { continue }
+                actions.append(action)
+                if let global = name.global, !global.isInvalid {
+                    round.tally.count(global)
+                } else if var file = name.local?.file {
+                    file.isDeleted = true
+                    round.tally.count(file)
+                }
+            }
+            all += facts
+            cursor = page.next
+        } while cursor != nil
+        guard !isDryRun else { return round }
+        let plan = Plan(actions: actions, rules: rules, unixSeconds: environment.time.wall().seconds)
+        var performer = PlanPerformer(engine: self, place: round.place, facts: all)
+        round.fetches = try await performer.perform(plan)
+        try await countNeed()
+        return round
     }
 
     /// What is gone was meant to go.
@@ -218,7 +235,10 @@ extension FolderEngine: FolderControl {
                 if !isDryRun { try await apply(forgotten, place) }
                 cursor = page.next
             } while cursor != nil
-            if !isDryRun { activity.set(halt: nil) }
+            if !isDryRun {
+                state.withLock { $0.deletionGuard.reset() }
+                ended(activity.snapshot.halt)
+            }
             return tally
         }
         tally.fill(&outcome)

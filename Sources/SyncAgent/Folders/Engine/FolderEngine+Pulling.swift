@@ -16,6 +16,7 @@ extension FolderEngine {
     /// and changes of the selection go on meanwhile; they get into their place within it. Throws `FolderHalt` or what
     /// the index says. Not to be called within a turn.
     func pull() async throws {
+        guard !isHaltedOverDeletions else { return }
         var isComplete = true
         var cursor: String?
         defer { activity.set(isSyncing: false) }
@@ -82,8 +83,8 @@ extension FolderEngine {
     /// Announces anew what was changed here while others deleted it.
     private func outlive(_ place: FolderPlace) async throws {
         let deletions = state.withLock { state in
-            defer { state.deletions = [:] }
-            return state.deletions.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            defer { state.announcedDeletions = [:] }
+            return state.announcedDeletions.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         }
         guard !deletions.isEmpty else { return }
         let now = environment.time.wall().seconds
@@ -100,7 +101,7 @@ extension FolderEngine {
     }
 
     /// Fetches files and puts them into their places. False if some could not be had.
-    private func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
+    func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
         let puller = FilePuller(
             folder: folder, root: place.root, index: index, environment: environment.fetching,
             transfers: environment.transfers,
@@ -115,7 +116,7 @@ extension FolderEngine {
                 return outcomes
             })
         var isComplete = true
-        var again: Set<RelativePath> = []
+        var (again, doubted): (Set<RelativePath>, Set<RelativePath>) = ([], [])
         for (item, outcome) in zip(items, try await puller.pull(items)) {
             let path = RelativePath(item.file.name)
             switch outcome {
@@ -128,7 +129,7 @@ extension FolderEngine {
             case .outdated: indexChanged()
             case .changedOnDisk:
                 isComplete = false
-                if let path { again.insert(path) }
+                if let path { doubted.insert(path) }
             // A link that comes is a reason to try again; time is none.
             case .unavailable: break
             case .failed(let message, let isDiskFull):
@@ -138,6 +139,7 @@ extension FolderEngine {
             }
         }
         if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
+        doubt(doubted)
         return isComplete
     }
 

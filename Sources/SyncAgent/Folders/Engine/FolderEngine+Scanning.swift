@@ -11,19 +11,23 @@ extension FolderEngine {
     /// Changes that are kept together, so that a new name and the deletion of the old one are announced as a rename.
     fileprivate static let heldChangeLimit = 2000
     fileprivate static let heldBlockLimit = 50_000
-    /// A folder that loses more than half of its names halts, if they are more than this.
-    private static let massDeletionFloor = 100
-    /// A root that loses everything halts, if it held at least so many names.
-    private static let emptiedFloor = 3
+    /// Temporary files that one look clears away.
+    fileprivate static let temporaryLimit = 10_000
+    /// After this, a temporary file is given up even if what it is to become may still be wanted.
+    private static let temporaryLifetime: Int64 = 86_400
     /// How soon a file that was still being written is looked at again.
     private static let unsettledPause: Duration = .seconds(3)
 
-    /// Looks at `subtrees`, or at the whole folder if nil, and notes what changed. Throws `FolderHalt` or what the
-    /// index says.
+    /// Looks at `paths`, or at the whole folder if nil, and notes what changed. Throws `FolderHalt` or what the index
+    /// says.
+    ///
+    /// - parameter isAsked: somebody waits for the answer, so deletions are not left for later to see whether more come.
     @discardableResult
-    func look(at subtrees: [RelativePath]?) async throws -> ScanSummary.Folder {
+    func look(at paths: [RelativePath]?, isAsked: Bool = false) async throws -> ScanSummary.Folder {
         let started = environment.time.monotonic()
         let place = try await currentPlace()
+        // Whether what is gone is back, only a look at everything can say.
+        let subtrees = isHaltedOverDeletions ? nil : paths
         activity.set(isScanning: true)
         defer { activity.set(isScanning: false) }
         session.engineChanged()
@@ -36,7 +40,8 @@ extension FolderEngine {
         let scanner = FolderScanner(
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
             options: options)
-        let collector = ChangeCollector(engine: self, place: place, isWhole: subtrees == nil)
+        let collector = ChangeCollector(
+            engine: self, place: place, isWhole: subtrees == nil, mayWait: !isAsked)
         let report: ScanReport
         do {
             report = try await scanner.scan(subtrees) { try await collector.take($0.findings) }
@@ -44,8 +49,15 @@ extension FolderEngine {
             throw FolderHalt(
                 reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)
         }
-        try await collector.finish()
+        switch try await collector.finish() {
+        case .wait(let due): state.withLock { $0.agenda.scan(subtrees ?? [], at: due) }
+        // A look at everything never asks for another one.
+        case .lookAtEverything: return try await look(at: nil)
+        case .proceed, .rootEmptied, .massDeletion: break
+        }
+        if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
+        try await removeTemporaries(found.temporaries, place)
         if !found.again.isEmpty {
             let due = environment.time.monotonic() + Self.unsettledPause
             state.withLock { $0.agenda.scan(found.again, at: due) }
@@ -60,6 +72,39 @@ extension FolderEngine {
             changed: found.changed, deleted: found.deleted, bytesHashed: report.bytesHashed,
             problems: Int64(report.problems), problemList: found.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
+    }
+
+    /// Removes what fetches that ended before their time have left, once it is of no use: what it was to become is here,
+    /// or has been deleted. What a later fetch may go on with stays for a day.
+    private func removeTemporaries(_ names: [String], _ place: FolderPlace) async throws {
+        let paths = names.compactMap { RelativePath($0) }
+        guard !paths.isEmpty else { return }
+        let targets = paths.map { $0.temporaryTarget?.text }
+        let facts = Dictionary(
+            try await facts(targets.compactMap { $0 }).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let now = environment.time.wall().seconds
+        let removable = zip(paths, targets).map { path, target in
+            (path, target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
+        }
+        let root = place.root
+        try await environment.fetching.threads.runIfActive { [logger] in
+            for (path, isUseless) in removable {
+                do throws(FileAccessError) {
+                    let age = try root.status(of: path).map { now &- $0.modified.seconds } ?? 0
+                    if isUseless || age > Self.temporaryLifetime { _ = try root.removeTemporary(path) }
+                } catch {
+                    logger.debug("\(path.text) is left where it is: \(error.message)")
+                }
+            }
+        }
+    }
+
+    /// Whether no fetch of the name can be under way or to come.
+    private static func needsNothing(_ facts: NameFacts) -> Bool {
+        guard let global = facts.global else { return false }
+        if global.isDeleted { return true }
+        guard let local = facts.local, local.status != nil else { return false }
+        return local.file.version == global.version
     }
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
@@ -78,24 +123,39 @@ extension FolderEngine {
                 copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
     }
 
-    /// Refuses deletions that look like an accident, unless somebody has confirmed them.
-    func checkDeletions(_ count: Int, isWhole: Bool, _ place: FolderPlace) async throws {
-        guard count >= Self.emptiedFloor else { return }
+    /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less
+    /// those that came. What is not to proceed is to be found again by another look.
+    fileprivate func judge(
+        lost: Int, isWhole: Bool, mayWait: Bool, _ place: FolderPlace
+    ) async throws -> DeletionGuard.Verdict {
         let known = try await index.totals(of: folder).local
         let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
+        let now = environment.time.monotonic()
+        let isRootEmpty = try isEmpty(place.root)
+        let verdict = state.withLock { state in
+            if state.confirmsDeletions {
+                state.deletionGuard.reset()
+                return DeletionGuard.Verdict.proceed
+            }
+            let verdict = state.deletionGuard.verdict(
+                lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
+            if verdict == .proceed { state.deletionGuard.noted(lost: lost, at: now) }
+            return verdict
+        }
         let path = session.configuration.path
         let remedy =
             "; if that was meant: synctrain folder confirm \(folder), else to get everything back: "
             + "synctrain folder repair \(folder)"
-        let isEmptied = try isWhole && count >= total && isEmpty(place.root)
-        let isMassive = count > Self.massDeletionFloor && count > total / 2
-        guard isEmptied || isMassive, !state.withLock({ $0.confirmsDeletions }) else { return }
-        activity.set(heldDeletions: Int64(count))
-        throw isEmptied
-            ? FolderHalt(
-                reason: .rootEmptied, message: "\(path) is empty, and had \(total) names in it\(remedy)")
-            : FolderHalt(
-                reason: .massDeletion, message: "\(count) of \(total) names in \(path) are gone\(remedy)")
+        switch verdict {
+        case .proceed, .wait, .lookAtEverything: return verdict
+        case .rootEmptied:
+            activity.set(heldDeletions: Int64(lost))
+            throw FolderHalt(reason: .rootEmptied, message: "\(path) is empty, and had \(total) names in it\(remedy)")
+        case .massDeletion(let all, let total):
+            activity.set(heldDeletions: Int64(lost))
+            throw FolderHalt(
+                reason: .massDeletion, message: "\(all) of \(total) names in \(path) are gone\(remedy)")
+        }
     }
 
     private func isEmpty(_ root: RootDirectory) throws -> Bool {
@@ -119,9 +179,7 @@ extension FolderEngine {
             file.blockSize = global.blockSize
             return file
         }
-        if let own = try await index.file(folder, file.name, announcedBy: environment.localDevice),
-            own.blocksHash == file.blocksHash
-        {
+        if let own = try await index.local(folder, file.name)?.file, own.blocksHash == file.blocksHash {
             file.blocks = own.blocks
             file.blockSize = own.blockSize
             return file
@@ -150,6 +208,8 @@ private actor ChangeCollector {
         var changed: Int64 = 0
         var deleted: Int64 = 0
         var problems: [FolderProblem] = []
+        /// Files that were being put together.
+        var temporaries: [String] = []
         /// To be looked at again soon.
         var again: Set<RelativePath> = []
     }
@@ -157,17 +217,21 @@ private actor ChangeCollector {
     private let engine: FolderEngine
     private let place: FolderPlace
     private let isWhole: Bool
+    private let mayWait: Bool
     private(set) var found = Found()
     private var held: [AnnouncementOrder.Change] = []
     private var statuses: [String: IndexedStatus] = [:]
     private var heldBlocks = 0
     private var gone: [String] = []
+    /// How many names there were not before.
+    private var created = 0
     private var others: [LocalChange] = []
 
-    init(engine: FolderEngine, place: FolderPlace, isWhole: Bool) {
+    init(engine: FolderEngine, place: FolderPlace, isWhole: Bool, mayWait: Bool) {
         self.engine = engine
         self.place = place
         self.isWhole = isWhole
+        self.mayWait = mayWait
     }
 
     func take(_ findings: [Finding]) async throws {
@@ -184,6 +248,8 @@ private actor ChangeCollector {
             case .gone(let known): gone.append(known.name)
             case .unkept(let known, let presence):
                 observations.append((known.name, presence == .absent ? .missing : .unsupported, nil))
+            case .temporary(let name):
+                if found.temporaries.count < FolderEngine.temporaryLimit { found.temporaries.append(name) }
             case .problem(let problem):
                 note(problem)
                 guard problem.code == .unsupportedType else { continue }
@@ -196,15 +262,19 @@ private actor ChangeCollector {
         }
     }
 
-    func finish() async throws {
+    /// What was made of the names that are gone.
+    func finish() async throws -> DeletionGuard.Verdict {
+        var verdict = DeletionGuard.Verdict.proceed
         if !gone.isEmpty {
-            try await engine.checkDeletions(gone.count, isWhole: isWhole, place)
+            verdict = try await engine.judge(lost: gone.count - created, isWhole: isWhole, mayWait: mayWait, place)
+            if verdict != .proceed { gone = [] }
             for start in stride(from: 0, to: gone.count, by: 1000) {
                 try await note(gone[start..<min(start + 1000, gone.count)].map { ($0, .missing, nil) })
             }
             if isWhole { engine.state.withLock { $0.confirmsDeletions = false } }
         }
         try await flush()
+        return verdict
     }
 
     private func note(_ problem: FileProblem) {
@@ -245,6 +315,7 @@ private actor ChangeCollector {
                 held.append(change)
                 heldBlocks += version.file.blocks.count
                 if version.file.isDeleted { found.deleted += 1 } else { found.changed += 1 }
+                if version.isOnDisk, !version.file.isDeleted, facts.local == nil { created += 1 }
             }
         }
     }

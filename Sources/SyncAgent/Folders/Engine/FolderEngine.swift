@@ -47,11 +47,12 @@ final class FolderEngine: Sendable {
         var agenda = FolderAgenda(rescanInterval: nil)
         /// The selection that the index's announcements are in line with.
         var appliedSelection: Selection?
+        var deletionGuard = DeletionGuard()
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
         /// What others announced as deleted and may be wanted here; the newest of each name.
-        var deletions: [String: FileInfo] = [:]
+        var announcedDeletions: [String: FileInfo] = [:]
         var settings = Settings()
     }
 
@@ -116,8 +117,9 @@ final class FolderEngine: Sendable {
     func deletionsAnnounced(_ files: [FileInfo]) {
         guard rules.kind == .sendReceive else { return }
         state.withLock { state in
-            for file in files where file.isDeleted && !file.isInvalid && state.deletions.count < Self.deletionLimit {
-                state.deletions[file.name] = file
+            for file in files
+            where file.isDeleted && !file.isInvalid && state.announcedDeletions.count < Self.deletionLimit {
+                state.announcedDeletions[file.name] = file
             }
         }
     }
@@ -130,6 +132,14 @@ final class FolderEngine: Sendable {
 
     func scanSoon(_ paths: [RelativePath]) {
         state.withLock { $0.agenda.scan(paths) }
+        wake.notify()
+    }
+
+    /// These names were not what a plan took them for.
+    func doubt(_ paths: Set<RelativePath>) {
+        guard !paths.isEmpty else { return }
+        let now = environment.time.monotonic()
+        state.withLock { $0.agenda.doubt(paths, at: now) }
         wake.notify()
     }
 
@@ -300,12 +310,21 @@ final class FolderEngine: Sendable {
             watcher?.selectionChanged()
             session.ownIndexChanged()
         }
-        if activity.snapshot.halt != nil {
-            activity.set(halt: nil)
-            rootChanged.notify()
-            session.engineChanged()
-        }
+        if !isHaltedOverDeletions { ended(activity.snapshot.halt) }
         return place
+    }
+
+    /// Whether the folder stands still until deletions are confirmed or undone.
+    var isHaltedOverDeletions: Bool {
+        [.rootEmptied, .massDeletion].contains(activity.snapshot.halt?.reason)
+    }
+
+    /// What the folder halted over is no more.
+    func ended(_ halt: FolderHalt?) {
+        guard halt != nil else { return }
+        activity.set(halt: nil)
+        rootChanged.notify()
+        session.engineChanged()
     }
 
     // MARK: watching

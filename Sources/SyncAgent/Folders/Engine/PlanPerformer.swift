@@ -15,7 +15,10 @@ struct PlanPerformer {
     private var isDurable = true
     /// Whether nothing was left undone by an error.
     private(set) var isComplete = true
+    /// Made by this plan, and to be announced.
     private var rescans: Set<RelativePath> = []
+    /// Not as the plan saw them.
+    private var doubted: Set<RelativePath> = []
 
     private static let changesPerTransaction = 1000
 
@@ -43,6 +46,7 @@ struct PlanPerformer {
         }
         try await flush()
         if !rescans.isEmpty { engine.scanSoon(rescans.sorted { $0.text < $1.text }) }
+        engine.doubt(doubted)
         return fetches
     }
 
@@ -121,6 +125,8 @@ struct PlanPerformer {
         let status = try await onDisk { () throws -> FileAccess.FileStatus? in
             if let parent = path.parent { try root.createDirectories(parent, durability: .deferred) }
             try root.createSymlink(path, target: file.symlinkTarget, durability: .deferred)
+            let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+            try root.setModificationTime(time, of: path)
             return try root.status(of: path)
         }
         isDurable = false
@@ -356,7 +362,7 @@ struct PlanPerformer {
 
     private mutating func lookAgain(_ name: String) {
         isComplete = false
-        if let path = RelativePath(name) { rescans.insert(path) }
+        if let path = RelativePath(name) { doubted.insert(path) }
     }
 
     private mutating func failed(_ name: String, _ error: FileAccessError) {

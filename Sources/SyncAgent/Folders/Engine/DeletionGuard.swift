@@ -1,0 +1,69 @@
+import BlockExchange
+
+/// Tells deletions that somebody means from those that look like an accident: pure, so that its rules can be read and
+/// tested as a table.
+///
+/// The watcher reports a large deletion in pieces, the first of which may be of one name. So deletions are taken for
+/// meant only once no more come, and what was deleted in the last minute counts as well.
+struct DeletionGuard: Sendable {
+    enum Verdict: Equatable, Sendable {
+        case proceed
+        /// More may be on its way: look again then.
+        case wait(until: MonotonicTime)
+        /// This was a look at a part only, and too much is gone to judge by that.
+        case lookAtEverything
+        /// All names are gone.
+        case rootEmptied
+        /// So many of so many names are gone.
+        case massDeletion(lost: Int, of: Int)
+    }
+
+    /// A folder that loses more than half of its names halts, if they are more than this.
+    static let massFloor = 100
+    /// A root that loses everything halts, if it held at least so many names.
+    static let emptiedFloor = 3
+    static let window: Duration = .seconds(60)
+    /// How long no more may go before those that are gone are judged, and how long that is waited for.
+    static let pause: Duration = .milliseconds(500)
+    static let patience: Duration = .seconds(5)
+
+    private var waiting: (since: MonotonicTime, until: MonotonicTime)?
+    private var recent: [(time: MonotonicTime, count: Int)] = []
+
+    /// - Parameters:
+    ///   - lost: names that a look found gone, less those that it found new: what was renamed is not lost.
+    ///   - known: names that the index has on this disk, `lost` included.
+    ///   - isRootEmpty: whether nothing is left on this disk.
+    ///   - isWhole: whether the look was at the whole folder.
+    ///   - mayWait: false if somebody asked for the look.
+    mutating func verdict(
+        lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool, at now: MonotonicTime
+    ) -> Verdict {
+        if mayWait, !isWhole, lost > 0 {
+            // A wait that ended long ago was for others.
+            let since = waiting.flatMap { now - $0.until > Self.patience ? nil : $0.since } ?? now
+            let isOver = waiting.map { since != now && (now >= $0.until || now - since > Self.patience) } ?? false
+            guard isOver else {
+                let due = now + Self.pause
+                waiting = (since, due)
+                return .wait(until: due)
+            }
+        }
+        if isWhole || lost > 0 { waiting = nil }
+        recent.removeAll { now - $0.time > Self.window }
+        let before = recent.reduce(0) { $0 + $1.count }
+        let (all, total) = (lost + before, known + before)
+        if isRootEmpty, total >= Self.emptiedFloor { return isWhole ? .rootEmptied : .lookAtEverything }
+        guard all > Self.massFloor else { return .proceed }
+        if all > total / 2 { return .massDeletion(lost: all, of: total) }
+        return isWhole ? .proceed : .lookAtEverything
+    }
+
+    /// The names are taken for deleted.
+    mutating func noted(lost: Int, at now: MonotonicTime) {
+        if lost > 0 { recent.append((now, lost)) }
+    }
+
+    /// What was deleted so far was meant, or was undone.
+    mutating func reset() { recent = [] }
+}

@@ -1,0 +1,129 @@
+"""Folders that go one way only, with a real Syncthing on the other side, and what puts them right again."""
+
+import os
+
+import agent as cli
+import harness
+import pytest
+from harness import Pair, read, write
+from process import wait_until
+
+
+@pytest.fixture(scope="module")
+def nodes(module_lab):
+    node, agent = module_lab.syncthing(), module_lab.agent()
+    module_lab.introduce(agent, node)
+    return module_lab, node, agent
+
+
+@pytest.fixture(scope="module")
+def sending(nodes):
+    lab, node, agent = nodes
+    pair = Pair(lab, "sending", node=node, agent=agent, type="sendonly")
+    for name in ("one", "two", "three", "tree/four"):
+        write(os.path.join(pair.here, name), name.encode())
+    pair.wait_same()
+    return pair
+
+
+@pytest.fixture(scope="module")
+def receiving(nodes):
+    lab, node, agent = nodes
+    pair = Pair(lab, "receiving", node=node, agent=agent, type="receiveonly")
+    for name in ("one", "two", "three", "tree/four"):
+        write(os.path.join(pair.there, name), name.encode())
+    pair.scan_there()
+    pair.wait_same()
+    return pair
+
+
+def refused_without_yes(agent, *arguments):
+    return agent.try_run(*arguments).returncode == cli.NEEDS_YES
+
+
+def test_sendonly_sends_and_takes_nothing(sending):
+    pair = sending
+    assert pair.status["type"] == "sendonly"
+    write(os.path.join(pair.there, "one"), b"changed there")
+    write(os.path.join(pair.there, "strange"), b"new there")
+    os.remove(os.path.join(pair.there, "two"))
+    os.remove(os.path.join(pair.there, "tree/four"))
+    os.rmdir(os.path.join(pair.there, "tree"))
+    pair.scan_there()
+    # What is sent still goes its way meanwhile.
+    write(os.path.join(pair.here, "three"), b"changed here")
+    wait_until(lambda: read(os.path.join(pair.there, "three")) == b"changed here", what="the change arrives")
+    pair.agent.wait_entry("sending:strange", lambda entry: entry is not None)
+    pair.agent.run("scan", "sending:")
+    assert harness.regular_files(pair.here).keys() == {"one", "two", "three", "tree/four"}
+    assert read(os.path.join(pair.here, "one")) == b"one" and read(os.path.join(pair.here, "two")) == b"two"
+
+
+def test_override(sending):
+    pair = sending
+    dry = pair.agent.document("folder", "override", "sending", "--dry-run")
+    assert dry["dryRun"] and dry["action"] == "override"
+    assert (dry["files"], dry["deletions"]) == (3, 1), dry
+    assert sorted(dry["paths"]) == ["one", "strange", "tree", "tree/four", "two"]
+    assert refused_without_yes(pair.agent, "folder", "override", "sending")
+    assert read(os.path.join(pair.there, "one")) == b"changed there"
+    pair.agent.run("folder", "override", "sending", "--yes")
+    pair.wait_same()
+    assert read(os.path.join(pair.there, "one")) == b"one" and read(os.path.join(pair.there, "two")) == b"two"
+    assert not os.path.exists(os.path.join(pair.there, "strange"))
+    pair.wait_at_rest()
+
+
+def test_receiveonly_takes_and_sends_nothing(receiving):
+    pair = receiving
+    assert pair.status["type"] == "receiveonly"
+    write(os.path.join(pair.here, "one"), b"changed here")
+    write(os.path.join(pair.here, "strange"), b"new here")
+    os.makedirs(os.path.join(pair.here, "strange directory"))
+    os.remove(os.path.join(pair.here, "two"))
+    pair.agent.run("scan", "receiving:")
+    write(os.path.join(pair.there, "three"), b"changed there")
+    pair.scan_there()
+    wait_until(lambda: read(os.path.join(pair.here, "three")) == b"changed there", what="the change arrives")
+    # The node has taken in what the agent announced by then: each announcement goes in order.
+    pair.scan_there()
+    assert harness.regular_files(pair.there).keys() == {"one", "two", "three", "tree/four"}
+    assert read(os.path.join(pair.there, "one")) == b"one"
+    assert read(os.path.join(pair.here, "one")) == b"changed here", "what was changed here stays until it is reverted"
+    assert not os.path.exists(os.path.join(pair.here, "two"))
+
+
+def test_revert(receiving):
+    pair = receiving
+    dry = pair.agent.document("folder", "revert", "receiving", "--dry-run")
+    assert dry["dryRun"] and sorted(dry["paths"]) == ["one", "strange", "strange directory", "two"]
+    assert refused_without_yes(pair.agent, "folder", "revert", "receiving")
+    assert read(os.path.join(pair.here, "one")) == b"changed here"
+    pair.agent.run("folder", "revert", "receiving", "--yes")
+    pair.wait_same()
+    assert read(os.path.join(pair.here, "one")) == b"one" and read(os.path.join(pair.here, "two")) == b"two"
+    assert not os.path.exists(os.path.join(pair.here, "strange"))
+    assert not os.path.exists(os.path.join(pair.here, "strange directory"))
+    pair.wait_at_rest()
+
+
+def test_a_change_on_both_sides_of_a_receiveonly_folder_loses_nothing(receiving):
+    pair = receiving
+    write(os.path.join(pair.here, "tree/four"), b"mine")
+    pair.agent.run("scan", "receiving:")
+    write(os.path.join(pair.there, "tree/four"), b"theirs")
+    pair.scan_there()
+    wait_until(lambda: read(os.path.join(pair.here, "tree/four")) == b"theirs", what="the change arrives")
+    pair.agent.run("scan", "receiving:")
+    kept = [read(os.path.join(pair.here, "tree", name)) for name in os.listdir(os.path.join(pair.here, "tree"))]
+    assert sorted(kept) == [b"mine", b"theirs"]
+    assert os.listdir(os.path.join(pair.there, "tree")) == ["four"], "a copy in this folder is not sent either"
+
+
+def test_override_and_revert_belong_to_their_types(sending, receiving):
+    agent = sending.agent
+    for action, folder in (("revert", "sending"), ("override", "receiving")):
+        result = agent.try_run("folder", action, folder, "--yes", "--json")
+        assert result.returncode == cli.USAGE
+        assert cli.records(result.stderr)[-1]["code"] == "invalid-request"
+    assert agent.try_run("folder", "override", "nowhere", "--yes").returncode == cli.NO_SUCH
