@@ -90,6 +90,13 @@ public struct FileStatus: Hashable, Sendable {
         }
     }
 
+    /// The same for comparing with what was given another name since, which the disk counts as a change.
+    var beforeRenaming: FileStatus {
+        FileStatus(
+            type: type, size: size, modified: modified, inode: inode, device: device, permissions: permissions,
+            linkCount: linkCount)
+    }
+
     /// Whether both are the same file of the same disk, whatever its contents.
     func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
 }

@@ -184,7 +184,9 @@ public final class StagedFile: Sendable {
             throw FileAccessError(.changedOnDisk, .rename, path: target.text, errno: error.number)
         case .failure(let error): throw FileAccessError(error, .rename, path: target.text)
         }
-        if let displaced = try directory.status(ofName: temporaryName), !displaced.isUnchanged(since: expected) {
+        if let displaced = try directory.status(ofName: temporaryName),
+            !displaced.isUnchanged(since: expected.beforeRenaming)
+        {
             try directory.exchange(temporaryName, with: targetName).orThrow(.rename, path: target.text)
             throw FileAccessError(.changedOnDisk, .rename, path: target.text)
         }

@@ -156,6 +156,13 @@ import Testing
         #expect(try String(contentsOfFile: directory.outside("f"), encoding: .utf8) == "secret")
     }
 
+    @Test func aLinkThatWasSeenIsReplaced() throws {
+        try directory.link("f", to: "nowhere")
+        let seen = try #require(try root.status(of: relative("f")))
+        _ = try staged("mine", for: "f").commit(replacing: .exactly(seen), permissions: nil, modified: nil)
+        #expect(directory.text("f") == "mine")
+    }
+
     @Test func aDirectoryIsNeverReplaced() throws {
         try directory.makeDirectory("f")
         let seen = try #require(try root.status(of: relative("f")))

@@ -32,7 +32,8 @@ import Testing
         let (findings, report) = try await tree.scan(ModelIndex())
         #expect(
             findings.map(\.summary) == [
-                "file B", "directory b", "file b/.stfolder", "directory b/a", "file b/a/x", "file b/z", "directory b-",
+                "file B", "directory b", "file b/.stfolder", "temporary b/.syncthing.z.tmp", "directory b/a",
+                "file b/a/x", "file b/z", "directory b-",
                 "file b-/y", "link l -> ../outside", "file é",
             ])
         var expected = ScanReport()
@@ -41,6 +42,7 @@ import Testing
         expected.filesHashed = 6
         expected.bytesHashed = 5
         expected.changed = 10
+        expected.temporary = 1
         #expect(report == expected)
     }
 

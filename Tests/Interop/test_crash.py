@@ -186,7 +186,7 @@ def check(agent, trees, writers, root):
 
 def test_blocks_that_came_are_not_fetched_twice(lab):
     """A large file on a slow link, the agent killed several times on the way."""
-    size, rate = 48 * MIB, 24_000
+    size, rate = 64 * MIB, 24_000
     rnd = random.Random(SEED)
     real = lab.syncthing(options={"limitBandwidthInLan": "true", "maxSendKbps": str(rate)})
     agent = lab.agent()
@@ -201,9 +201,9 @@ def test_blocks_that_came_are_not_fetched_twice(lab):
 
     kills = 0
     place = os.path.join(root, "large")
-    for _ in range(12):
+    for _ in range(5):
         before = sent()
-        wait_until(lambda: sent() > before + rnd.uniform(2, 6) * MIB or os.path.exists(place), 60, "some of it came")
+        wait_until(lambda: sent() > before + rnd.uniform(9, 12) * MIB or os.path.exists(place), 60, "some of it came")
         if os.path.exists(place):
             break
         agent.kill()
@@ -212,6 +212,6 @@ def test_blocks_that_came_are_not_fetched_twice(lab):
     wait_until(lambda: os.path.exists(place), 60, "the file is there", child=agent)
     assert tree.entry(place) == tree.entry(os.path.join(lab.folder_path(real, FOLDER), "large"))
     print(f"{kills} kills, {sent() / size:.2f} of the file's size sent")
-    assert kills >= 5
-    # Of each life, what was under way when it ended is asked for again.
-    assert sent() < size * 1.5
+    assert kills == 5
+    # Of each life, what was under way when it ended is asked for again; without resuming it would be 1.7.
+    assert sent() < size * 1.35

@@ -35,7 +35,11 @@ extension FolderEngine {
             }
             cursor = next
         } while cursor != nil
-        try await turn.withUnits(1) { try await self.countNeed() }
+        try await turn.withUnits(1) {
+            try await self.countNeed()
+            try await self.removeTemporaries(try await self.currentPlace())
+        }
+        forgetFailures()
         let now = environment.time.monotonic()
         state.withLock { isComplete ? $0.agenda.succeeded() : $0.agenda.retryLater(at: now) }
         if isComplete { activity.set(isShortOfSpace: false) }
@@ -80,6 +84,15 @@ extension FolderEngine {
         return round
     }
 
+    /// What was said of names that could not be had is over, but for those that this pull could not have either.
+    private func forgetFailures() {
+        let over = state.withLock { state in
+            defer { (state.failedPulls, state.failingPulls) = (state.failingPulls, []) }
+            return state.failedPulls.subtracting(state.failingPulls)
+        }
+        for name in over { activity.clear(name) }
+    }
+
     /// Announces anew what was changed here while others deleted it.
     private func outlive(_ place: FolderPlace) async throws {
         let deletions = state.withLock { state in
@@ -119,6 +132,7 @@ extension FolderEngine {
         var (again, doubted): (Set<RelativePath>, Set<RelativePath>) = ([], [])
         for (item, outcome) in zip(items, try await puller.pull(items)) {
             let path = RelativePath(item.file.name)
+            if case .done = outcome {} else if let left = path?.temporaryPath { noteTemporaries([left]) }
             switch outcome {
             case .done:
                 activity.clear(item.file.name)
@@ -134,6 +148,7 @@ extension FolderEngine {
             case .unavailable: break
             case .failed(let message, let isDiskFull):
                 isComplete = false
+                state.withLock { _ = $0.failingPulls.insert(item.file.name) }
                 activity.note(message, at: item.file.name)
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }

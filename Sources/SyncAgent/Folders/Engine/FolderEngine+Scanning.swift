@@ -57,7 +57,8 @@ extension FolderEngine {
         }
         if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
-        try await removeTemporaries(found.temporaries, place)
+        noteTemporaries(found.temporaries.compactMap { RelativePath($0) })
+        try await removeTemporaries(place)
         if !found.again.isEmpty {
             let due = environment.time.monotonic() + Self.unsettledPause
             state.withLock { $0.agenda.scan(found.again, at: due) }
@@ -74,29 +75,44 @@ extension FolderEngine {
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
     }
 
+    /// These files were found, or left, by somebody who put them together.
+    func noteTemporaries(_ paths: some Sequence<RelativePath>) {
+        state.withLock { state in
+            for path in paths where state.temporaries.count < Self.temporaryLimit { state.temporaries.insert(path) }
+        }
+    }
+
     /// Removes what fetches that ended before their time have left, once it is of no use: what it was to become is here,
     /// or has been deleted. What a later fetch may go on with stays for a day.
-    private func removeTemporaries(_ names: [String], _ place: FolderPlace) async throws {
-        let paths = names.compactMap { RelativePath($0) }
+    func removeTemporaries(_ place: FolderPlace) async throws {
+        let paths = state.withLock { state in
+            defer { state.temporaries = [] }
+            return state.temporaries.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+        }
         guard !paths.isEmpty else { return }
         let targets = paths.map { $0.temporaryTarget?.text }
         let facts = Dictionary(
             try await facts(targets.compactMap { $0 }).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let now = environment.time.wall().seconds
-        let removable = zip(paths, targets).map { path, target in
-            (path, target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
+        let found = zip(paths, targets).map { path, target in
+            (path, isUseless: target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
         }
         let root = place.root
-        try await environment.fetching.threads.runIfActive { [logger] in
-            for (path, isUseless) in removable {
+        let kept = try await environment.fetching.threads.runIfActive { [logger] in
+            var kept: [RelativePath] = []
+            for (path, isUseless) in found {
                 do throws(FileAccessError) {
-                    let age = try root.status(of: path).map { now &- $0.modified.seconds } ?? 0
-                    if isUseless || age > Self.temporaryLifetime { _ = try root.removeTemporary(path) }
+                    guard let status = try root.status(of: path) else { continue }
+                    let isOld = now &- status.modified.seconds > Self.temporaryLifetime
+                    if isUseless || isOld, try root.removeTemporary(path) { continue }
+                    kept.append(path)
                 } catch {
                     logger.debug("\(path.text) is left where it is: \(error.message)")
                 }
             }
+            return kept
         }
+        noteTemporaries(kept)
     }
 
     /// Whether no fetch of the name can be under way or to come.

@@ -51,6 +51,12 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        /// Temporary files that may be of use to a fetch yet.
+        var temporaries: Set<RelativePath> = []
+        /// Names of which the last pull said that they could not be had.
+        var failedPulls: Set<String> = []
+        /// The same of the pull that is under way.
+        var failingPulls: Set<String> = []
         /// What others announced as deleted and may be wanted here; the newest of each name.
         var announcedDeletions: [String: FileInfo] = [:]
         var settings = Settings()

@@ -85,7 +85,7 @@ struct PlanPerformer {
 
     private mutating func adopt(_ file: FileInfo, _ local: LocalVersion, _ change: MetadataChange) async throws {
         let path = try RelativePath(parsing: file.name)
-        let expected = try expected(file.name)
+        let expected = expected(file.name)
         let root = root
         let status = try await onDisk { () throws -> FileAccess.FileStatus? in
             guard let expected, let now = try root.status(of: path), now.isUnchanged(since: expected) else {
@@ -140,7 +140,7 @@ struct PlanPerformer {
         let source = try RelativePath(parsing: from.file.name)
         let target = try RelativePath(parsing: file.name)
         guard let full = try await engine.withBlocks(file) else { return lookAgain(file.name) }
-        guard let expected = try expected(from.file.name) else { return lookAgain(from.file.name) }
+        guard let expected = expected(from.file.name) else { return lookAgain(from.file.name) }
         try await clear(target, occupant, by: file.modifiedBy)
         let root = root
         let ignoresPermissions = file.hasNoPermissions || engine.session.configuration.ignoresPermissions
@@ -192,7 +192,7 @@ struct PlanPerformer {
 
     /// Removes a file or link that is what the index says; anything else stays, and is looked at anew.
     private func removeFile(_ path: RelativePath) async throws {
-        guard let expected = try expected(path.text) else {
+        guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .remove, path: path.text)
         }
         let root = root
@@ -202,7 +202,7 @@ struct PlanPerformer {
     /// Keeps the loser of a conflict under its own name; it is announced as a new file by the next look.
     private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
         let copy = try conflictCopy(of: path, by: device)
-        guard let expected = try expected(path.text) else {
+        guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .rename, path: path.text)
         }
         let root = root
@@ -290,11 +290,9 @@ struct PlanPerformer {
             return found
         }
         let facts = try await engine.facts(found.map(\.name))
-        return try zip(found, facts).map { found, facts in
+        return zip(found, facts).map { found, facts in
             let decision = selection.decision(for: found.name)
-            let expected = try facts.local.flatMap {
-                $0.file.kind.isSymlink ? try linkStatus($0) : FileAccess.FileStatus($0)
-            }
+            let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
             return DirectoryRemoval.Item(
                 name: found.name, isDirectory: found.type == .directory,
                 isTemporary: RelativePath(found.name)?.isTemporary ?? false,
@@ -320,7 +318,7 @@ struct PlanPerformer {
             case .replaced(let local) where local.file.kind == .directory:
                 try await clear(path, occupant, by: file.modifiedBy)
             case .replaced, .conflicting:
-                guard let expected = try expected(name) else {
+                guard let expected = expected(name) else {
                     lookAgain(name)
                     return nil
                 }
@@ -353,20 +351,10 @@ struct PlanPerformer {
     }
 
     /// What the index saw at a name, for comparing with what is there now; nil if that is in doubt.
-    private func expected(_ name: String) throws -> FileAccess.FileStatus? {
+    private func expected(_ name: String) -> FileAccess.FileStatus? {
         guard let entry = facts[name]?.local, let status = FileAccess.FileStatus(entry) else { return nil }
-        if entry.file.kind.isSymlink { return try linkStatus(entry) }
         // Looked at right after it was written: another write may have left the same times.
         guard status.type != .regular || status.changed != nil else { return nil }
-        return status
-    }
-
-    /// The time of a link is not synced, so the index does not know it; what a link holds tells whether it is the one.
-    private func linkStatus(_ entry: LocalEntry) throws -> FileAccess.FileStatus? {
-        let path = try RelativePath(parsing: entry.file.name)
-        guard let status = try root.status(of: path), status.type == .symlink,
-            try root.readSymlink(path) == entry.file.symlinkTarget
-        else { return nil }
         return status
     }
 
