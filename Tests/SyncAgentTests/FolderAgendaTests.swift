@@ -37,6 +37,21 @@ import Testing
         #expect(pull == .now)
     }
 
+    @Test func `where names are gone is looked at when it is due, or with what comes before`() throws {
+        var agenda = settled()
+        agenda.scanGone([try path("old")], at: .milliseconds(500))
+        var looks = [agenda.nextLook(at: .zero), agenda.nextLook(at: .milliseconds(500))]
+        #expect(looks == [.wait(until: .milliseconds(500)), .at([try path("old")])])
+        agenda.scanGone([try path("old")], at: .seconds(2))
+        agenda.scan([try path("new")])
+        looks = [agenda.nextLook(at: .seconds(1)), agenda.nextLook(at: .seconds(2))]
+        #expect(looks == [.at([try path("new"), try path("old")]), .wait(until: nil)])
+        agenda.scanGone([try path("old")], at: .seconds(4))
+        agenda.scanEverything()
+        looks = [agenda.nextLook(at: .seconds(3)), agenda.nextLook(at: .seconds(4))]
+        #expect(looks == [.at(nil), .wait(until: nil)])
+    }
+
     @Test func `too many names become a look at everything`() throws {
         var agenda = settled()
         agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })

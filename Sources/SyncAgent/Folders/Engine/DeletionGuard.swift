@@ -49,7 +49,7 @@ struct DeletionGuard: Sendable {
                 return .wait(until: due)
             }
         }
-        if isWhole || lost > 0 { waiting = nil }
+        waiting = nil
         recent.removeAll { now - $0.time > Self.window }
         let before = recent.reduce(0) { $0 + $1.count }
         let (all, total) = (lost + before, known + before)

@@ -33,6 +33,9 @@ struct FolderAgenda: Sendable {
     /// Names that were still being written when they were looked at.
     private var laterScans: Set<RelativePath> = []
     private var laterScansDue: MonotonicTime?
+    /// Where names are gone, which others may follow or turn up elsewhere.
+    private var goneScans: Set<RelativePath> = []
+    private var goneScansDue: MonotonicTime?
     private var nextRescan: MonotonicTime?
     private var nextRetry: MonotonicTime?
     private var retryPause = FolderAgenda.firstRetry
@@ -52,6 +55,13 @@ struct FolderAgenda: Sendable {
     mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
         laterScans.formUnion(paths)
         laterScansDue = laterScansDue.map { max($0, due) } ?? due
+    }
+
+    /// Names are gone there: they are looked at again at `due`, or together with what is to be looked at before, so that
+    /// both ends of a rename are seen at once.
+    mutating func scanGone(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        goneScans.formUnion(paths)
+        goneScansDue = due
     }
 
     /// These names were not on the disk what a plan took them for. They are looked at now, but if that has not helped
@@ -81,8 +91,15 @@ struct FolderAgenda: Sendable {
             laterScans = []
             self.laterScansDue = nil
         }
+        if !dueScans.isEmpty || goneScansDue.map({ now >= $0 }) ?? false {
+            scan(goneScans)
+            goneScans = []
+            goneScansDue = nil
+        }
         if isWholeScanDue {
             isWholeScanDue = false
+            goneScans = []
+            goneScansDue = nil
             dueScans = []
             nextRescan = rescanInterval.map { now + $0 }
             // What the scan finds decides what there is to pull.
@@ -95,7 +112,7 @@ struct FolderAgenda: Sendable {
             isPullDue = true
             return .at(paths)
         }
-        return .wait(until: [nextRescan, laterScansDue].compactMap { $0 }.min())
+        return .wait(until: [nextRescan, laterScansDue, goneScansDue].compactMap { $0 }.min())
     }
 
     /// Takes the next pull; it is no longer due.
@@ -131,6 +148,8 @@ struct FolderAgenda: Sendable {
         isPullDue = false
         laterScans = []
         laterScansDue = nil
+        goneScans = []
+        goneScansDue = nil
         doubted = []
         nextRetry = nil
         nextRescan = now + pause

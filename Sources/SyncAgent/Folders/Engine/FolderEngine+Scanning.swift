@@ -50,7 +50,7 @@ extension FolderEngine {
                 reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)
         }
         switch try await collector.finish() {
-        case .wait(let due): state.withLock { $0.agenda.scan(subtrees ?? [], at: due) }
+        case .wait(let due): state.withLock { $0.agenda.scanGone(subtrees ?? [], at: due) }
         // A look at everything never asks for another one.
         case .lookAtEverything: return try await look(at: nil)
         case .proceed, .rootEmptied, .massDeletion: break
