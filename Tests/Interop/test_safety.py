@@ -452,6 +452,28 @@ def test_a_pipe_in_the_place_of_a_file_of_the_node(own):
     assert own.agent.records("need", own.id) == []
 
 
+def test_a_deleted_directory_that_holds_what_is_ignored_here(own):
+    """What a (?d) line ignores goes with its directory; anything else that only this disk has keeps it."""
+    write(os.path.join(own.here, ".stignore"), b"(?d)*.tmp\n*.keep\n")
+    for directory in ("cache", "mine"):
+        write(os.path.join(own.there, directory, "file"), b"file")
+    own.scan_there()
+    wait_until(lambda: read(os.path.join(own.here, "mine", "file")), what="the files come")
+    write(os.path.join(own.here, "cache", "x.tmp"), b"x")
+    write(os.path.join(own.here, "mine", "y.keep"), b"y")
+    for directory in ("cache", "mine"):
+        shutil.rmtree(os.path.join(own.there, directory))
+    own.scan_there()
+    wait_until(lambda: not os.path.exists(os.path.join(own.here, "cache")), what="the directory goes")
+    wait_until(lambda: not os.path.exists(os.path.join(own.here, "mine", "file")), what="the file goes")
+    assert "y.keep" in own.agent.wait_problem(own.id, "mine")
+    assert read(os.path.join(own.here, "mine", "y.keep")) == b"y"
+    assert not os.path.exists(os.path.join(own.there, "mine"))
+    os.remove(os.path.join(own.here, "mine", "y.keep"))
+    own.agent.run("fetch")
+    wait_until(lambda: not os.path.exists(os.path.join(own.here, "mine")), what="the directory goes too")
+
+
 # MARK: disks
 
 @pytest.fixture

@@ -54,6 +54,8 @@ struct PlanPerformer {
 
     private mutating func carryOut(_ step: Action) async throws {
         guard let name = step.name else { return }
+        // The step itself may find something to say of the name.
+        engine.activity.clear(name)
         do {
             switch step {
             case .nothing, .blocked, .fetch: break
@@ -67,7 +69,6 @@ struct PlanPerformer {
             case .delete(let local, let tombstone, let keepsCopy):
                 try await delete(local, tombstone, keepsCopy: keepsCopy, by: tombstone?.modifiedBy)
             }
-            engine.activity.clear(name)
         } catch let error as FileAccessError {
             failed(name, error)
         }
