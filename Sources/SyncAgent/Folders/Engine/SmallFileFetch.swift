@@ -55,7 +55,8 @@ struct SmallFileFetch: Sendable {
         return connected.isEmpty ? nil : sessions[connected[position % connected.count]]
     }
 
-    private func request(_ block: BlockInfo, of file: FileInfo, _ session: any BlockSource) async throws -> ByteBuffer? {
+    private func request(_ block: BlockInfo, of file: FileInfo, _ session: any BlockSource) async throws -> ByteBuffer?
+    {
         let request = BlockRequest(
             folder: folder, name: file.name, offset: 0, size: block.size, hash: block.hash, weakHash: block.weakHash,
             blockIndex: 0)
