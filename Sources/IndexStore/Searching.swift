@@ -3,16 +3,51 @@ import GRDB
 
 /// Finding names.
 extension IndexStore {
+    /// From this many entries on two processors search.
+    private static let parallelSearchFloor: Int64 = 50_000
+
     /// Entries whose name contains `text`, or whose path does if there is a `/` in it; case does not count. Reads all
     /// names, deleted ones included, until `limit` are found; only what `children` would list is.
+    ///
+    /// A large index is read in two halves at the same time, each as it is at its own moment.
     public func search(
         _ text: String, in folder: FolderID? = nil, limit: Int = 1000
+    ) async throws -> SearchResult {
+        try await search(text, in: folder, limit: limit, halvedFrom: Self.parallelSearchFloor)
+    }
+
+    /// - parameter floor: from how many entries on the index is read in halves.
+    func search(
+        _ text: String, in folder: FolderID?, limit: Int, halvedFrom floor: Int64
+    ) async throws -> SearchResult {
+        let last =
+            try await read { database in
+                try RawStatement(database, "SELECT max(id) FROM entry").first { $0.optionalInteger(0) } ?? nil
+            } ?? 0
+        guard last >= floor else {
+            return try await search(text, in: folder, limit: limit, directories: 0...Int64.max)
+        }
+        // Directories have the ids of entries, and what is in them comes soon after them: half of the ids is about half
+        // of the names.
+        let middle = last / 2
+        async let first = search(text, in: folder, limit: limit, directories: 0...middle)
+        async let second = search(text, in: folder, limit: limit, directories: middle + 1...Int64.max)
+        var (result, rest) = try await (first, second)
+        result.isTruncated = result.isTruncated || rest.isTruncated || result.entries.count + rest.entries.count > limit
+        result.entries += rest.entries.prefix(limit - result.entries.count)
+        result.entries.sort(by: NameSearch.precedes)
+        return result
+    }
+
+    /// The same for the names in those directories.
+    private func search(
+        _ text: String, in folder: FolderID?, limit: Int, directories: ClosedRange<Int64>
     ) async throws -> SearchResult {
         try await read { database in
             let folders = try Folder.all(in: database)
             if let folder, !folders.contains(where: { $0.id == folder }) { throw UnknownFolder(folder: folder) }
             let search = try NameSearch(database, folders: folders, text: text)
-            return try search.run(database, only: folder, limit: limit)
+            return try search.run(database, only: folder, limit: limit, directories: directories)
         }
     }
 }
@@ -56,13 +91,20 @@ private final class NameSearch {
         readEntry = try RawStatement(database, "SELECT parent, name FROM entry WHERE id = ?1")
     }
 
-    func run(_ database: Database, only folder: FolderID?, limit: Int) throws -> SearchResult {
+    func run(
+        _ database: Database, only folder: FolderID?, limit: Int, directories: ClosedRange<Int64>
+    ) throws -> SearchResult {
         let wanted = folder.flatMap { folder in readers.firstIndex { $0.folder.id == folder } }
         // Only where it decides is a directory looked up before a name matches.
         let mustKnowDirectory = isByPath || (wanted != nil && readers.count > 1)
         let select = try RawStatement(
             database,
-            "SELECT parent, name, id FROM entry INDEXED BY entryByName WHERE parent IS NOT NULL ORDER BY parent, name")
+            """
+            SELECT parent, name, id FROM entry INDEXED BY entryByName
+            WHERE parent BETWEEN ?1 AND ?2 ORDER BY parent, name
+            """)
+        try select.bind(1, directories.lowerBound)
+        try select.bind(2, directories.upperBound)
         defer { select.reset() }
         var result = SearchResult(entries: [], isTruncated: false)
         var parent: Int64?
@@ -90,11 +132,13 @@ private final class NameSearch {
             }
             result.entries.append(entry)
         }
-        result.entries.sort {
-            $0.folder == $1.folder
-                ? $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) : $0.folder < $1.folder
-        }
+        result.entries.sort(by: Self.precedes)
         return result
+    }
+
+    static func precedes(_ left: GlobalEntry, _ right: GlobalEntry) -> Bool {
+        left.folder == right.folder
+            ? left.path.utf8.lexicographicallyPrecedes(right.path.utf8) : left.folder < right.folder
     }
 
     private func matches(_ name: UnsafeRawBufferPointer, in directory: Directory) -> Bool {

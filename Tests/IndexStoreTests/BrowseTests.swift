@@ -138,6 +138,13 @@ import Testing
             }
             let found = try await index.store.search(needle, limit: 10_000).entries.map(\.path)
             #expect(Set(found.map { Array($0.utf8) }) == Set(expected.map { Array($0.utf8) }), "\(needle)")
+            // In halves, as a large index is searched, it comes to the same.
+            let halves = try await index.store.search(needle, in: nil, limit: 10_000, halvedFrom: 0)
+            #expect(halves.entries.map(\.path) == found && !halves.isTruncated)
+            if found.count > 1 {
+                let part = try await index.store.search(needle, in: nil, limit: found.count - 1, halvedFrom: 0)
+                #expect(part.entries.count == found.count - 1 && part.isTruncated)
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ class Cluster:
         lab.introduce(self.agent, *self.real)
         roots = {node: lab.path(f"{node.name}-{FOLDER}") for node in (*self.real, self.agent)}
         for node, other in ((self.first, self.second), (self.second, self.first)):
-            node.set_folder(FOLDER, roots[node], [other.id, self.agent.id], maxConflicts=-1, rescanIntervalS=0)
+            node.set_folder(FOLDER, roots[node], [other.id, self.agent.id], maxConflicts=-1, pullerPauseS=1)
         self.agent.add_folder(FOLDER, roots[self.agent], *[node.id for node in self.real], mode=mode)
         self.nodes = [Node(node.name, node, roots[node], lab.path(f"desk-{node.name}"))
                       for node in (*self.real, self.agent)]
@@ -173,6 +173,9 @@ class Cluster:
     def is_visible_to(self, node):
         def is_wanted(path):
             top = path.split("/")[0]
+            # A Syncthing keeps what it gave up on for a day.
+            if node is not self.ours and tree.is_temporary(os.path.basename(path)):
+                return False
             if node is self.ours and self.mode == "selective":
                 return top in self.selected
             return not (node is self.nodes[1] and top in self.ignored_by_second)

@@ -22,7 +22,7 @@ FOLDER = "k"
 SEED = int(os.environ.get("SYNCTRAIN_CRASH_SEED", "1"))
 KILLS = int(os.environ.get("SYNCTRAIN_CRASH_KILLS", "100"))
 KILLS_BETWEEN_RESTS = 25
-LONGEST_LIFE = 0.9
+LONGEST_LIFE = 0.6
 PATIENCE = 120
 
 
@@ -145,7 +145,9 @@ def test_killed_at_random_moments(lab):
             writers[rnd.randrange(2)].work(new=20, changed=10, deleted=4, renamed=4)
             real.scan(FOLDER)
             agent.launch()
-            life = rnd.uniform(0.05, LONGEST_LIFE)
+            if rnd.random() < 0.6:
+                wait_until(lambda: agent.is_ready, 20, "ready", child=agent, every=0.005)
+            life = rnd.uniform(0.01, LONGEST_LIFE)
             end = time.monotonic() + life
             time.sleep(life * rnd.random())
             writers[1].work(new=rnd.choice((10, 60)), changed=10, deleted=2, renamed=3, large=rnd.random() < 0.2)

@@ -80,16 +80,14 @@ struct FilePuller: Sendable {
     /// Does nothing at the same time as anything else, so that every run with the same inputs is the same.
     private func pullInOrder(_ items: [Item]) async throws -> [Outcome] {
         var outcomes = [Outcome](repeating: .outdated, count: items.count)
-        for start in stride(from: 0, to: items.count, by: Self.filesPerCommit) {
-            let staged = BoundedQueue<Staged>(limit: Self.filesPerCommit)
-            for position in start..<min(start + Self.filesPerCommit, items.count) {
-                if let outcome = try await stage(items[position], position, into: staged) {
-                    outcomes[position] = outcome
-                }
+        let staged = BoundedQueue<Staged>(limit: max(1, items.count))
+        for portion in portions(of: items) {
+            for (position, outcome) in try await stage(portion.map { ($0, items[$0]) }, into: staged) {
+                outcomes[position] = outcome
             }
-            staged.finish()
-            for (position, outcome) in try await commitAll(staged) { outcomes[position] = outcome }
         }
+        staged.finish()
+        for (position, outcome) in try await commitAll(staged) { outcomes[position] = outcome }
         return outcomes
     }
 
@@ -120,7 +118,7 @@ struct FilePuller: Sendable {
         var batch: [Int] = []
         var byteCount: Int64 = 0
         for (position, item) in items.enumerated() {
-            guard filesAtOnce > 1, item.file.size <= SmallFileFetch.byteLimit else {
+            guard item.file.size <= SmallFileFetch.byteLimit else {
                 portions.append([position])
                 continue
             }
@@ -172,7 +170,8 @@ struct FilePuller: Sendable {
         let shown = small.map { transfers.begin(folder: folder, path: $0.file.name, bytesTotal: $0.file.size) }
         defer { shown.forEach(transfers.end) }
         let fetch = SmallFileFetch(
-            folder: folder, root: root, environment: environment, freeSpaceFloor: freeSpaceFloor)
+            folder: folder, root: root, environment: environment, freeSpaceFloor: freeSpaceFloor,
+            isInOrder: filesAtOnce == 1)
         var done: [Staged] = []
         for (position, bytes) in try await fetch.run(small).enumerated() {
             let entry = chosen[position]

@@ -22,6 +22,8 @@ struct SmallFileFetch: Sendable {
     let environment: FetchEnvironment
     /// Bytes that must stay free on the disk.
     let freeSpaceFloor: UInt64
+    /// Whether each is asked for when the one before has come, so that every run with the same inputs is the same.
+    let isInOrder: Bool
 
     /// Gives each file staged, in the order of the items; nil for those that are left over. Throws `CancellationError`.
     func run(_ items: [Item]) async throws -> [StagedFile?] {
@@ -39,7 +41,11 @@ struct SmallFileFetch: Sendable {
                 guard item.file.blocks.count == 1, let block = item.file.blocks.first, !here.contains(block.hash),
                     Int64(block.size) == item.file.size, let session = session(for: item, position, sessions)
                 else { continue }
-                group.addTask { (position, try await request(block, of: item.file, session)) }
+                if isInOrder {
+                    bytes[position] = try await request(block, of: item.file, session)
+                } else {
+                    group.addTask { (position, try await request(block, of: item.file, session)) }
+                }
             }
             for try await (position, answer) in group { bytes[position] = answer }
             return bytes
@@ -55,7 +61,8 @@ struct SmallFileFetch: Sendable {
         return connected.isEmpty ? nil : sessions[connected[position % connected.count]]
     }
 
-    private func request(_ block: BlockInfo, of file: FileInfo, _ session: any BlockSource) async throws -> ByteBuffer? {
+    private func request(_ block: BlockInfo, of file: FileInfo, _ session: any BlockSource) async throws -> ByteBuffer?
+    {
         let request = BlockRequest(
             folder: folder, name: file.name, offset: 0, size: block.size, hash: block.hash, weakHash: block.weakHash,
             blockIndex: 0)
