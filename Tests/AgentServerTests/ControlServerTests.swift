@@ -260,7 +260,9 @@ struct ControlServerTests {
         try await withTemporaryDirectory { directory in
             let socket = directory + "/s.sock"
             let listening = AsyncStream.makeStream(of: Void.self)
-            let server = AgentServer(control: control, socketPath: socket, logger: .quiet) {
+            // On a machine that is busy with other tests a second may not be enough for the word to get through.
+            let limits = AgentServer.Limits(shutdownTime: .seconds(120))
+            let server = AgentServer(control: control, socketPath: socket, limits: limits, logger: .quiet) {
                 listening.continuation.finish()
             }
             let services = ServiceGroup(configuration: .init(services: [server], logger: .quiet))

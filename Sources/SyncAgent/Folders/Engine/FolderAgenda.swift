@@ -74,6 +74,9 @@ struct FolderAgenda: Sendable {
         if doubted.count + paths.count <= Self.pathLimit { doubted.formUnion(paths) }
     }
 
+    /// Whether the last pull left something undone that time or another look may mend.
+    var awaitsRetry: Bool { nextRetry != nil }
+
     /// Whether there is something to do now.
     var hasWork: Bool { isWholeScanDue || !dueScans.isEmpty || isPullDue }
 

@@ -245,7 +245,12 @@ extension FolderEngine {
         let selection = place.selection
         let result = try await index.applyLocal(in: folder, changes, isIgnored: { selection.isLeftOut($0) })
         session.ownIndexChanged()
-        if result.changedCount > 0 { indexChanged() }
+        // A change made here seldom leaves something to get, and a pull looks at all that is kept.
+        guard result.changedCount > 0 else { return }
+        if state.withLock({ $0.agenda.awaitsRetry }) { return indexChanged() }
+        let needed = try await index.needed(
+            in: folder, names: changes.map(\.name), isKept: { !selection.isLeftOut($0) })
+        if !needed.isEmpty { indexChanged() }
     }
 }
 

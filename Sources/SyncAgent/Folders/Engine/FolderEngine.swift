@@ -219,10 +219,14 @@ final class FolderEngine: Sendable {
     }
 
     private func pulls() async {
+        var batchesSeen = 0
         while !Task.isCancelled {
             let now = environment.time.monotonic()
             switch state.withLock({ $0.agenda.nextPull(at: now) }) {
-            case .now: await step { try await self.pull() }
+            case .now:
+                // While an index comes in, each batch would cost a pass over all that is kept.
+                await session.quietMoment(since: &batchesSeen, clock: environment.time.clock)
+                await step { try await self.pull() }
             case .wait(let deadline): await rest(until: deadline, now, pullWake)
             }
         }
