@@ -150,7 +150,7 @@ def test_no_such_path_folder_or_device(setting, command):
 
 
 @pytest.mark.parametrize("command", [
-    ["frobnicate"], ["ls", "--no-such-option", "docs:"], ["fetch"], ["cat"], ["device", "add"],
+    ["frobnicate"], ["ls", "--no-such-option", "docs:"], ["cat"], ["device", "add"],
     ["device", "add", "XYZ"], ["folder", "add", "only-an-id"],
 ])
 def test_usage(setting, command):

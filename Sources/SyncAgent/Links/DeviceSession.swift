@@ -287,6 +287,7 @@ private struct Owner: PeerSessionOwner {
             environment.logger.debug("index for a folder that is not shared", metadata: ["folder": "\(batch.folder)"])
             return
         }
+        await folder.engine?.firstLook()
         try await folder.apply(batch, from: device.id)
     }
 

@@ -51,6 +51,8 @@ final class FolderEngine: Sendable {
         /// Deletions that would halt the folder are taken for meant, once.
         var confirmsDeletions = false
         var watcher: FolderWatcher?
+        /// Whether what peers announce is taken in; see `firstLook`.
+        var takesAnnouncements = false
         /// Temporary files that may be of use to a fetch yet.
         var temporaries: Set<RelativePath> = []
         /// Names of which the last pull said that they could not be had.
@@ -128,6 +130,21 @@ final class FolderEngine: Sendable {
                 state.announcedDeletions[file.name] = file
             }
         }
+    }
+
+    /// Returns when the folder was looked at since the agent started, or after ten seconds.
+    ///
+    /// A process that was killed may have put a version into its place and not noted it. The look takes the file for that
+    /// version as long as the index has it; once a newer one is announced, it would be taken for a change made here.
+    func firstLook() async {
+        for _ in 0..<200 {
+            let activity = activity.snapshot
+            if state.withLock({ $0.takesAnnouncements }) || activity.hasLooked || activity.halt != nil { break }
+            let local = (try? await index.totals(of: folder).local) ?? .zero
+            if session.configuration.isPaused || local == .zero { break }
+            guard (try? await environment.time.clock.sleep(for: .milliseconds(50))) != nil else { return }
+        }
+        state.withLock { $0.takesAnnouncements = true }
     }
 
     /// The selection's file may have changed.
