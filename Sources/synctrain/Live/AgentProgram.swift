@@ -41,17 +41,14 @@ enum AgentProgram {
             let agent = try await Agent(setup)
             try await agent.listen()
             let server = AgentServer(
-                control: agent, socketPath: places.controlSocket, logger: logger,
-                onListening: {
-                    await ready()
-                    StartupPages.release()
-                })
+                control: agent, socketPath: places.controlSocket, logger: logger, onListening: ready)
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
                     services: [
                         // Ends last: what it still answers when the agent has ended are errors, not silence.
                         .init(service: server),
                         .init(service: agent),
+                        .init(service: Settling()),
                         .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
                     ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
@@ -81,6 +78,17 @@ enum AgentProgram {
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = min(limit.rlim_max, 65_536)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
+
+/// Gives back what starting took, once the folders were looked at for the first time, as a rule.
+private struct Settling: Service {
+    private static let pause: Duration = .seconds(3)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.pause) }
+        StartupPages.release()
+        try await gracefulShutdown()
     }
 }
 
