@@ -57,6 +57,17 @@ import Testing
                 == .proceed)
     }
 
+    @Test func aRenameIsToldAtOnceWhateverWasDeletedBefore() {
+        var guardian = DeletionGuard()
+        guardian.noted(lost: 90, at: .zero)
+        guardian.noted(lost: 90, at: .seconds(1))
+        for lost in [0, -1] {
+            let verdict = guardian.verdict(
+                lost: lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true, at: .seconds(2))
+            #expect(verdict == .proceed)
+        }
+    }
+
     @Test func whatWasMeantCountsNoMore() {
         var guardian = DeletionGuard()
         guardian.noted(lost: 90, at: .zero)

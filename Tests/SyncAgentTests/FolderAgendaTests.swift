@@ -52,6 +52,19 @@ import Testing
         #expect(looks == [.at(nil), .wait(until: nil)])
     }
 
+    @Test func `what is reported is looked at with what is reported soon after`() throws {
+        var agenda = settled()
+        agenda.scanReported([try path("new")], at: .milliseconds(100))
+        #expect(agenda.hasWork)
+        let early = agenda.nextLook(at: .milliseconds(50))
+        #expect(early == .wait(until: .milliseconds(100)))
+        agenda.scanReported([try path("old")], at: .milliseconds(150))
+        let pull = agenda.nextPull(at: .milliseconds(60))
+        #expect(pull == .wait(until: nil))
+        let looks = [agenda.nextLook(at: .milliseconds(100)), agenda.nextLook(at: .milliseconds(150))]
+        #expect(looks == [.at([try path("new"), try path("old")]), .wait(until: nil)])
+    }
+
     @Test func `too many names become a look at everything`() throws {
         var agenda = settled()
         agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })

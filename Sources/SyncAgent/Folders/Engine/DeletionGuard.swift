@@ -54,7 +54,8 @@ struct DeletionGuard: Sendable {
         let before = recent.reduce(0) { $0 + $1.count }
         let (all, total) = (lost + before, known + before)
         if isRootEmpty, total >= Self.emptiedFloor { return isWhole ? .rootEmptied : .lookAtEverything }
-        guard all > Self.massFloor else { return .proceed }
+        // What was only renamed is told at once, whatever was deleted before: else its new name would go out alone.
+        guard lost > 0, all > Self.massFloor else { return .proceed }
         if all > total / 2 { return .massDeletion(lost: all, of: total) }
         return isWhole ? .proceed : .lookAtEverything
     }

@@ -33,6 +33,9 @@ struct FolderAgenda: Sendable {
     /// Names that were still being written when they were looked at.
     private var laterScans: Set<RelativePath> = []
     private var laterScansDue: MonotonicTime?
+    /// Names that were reported, and to which more may belong.
+    private var reported: Set<RelativePath> = []
+    private var reportedDue: MonotonicTime?
     /// Where names are gone, which others may follow or turn up elsewhere.
     private var goneScans: Set<RelativePath> = []
     private var goneScansDue: MonotonicTime?
@@ -57,6 +60,13 @@ struct FolderAgenda: Sendable {
         laterScansDue = laterScansDue.map { max($0, due) } ?? due
     }
 
+    /// These names were reported to have changed. They are looked at together with all that is reported until `due`, or
+    /// until the time that was said before if that is earlier: the two ends of a rename come in reports of their own.
+    mutating func scanReported(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        reported.formUnion(paths)
+        reportedDue = min(reportedDue ?? due, due)
+    }
+
     /// Names are gone there: they are looked at again at `due`, or together with what is to be looked at before, so that
     /// both ends of a rename are seen at once.
     mutating func scanGone(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
@@ -78,7 +88,7 @@ struct FolderAgenda: Sendable {
     var awaitsRetry: Bool { nextRetry != nil }
 
     /// Whether there is something to do now.
-    var hasWork: Bool { isWholeScanDue || !dueScans.isEmpty || isPullDue }
+    var hasWork: Bool { isWholeScanDue || !dueScans.isEmpty || !reported.isEmpty || isPullDue }
 
     /// The index, the selection, the settings or the links changed: there may be something to get.
     mutating func pullSoon() {
@@ -93,6 +103,11 @@ struct FolderAgenda: Sendable {
             scan(laterScans)
             laterScans = []
             self.laterScansDue = nil
+        }
+        if let due = reportedDue, now >= due || isWholeScanDue {
+            scan(reported)
+            reported = []
+            reportedDue = nil
         }
         if !dueScans.isEmpty || goneScansDue.map({ now >= $0 }) ?? false {
             scan(goneScans)
@@ -115,7 +130,7 @@ struct FolderAgenda: Sendable {
             isPullDue = true
             return .at(paths)
         }
-        return .wait(until: [nextRescan, laterScansDue, goneScansDue].compactMap { $0 }.min())
+        return .wait(until: [nextRescan, laterScansDue, goneScansDue, reportedDue].compactMap { $0 }.min())
     }
 
     /// Takes the next pull; it is no longer due.
@@ -125,7 +140,7 @@ struct FolderAgenda: Sendable {
             isPullDue = true
         }
         guard isPullDue else { return .wait(until: nextRetry) }
-        guard !isWholeScanDue, dueScans.isEmpty else { return .wait(until: nil) }
+        guard !isWholeScanDue, dueScans.isEmpty, reported.isEmpty else { return .wait(until: nil) }
         isPullDue = false
         return .now
     }
@@ -153,6 +168,8 @@ struct FolderAgenda: Sendable {
         laterScansDue = nil
         goneScans = []
         goneScansDue = nil
+        reported = []
+        reportedDue = nil
         doubted = []
         nextRetry = nil
         nextRescan = now + pause

@@ -38,6 +38,9 @@ final class FolderEngine: Sendable {
     /// How long a folder that halted rests before it is looked at again.
     private static let haltPause: Duration = .seconds(60)
 
+    /// How long what was reported waits for what belongs to it.
+    private static let reportPause: Duration = .milliseconds(100)
+
     let session: FolderSession
     let environment: FolderEngineEnvironment
     let activity = FolderActivity()
@@ -155,6 +158,13 @@ final class FolderEngine: Sendable {
 
     func scanSoon(_ paths: [RelativePath]) {
         state.withLock { $0.agenda.scan(paths) }
+        wake.notify()
+    }
+
+    /// The watcher reported these names.
+    private func scanReported(_ paths: [RelativePath]) {
+        let due = environment.time.monotonic() + Self.reportPause
+        state.withLock { $0.agenda.scanReported(paths, at: due) }
         wake.notify()
     }
 
@@ -390,8 +400,8 @@ final class FolderEngine: Sendable {
         switch report {
         case .changed(let changes):
             let paths = changes.compactMap(\.path)
-            if paths.count == changes.count { scanSoon(paths) } else { scanEverythingSoon() }
-        case .renamed(let from, let to, _): scanSoon([from, to])
+            if paths.count == changes.count { scanReported(paths) } else { scanEverythingSoon() }
+        case .renamed(let from, let to, _): scanReported([from, to])
         case .ignoreFileChanged, .markerChanged: scanEverythingSoon()
         case .rescan(let path, let reason):
             logger.debug("looking again: \(reason)")
