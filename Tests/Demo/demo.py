@@ -76,7 +76,7 @@ with harness.Lab() as lab:
             sys.exit("the range differs")
     print("$ synctrain cat library:film.bin --range 20000000-20000015 | xxd -p\n" + part.hex())
 
-    say("What is selected is kept here.")
+    say("What is selected is kept here, both ways.")
     directory = sorted(
         name for name in os.listdir(library) if not name.startswith(".") and os.path.isdir(os.path.join(library, name)))[0]
     show(laptop, "select", f"library:{directory}", "--dry-run")
@@ -87,6 +87,11 @@ with harness.Lab() as lab:
     here = harness.walk(os.path.join(place, directory))
     if not here or here != harness.walk(os.path.join(library, directory)):
         sys.exit("what is here is not what the nas has")
+    with open(os.path.join(place, directory, "from the laptop.txt"), "w") as file:
+        file.write("written on the train\n")
+    on_nas = os.path.join(library, directory, "from the laptop.txt")
+    wait_until(lambda: os.path.exists(on_nas), 20, "the new file on the nas")
+    print("a file written here is on the nas")
     show(laptop, "explain", "library:film.bin")
 
     say("A change on the nas is in the index at once.")

@@ -1,5 +1,6 @@
 """Links and trust: pairing by id, who is pending, kinds of identity, simultaneous dials."""
 
+import os
 import threading
 import time
 
@@ -66,6 +67,22 @@ def test_agent_is_pending_at_a_real_node_and_its_offer_at_the_agent(lab):
     agent.wait_global("offered", 1)
     assert agent.run("cat", "offered:file.txt").stdout == b"offered\n"
     assert "offered" not in pending_ids(agent, "folder")
+
+
+def test_what_is_written_here_goes_out_on_the_link_on_which_the_folder_was_accepted(lab):
+    """And on, after the folder was paused and resumed: the peer says nothing anew either time."""
+    node, agent = lab.syncthing(), lab.agent()
+    lab.introduce(agent, node)
+    agent.wait_connected(node.id)
+    node.set_folder("offered", lab.directory("offer"), [agent.id])
+    wait_until(lambda: "offered" in pending_ids(agent, "folder"), what="folder pending")
+    agent.add_folder("offered", lab.path("mine"), node.id, mode="full")
+    for name in ("after it was accepted", "after it was resumed"):
+        with open(lab.path("mine", name), "w") as file:
+            file.write(name)
+        wait_until(lambda: os.path.exists(lab.path("offer", name)), 20, f"the file “{name}” at Syncthing")
+        agent.run("folder", "pause", "offered")
+        agent.run("folder", "resume", "offered")
 
 
 def test_agents_offer_is_pending_at_a_real_node(lab):

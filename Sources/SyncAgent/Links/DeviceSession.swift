@@ -112,11 +112,17 @@ actor DeviceSession {
         wake.notify()
     }
 
-    /// Tells the peer anew which folders it shares.
+    /// Tells the peer anew which folders it shares, and sends it the indexes of those that it shares, too: a peer that
+    /// offered a folder does not offer it again when it is accepted.
     func announceFolders() async {
         guard let session = active?.session else { return }
         do {
             session.announce(try await environment.folders.clusterConfig(for: id, localDevice: environment.localDevice))
+            guard let config = session.peerConfig else { return }
+            session.send(
+                try await environment.folders.received(config, from: id, localDevice: environment.localDevice))
+        } catch let error as ProtocolError {
+            session.close(reason: error.message)
         } catch {
             session.close(reason: "the folders' indexes cannot be read")
         }

@@ -42,6 +42,10 @@ final class PeerSession: BlockSource {
         var waiters: [Int32: CheckedContinuation<ByteBuffer, any Error>] = [:]
         var isOpen = true
         var feeds: [IndexFeed] = []
+        /// The last sequence of each folder that was sent on this link.
+        var sentSequences: [FolderID: Int64] = [:]
+        /// What the peer said last that it shares.
+        var peerConfig: ClusterConfig?
         var endReason: String?
     }
 
@@ -141,6 +145,23 @@ final class PeerSession: BlockSource {
         send { machine, now in machine.send(.clusterConfig(config), at: now) }
     }
 
+    /// What the peer said last that it shares; nil before it said so.
+    var peerConfig: ClusterConfig? { state.withLock { $0.peerConfig } }
+
+    /// Sends these indexes from now on, after this device has changed what it shares: the peer need not say anything
+    /// anew for that. Those that were sent already go on where they are.
+    func send(_ feeds: [IndexFeed]) {
+        state.withLock { state in
+            state.feeds = feeds.map { feed in
+                guard let sent = state.sentSequences[feed.folder.id] else { return feed }
+                return IndexFeed(folder: feed.folder, after: sent, isFull: false)
+            }
+            let folders = Set(feeds.map(\.folder.id))
+            state.sentSequences = state.sentSequences.filter { folders.contains($0.key) }
+        }
+        feedsChanged.notify()
+    }
+
     /// Ends the link; the peer is told `reason`.
     func close(reason: String) {
         state.withLock { state in
@@ -199,8 +220,12 @@ final class PeerSession: BlockSource {
             guard await owner.admit(self, hello) else { return false }
             announce(try await owner.clusterConfig())
         case .clusterConfig(let config):
+            state.withLock { $0.peerConfig = config }
             let feeds = try await owner.received(config)
-            state.withLock { $0.feeds = feeds }
+            state.withLock { state in
+                state.feeds = feeds
+                state.sentSequences = [:]
+            }
             feedsChanged.notify()
         case .index(let batch):
             return await batches.send(batch)
@@ -288,6 +313,7 @@ final class PeerSession: BlockSource {
                     .index(folder: feed.folder.id, files: files, isFullIndex: isFull, previousSequence: position))
                 position = last
                 isFull = false
+                state.withLock { $0.sentSequences[feed.folder.id] = last }
             }
         } catch {
             // The link's own loops report its end; here it only means that nothing more can be sent.
