@@ -42,7 +42,7 @@ def empty_big_files(root):
     after its file was deleted, and looks for another one by one, which the side that comes second would pay for."""
     for directory, _, names in os.walk(root):
         for path in (os.path.join(directory, name) for name in names):
-            if os.path.getsize(path) > MIB and not os.path.islink(path):
+            if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > MIB:
                 os.truncate(path, 0)
 
 
