@@ -66,6 +66,7 @@ public final class Agent: Service, Sendable {
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
     let transfers = TransferRegistry()
+    private let partials = PartialBlocks()
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
     let startedAt: WallTime
@@ -188,7 +189,7 @@ public final class Agent: Service, Sendable {
         let session = PeerSession(
             link: link,
             hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
-            time: setup.time, logger: setup.logger)
+            time: setup.time, partials: partials, logger: setup.logger)
         let owner = StrangerSession(
             device: link.peer, address: link.information.remoteAddress, pending: pending, isRefused: !hasRoom)
         _ = await session.run(owner: owner)
@@ -209,7 +210,7 @@ public final class Agent: Service, Sendable {
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
             dial: { try await self.dial($0) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
-            devices: devices, index: index, events: events, time: setup.time, logger: setup.logger)
+            devices: devices, index: index, events: events, time: setup.time, partials: partials, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {
