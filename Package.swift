@@ -28,6 +28,8 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .target(name: "CLinux"),
 
         // MARK: pure
@@ -37,6 +39,8 @@ let package = Package(
             dependencies: ["Cryptography", "CLZ4", .product(name: "NIOCore", package: nio)],
             swiftSettings: strict),
         .target(name: "Selection", swiftSettings: strict),
+        .target(name: "GhostDrop", dependencies: ["Cryptography"], swiftSettings: strict),
+        .target(name: "Pairing", dependencies: ["Cryptography"], swiftSettings: strict),
 
         .target(
             name: "Reconciliation", dependencies: ["BlockExchange", "Cryptography", "Selection"],
@@ -73,6 +77,24 @@ let package = Package(
             name: "TransportTCP",
             dependencies: [
                 "Transport", "BlockExchange", "Cryptography", "CLinux",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        .target(
+            name: "TransportVirtual",
+            dependencies: [
+                "Transport", "GhostDrop",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "TransportBluetooth",
+            dependencies: [
+                "Transport", "GhostDrop", "CBluetooth", "CLinux", "CSystemd",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -200,6 +222,30 @@ let package = Package(
             name: "FileAccessTests",
             dependencies: [
                 "FileAccess", "SyncTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "GhostDropTests",
+            dependencies: ["GhostDrop", "Cryptography", "SyncTestKit"],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PairingTests",
+            dependencies: ["Pairing", "Cryptography", "SyncTestKit"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TransportVirtualTests",
+            dependencies: [
+                "TransportVirtual", "Transport", "GhostDrop", "LinkSecurity", "BlockExchange", "Cryptography",
+                "SyncTestKit",
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TransportBluetoothTests",
+            dependencies: [
+                "TransportBluetooth", "Transport", "GhostDrop", "SyncTestKit",
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
         .testTarget(
