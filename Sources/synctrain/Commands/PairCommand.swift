@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlAPI
-import Synchronization
 
 struct PairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
@@ -53,8 +52,8 @@ struct PairCommand: RunnableCommand {
         let dialogue = PairDialogue(
             judge: judge, isNearby: nearby,
             isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width)
-        try await PairRun(context: context, agent: try context.agent(), dialogue: dialogue).run(
-            PairRequest(address: address, folders: folder, seconds: timeout))
+        var run = PairRun(context: context, agent: try context.agent(), dialogue: dialogue)
+        try await run.run(PairRequest(address: address, folders: folder, seconds: timeout))
     }
 
     private func judge(in terminal: Terminal) throws(ControlError) -> PairDialogue.Judge {
@@ -76,13 +75,17 @@ struct PairRun {
     let agent: any AgentControl
     var dialogue: PairDialogue
 
+    private enum Incoming: Sendable {
+        case input(PairDialogue.Input)
+        /// The agent has said everything.
+        case over((any Error)?)
+    }
+
     mutating func run(_ request: PairRequest) async throws {
-        let (inputs, feed) = AsyncStream.makeStream(
-            of: PairDialogue.Input.self, bufferingPolicy: .bufferingOldest(1000))
+        let (incoming, feed) = AsyncStream.makeStream(of: Incoming.self, bufferingPolicy: .bufferingOldest(1000))
         let (agent, context) = (agent, context)
         let readsInput = dialogue.judge == .person || dialogue.judge == .input
-        let ending = Mutex<(any Error)?>(nil)
-        var verdict: ControlError?
+        var ending: (any Error)?
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 do {
@@ -91,28 +94,33 @@ struct PairRun {
                             try context.output.print(bytes: try ControlJSON.encode(event))
                             try context.output.flush()
                         }
-                        feed.yield(.event(event))
+                        feed.yield(.input(.event(event)))
                     }
+                    feed.yield(.over(nil))
                 } catch {
-                    ending.withLock { $0 = error }
+                    feed.yield(.over(error))
                 }
                 feed.finish()
             }
             if readsInput {
                 group.addTask {
-                    while let line = try? await context.terminal.nextLine() { feed.yield(.line(line)) }
-                    if !Task.isCancelled { feed.yield(.inputEnded) }
+                    while let line = try? await context.terminal.nextLine() { feed.yield(.input(.line(line))) }
+                    if !Task.isCancelled { feed.yield(.input(.inputEnded)) }
                 }
             }
             defer { group.cancelAll() }
-            for await input in inputs {
-                for action in dialogue.take(input) {
-                    if let error = try await perform(action) { verdict = error }
+            for await incoming in incoming {
+                switch incoming {
+                case .over(let error): ending = ending ?? error
+                case .input(let input):
+                    for action in dialogue.take(input) {
+                        if let error = try await perform(action) { ending = error }
+                    }
                 }
             }
         }
         try Task.checkCancellation()
-        if let error = verdict ?? ending.withLock({ $0 }) { throw error }
+        if let ending { throw ending }
     }
 
     /// Gives how the command will end, if the action says so.

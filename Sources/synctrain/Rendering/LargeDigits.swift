@@ -1,13 +1,11 @@
 /// Six digits that can be read across a desk.
 enum LargeDigits {
     /// Five rows of three places; a `#` is filled.
-    private static let shapes = [
-        "###" + "# #" + "# #" + "# #" + "###", " # " + "## " + " # " + " # " + "###",
-        "###" + "  #" + "###" + "#  " + "###", "###" + "  #" + " ##" + "  #" + "###",
-        "# #" + "# #" + "###" + "  #" + "  #", "###" + "#  " + "###" + "  #" + "###",
-        "###" + "#  " + "###" + "# #" + "###", "###" + "  #" + "  #" + " # " + " # ",
-        "###" + "# #" + "###" + "# #" + "###", "###" + "# #" + "###" + "  #" + "###",
-    ].map { Array($0) }
+    private static let shapes: [[Character]] = [
+        Array("#### ## ## ####"), Array(" # ##  #  # ###"), Array("###  #####  ###"), Array("###  # ##  ####"),
+        Array("# ## ####  #  #"), Array("####  ###  ####"), Array("####  #### ####"), Array("###  #  # #  # "),
+        Array("#### ##### ####"), Array("#### ####  ####"),
+    ]
 
     /// The columns that six digits take.
     static let width = 4 + 6 * 7 + 5 * 2 + 4
