@@ -34,11 +34,14 @@ struct PairingEnvironment: Sendable {
     var time: AgentTime
     var logger: Logger
 
+    /// Anybody may announce anything: what is shown to a person has an end.
+    private static let nearbyLimit = 50
+
     func nearbyEntries() -> [NearbyEntry] {
-        nearby.flatMap(\.nearby).map { device in
+        nearby.flatMap(\.nearby).prefix(Self.nearbyLimit).map { device in
             let id = device.id.flatMap { try? DeviceID(parsing: $0) }
             return NearbyEntry(
-                device: device.id, name: device.name, address: device.address.description,
+                device: device.id, name: device.name.map { String($0.prefix(64)) }, address: device.address.description,
                 transport: device.kind.rawValue, signal: device.signal, isKnown: id.flatMap(knownName) != nil)
         }
     }

@@ -286,8 +286,12 @@ actor PairingSession {
             tell(.confirmedThere)
         case .store(let introduction):
             await store(introduction, of: current)
+        case .end(.alreadyPaired):
+            // The attempt is over only when the folders are shared: its end cancels the task that this runs in.
+            let failure = await shareFolders(with: current.link.peer)
+            await end(.alreadyPaired, failure)
         case .end(let outcome):
-            await end(outcome)
+            await end(outcome, nil)
         }
     }
 
@@ -309,7 +313,8 @@ actor PairingSession {
         await step(current.number) { $0.stored() }
     }
 
-    private func end(_ outcome: PairingOutcome) async {
+    /// - Parameter sharingFailure: why folders could not be shared with a device that was paired before.
+    private func end(_ outcome: PairingOutcome, _ sharingFailure: ControlError?) async {
         guard let current = attempt else { return }
         attempt = nil
         lastOutcome = (current.number, outcome)
@@ -328,7 +333,13 @@ actor PairingSession {
             finish(nil)
             if isMutual { await environment.connect(peer) }
         case .alreadyPaired:
-            await endAlreadyPaired(with: peer)
+            if sharingFailure == nil {
+                tell(
+                    .alreadyPaired(
+                        device: peer.description, name: environment.knownName(peer) ?? "",
+                        folders: folders.map(\.rawValue)))
+            }
+            finish(sharingFailure)
         case .failed(let failure):
             environment.logger.info("pairing with \(peer) at \(address) failed: \(failure)")
             if current.machine.hasTakenRisk { failures.failed() }
@@ -341,18 +352,13 @@ actor PairingSession {
         }
     }
 
-    private func endAlreadyPaired(with peer: DeviceID) async {
+    private func shareFolders(with peer: DeviceID) async -> ControlError? {
+        guard !folders.isEmpty else { return nil }
         do {
-            if !folders.isEmpty {
-                try await environment.store(PairedDevice(id: peer, name: "", addresses: [], folders: folders))
-            }
-            tell(
-                .alreadyPaired(
-                    device: peer.description, name: environment.knownName(peer) ?? "",
-                    folders: folders.map(\.rawValue)))
-            finish(nil)
+            try await environment.store(PairedDevice(id: peer, name: "", addresses: [], folders: folders))
+            return nil
         } catch {
-            finish(ControlError(describing: error))
+            return ControlError(describing: error)
         }
     }
 }
