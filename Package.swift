@@ -292,7 +292,7 @@ let package = Package(
             name: "SyncAgentTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "IndexStore", "LinkSecurity", "Selection", "Transport", "TransportTCP", "SyncTestKit",
+                "IndexStore", "LinkSecurity", "Pairing", "Selection", "Transport", "TransportTCP", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
