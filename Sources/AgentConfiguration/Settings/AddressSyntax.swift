@@ -2,9 +2,10 @@
 public enum AddressSyntax {
     public static let defaultPort = 22000
 
-    /// Nil if `text` is `dynamic` (asked of discovery) or `tcp://host:port`, else what is wrong and what to write.
+    /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`,
+    /// else what is wrong and what to write.
     public static func problem(deviceAddress text: String) -> String? {
-        if text == "dynamic" { return nil }
+        if text == "dynamic" || isRadio(text) { return nil }
         guard let (host, port) = split(text) else {
             return "the address `\(text)` is none that synctrain knows; write `dynamic` or `tcp://HOST:PORT`, "
                 + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
@@ -62,6 +63,18 @@ public enum AddressSyntax {
             guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else { return nil }
         }
         return (String(host), port)
+    }
+
+    /// A Bluetooth device's address, or a name on the radio in memory.
+    private static func isRadio(_ text: String) -> Bool {
+        if text.hasPrefix("ble://") {
+            let octets = text.dropFirst("ble://".count).split(separator: ":", omittingEmptySubsequences: false)
+            return octets.count == 6
+                && octets.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { isHexDigit($0) } }
+        }
+        let scheme = "virtual://"
+        guard text.hasPrefix(scheme), text.utf8.count > scheme.utf8.count, text.utf8.count <= 300 else { return false }
+        return text.utf8.dropFirst(scheme.utf8.count).allSatisfy { isHostByte($0) && $0 < 0x80 }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

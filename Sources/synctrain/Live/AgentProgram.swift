@@ -137,6 +137,15 @@ extension LocalDiscovery: DeviceDiscovery {
         }
     }
 
+    /// Says that this device is here, so that those that were heard of hear of it.
+    public func lookAround() async { announce() }
+
+    public var nearby: [NearbyDevice] {
+        entries().flatMap { entry in
+            entry.addresses.prefix(1).map { NearbyDevice(id: entry.device.description, address: $0, kind: .tcp) }
+        }
+    }
+
     public var problem: String? {
         switch state {
         case .off, .running: nil

@@ -1,0 +1,3 @@
+#pragma once
+#include <bluetooth/bluetooth.h>
+#include <bluetooth/l2cap.h>
