@@ -190,6 +190,12 @@ let package = Package(
             dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
             path: "Tests/SyncTestKit",
             swiftSettings: strict),
+        // What every transport has to do; also for programs that try one where tests cannot run.
+        .target(
+            name: "TransportConformance",
+            dependencies: ["Transport", .product(name: "NIOCore", package: nio)],
+            path: "Tests/TransportConformance",
+            swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests",
             dependencies: [
@@ -236,8 +242,8 @@ let package = Package(
         .testTarget(
             name: "TransportVirtualTests",
             dependencies: [
-                "TransportVirtual", "Transport", "GhostDrop", "LinkSecurity", "BlockExchange", "Cryptography",
-                "SyncTestKit",
+                "TransportVirtual", "Transport", "TransportConformance", "GhostDrop", "LinkSecurity", "BlockExchange",
+                "Cryptography", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
@@ -268,8 +274,8 @@ let package = Package(
         .testTarget(
             name: "TransportTCPTests",
             dependencies: [
-                "TransportTCP", "Transport", "LinkSecurity", "BlockExchange", "Cryptography", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+                "TransportTCP", "Transport", "TransportConformance", "LinkSecurity", "BlockExchange", "Cryptography",
+                "SyncTestKit", .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -20,7 +20,7 @@ final class StreamPump {
     private let clock: AirClock
     private let eventLoop: any EventLoop
     private let onEnd: (StreamPump) -> Void
-    private var timer: (time: Duration, task: NIOIsolatedEventLoop.Scheduled<Void>)?
+    private var timer: (time: Duration, task: Scheduled<Void>)?
     private var isRunning = false
     private var hasEnded = false
 

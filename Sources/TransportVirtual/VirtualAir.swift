@@ -43,7 +43,7 @@ public final class VirtualAir: Sendable {
             let server = try await ServerBootstrap(group: eventLoop)
                 .childChannelOption(.autoRead, value: false)
                 .childChannelOption(.maxMessagesPerRead, value: 1)
-                .childChannelOption(.socketOption(.so_sndbuf), value: CInt(VirtualTransport.socketByteCount))
+                .childChannelOption(.socketOption(.so_sndbuf), value: VirtualTransport.socketByteCount)
                 .childChannelOption(
                     .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: StreamPump.readByteCount)
                 )

@@ -113,7 +113,7 @@ public struct VirtualTransport: LinkTransport {
         ClientBootstrap(group: eventLoop)
             .channelOption(.autoRead, value: false)
             .channelOption(.maxMessagesPerRead, value: 1)
-            .channelOption(.socketOption(.so_sndbuf), value: CInt(Self.socketByteCount))
+            .channelOption(.socketOption(.so_sndbuf), value: Self.socketByteCount)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
             .channelOption(
                 .writeBufferWaterMark,

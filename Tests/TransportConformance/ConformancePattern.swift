@@ -15,6 +15,11 @@ struct ConformancePattern: Sendable {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let word = word(UInt64(truncatingIfNeeded: offset / 8))
+            if offset % 8 == 0, range.upperBound - offset >= 8 {
+                buffer.writeInteger(word, endianness: .little)
+                offset += 8
+                continue
+            }
             for position in offset % 8..<8 where offset < range.upperBound {
                 buffer.writeInteger(UInt8(truncatingIfNeeded: word >> UInt64(position * 8)))
                 offset += 1

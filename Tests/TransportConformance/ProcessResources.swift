@@ -10,16 +10,6 @@ enum ProcessResources {
         return count
     }
 
-    /// The least number over some turns of the scheduler: what is being closed elsewhere gets the chance to be.
-    static func settledDescriptorCount() async throws -> Int {
-        var least = try descriptorCount()
-        for _ in 0..<200 {
-            await Task.yield()
-            least = min(least, try descriptorCount())
-        }
-        return least
-    }
-
     static func residentByteCount() throws -> Int {
         guard let file = fopen("/proc/self/statm", "r") else { throw ConformanceFailure("/proc is not mounted") }
         defer { fclose(file) }
