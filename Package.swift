@@ -157,6 +157,7 @@ let package = Package(
             dependencies: [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
                 "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "TransportVirtual",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -176,6 +177,12 @@ let package = Package(
             name: "CodecBenchmark",
             dependencies: ["BlockExchange", "Cryptography", .product(name: "NIOCore", package: nio)],
             path: "Benchmarks/CodecBenchmark",
+            swiftSettings: strict),
+
+        .executableTarget(
+            name: "RadioBenchmark",
+            dependencies: ["TransportVirtual", .product(name: "NIOCore", package: nio)],
+            path: "Benchmarks/RadioBenchmark",
             swiftSettings: strict),
 
         .executableTarget(

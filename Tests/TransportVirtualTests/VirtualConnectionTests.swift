@@ -128,9 +128,8 @@ import Testing
         let taken = 400_000 - run.unwritten[0].readableBytes
         #expect(taken < 120_000)
         #expect(run.connection.availableByteCount(at: .peripheral) > 10_000)
-        run.appetite = 100
-        run.take()
         run.appetite = .max
+        run.take()
         run.run(until: .seconds(200))
         #expect(run.received[1] == data[0])
     }
