@@ -157,6 +157,7 @@ let package = Package(
             dependencies: [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
                 "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "TransportVirtual",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -179,6 +180,12 @@ let package = Package(
             swiftSettings: strict),
 
         .executableTarget(
+            name: "RadioBenchmark",
+            dependencies: ["TransportVirtual", .product(name: "NIOCore", package: nio)],
+            path: "Benchmarks/RadioBenchmark",
+            swiftSettings: strict),
+
+        .executableTarget(
             name: "ScanBenchmark",
             dependencies: ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
             path: "Benchmarks/ScanBenchmark",
@@ -189,6 +196,12 @@ let package = Package(
             name: "SyncTestKit",
             dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
             path: "Tests/SyncTestKit",
+            swiftSettings: strict),
+        // What every transport has to do; also for programs that try one where tests cannot run.
+        .target(
+            name: "TransportConformance",
+            dependencies: ["Transport", .product(name: "NIOCore", package: nio)],
+            path: "Tests/TransportConformance",
             swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests",
@@ -236,8 +249,8 @@ let package = Package(
         .testTarget(
             name: "TransportVirtualTests",
             dependencies: [
-                "TransportVirtual", "Transport", "GhostDrop", "LinkSecurity", "BlockExchange", "Cryptography",
-                "SyncTestKit",
+                "TransportVirtual", "Transport", "TransportConformance", "GhostDrop", "LinkSecurity", "BlockExchange",
+                "Cryptography", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
@@ -268,8 +281,8 @@ let package = Package(
         .testTarget(
             name: "TransportTCPTests",
             dependencies: [
-                "TransportTCP", "Transport", "LinkSecurity", "BlockExchange", "Cryptography", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+                "TransportTCP", "Transport", "TransportConformance", "LinkSecurity", "BlockExchange", "Cryptography",
+                "SyncTestKit", .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

@@ -25,6 +25,7 @@ struct Synctrain: ParsableCommand {
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
             CatCommand.self, NeedCommand.self, ExtraneousCommandGroup.self, ScanCommand.self, StatusCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
+            DemoCommand.self, VirtualAirCommand.self,
         ])
 
     static func main() async {

@@ -51,9 +51,11 @@ struct Architecture {
             "synctrain": [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
                 "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
+            "RadioBenchmark": ["TransportVirtual"],
             "ScanBenchmark": ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
         ],
         modules: [
@@ -62,6 +64,7 @@ struct Architecture {
                 [
                     "BlockExchange", "Transport", "TransportTCP", "TransportVirtual", "TransportBluetooth",
                     "LinkSecurity", "SyncAgent", "AgentServer", "ControlClient", "synctrain", "CodecBenchmark",
+                    "RadioBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),

@@ -11,12 +11,16 @@ import ServiceLifecycle
 import SyncAgent
 import Transport
 import TransportTCP
+import TransportVirtual
 
 /// `agent run`: the one place that joins transports, agent and control server.
 enum AgentProgram {
     /// Runs until SIGTERM, SIGINT or the control verb `stop`.
+    ///
+    /// - Parameter virtualAir: the socket of a virtual radio to take part in; nil for none.
     static func run(
-        _ places: AgentPlaces, _ options: CommandEnvironment.RunOptions, ready: @escaping @Sendable () async -> Void
+        _ places: AgentPlaces, _ options: CommandEnvironment.RunOptions, virtualAir: String? = nil,
+        ready: @escaping @Sendable () async -> Void
     ) async throws {
         do {
             try places.createDirectories()
@@ -33,8 +37,13 @@ enum AgentProgram {
                     device: device, instanceID: Int64(bitPattern: SecureRandom.uint64()), network: network,
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
+            var transports: [any LinkTransport] = [TCPTransport(setUpLimit: 512)]
+            if let virtualAir {
+                transports.append(VirtualTransport(air: virtualAir, name: virtualName(configuration.listen)))
+                logger.notice("the virtual radio at \(virtualAir) plays Bluetooth; it is for tests and demonstrations")
+            }
             let setup = AgentSetup(
-                places: places, configurationFile: file, transports: [TCPTransport(setUpLimit: 512)],
+                places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
@@ -55,6 +64,14 @@ enum AgentProgram {
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    /// What this device is called on the virtual radio: as it listens there.
+    private static func virtualName(_ listen: [String]) -> String? {
+        for text in listen {
+            if case .virtual(let name)? = try? LinkAddress(parsing: text) { return name }
+        }
+        return nil
     }
 
     private static func logger(
