@@ -4,8 +4,8 @@ import Synchronization
 final class BlueZClient: BusListener {
     private struct Waiter {
         /// Looks at the facts and resumes its task if they are what it waits for.
-        var attempt: (BluetoothFacts) -> Bool
-        var cancel: () -> Void
+        var attempt: @Sendable (BluetoothFacts) -> Bool
+        var cancel: @Sendable () -> Void
     }
 
     private struct Shared {
@@ -23,10 +23,16 @@ final class BlueZClient: BusListener {
     private let start = ContinuousClock.now
     /// Answers what bluetoothd calls.
     private let answer: @Sendable (BusNotice) -> BusAnswer
+    /// Hears the path of each device that disconnects.
+    private let disconnected: @Sendable (String) -> Void
 
-    init(bus: SystemBus, adapter: String?, answer: @escaping @Sendable (BusNotice) -> BusAnswer) {
+    init(
+        bus: SystemBus, adapter: String?, answer: @escaping @Sendable (BusNotice) -> BusAnswer,
+        disconnected: @escaping @Sendable (String) -> Void
+    ) {
         self.bus = bus
         self.answer = answer
+        self.disconnected = disconnected
         (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         shared = Mutex(Shared(facts: BluetoothFacts(wantedAdapter: adapter)))
     }
@@ -130,12 +136,21 @@ final class BlueZClient: BusListener {
             }
             return true
         }
-        if isNews { changed.yield() }
+        guard isNews else { return }
+        changed.yield()
+        if signal.member == "PropertiesChanged", signal.arguments.first?.text == BlueZ.device,
+            signal.arguments[1].members?["Connected"]?.flag == false
+        {
+            disconnected(signal.path)
+        }
     }
 
     func busCalled(_ call: BusNotice) -> BusAnswer {
         guard let owner = facts.owner, call.sender == owner else {
             return .error(name: "org.freedesktop.DBus.Error.AccessDenied", message: "only bluetoothd may call this")
+        }
+        if call.interface == BlueZ.advertisement, call.member == "Release" {
+            update { $0.advertisementAdapter = nil }
         }
         return answer(call)
     }

@@ -99,7 +99,7 @@ enum MessageCoding {
         return values
     }
 
-    private static func read<Number>(_ type: CChar, _ initial: Number, _ message: OpaquePointer) -> Number? {
+    private static func read<Number: BitwiseCopyable>(_ type: CChar, _ initial: Number, _ message: OpaquePointer) -> Number? {
         var number = initial
         return sd_bus_message_read_basic(message, type, &number) > 0 ? number : nil
     }
@@ -110,7 +110,7 @@ enum MessageCoding {
         return String(cString: text)
     }
 
-    private static func basic<Number>(
+    private static func basic<Number: BitwiseCopyable>(
         _ type: Unicode.Scalar, _ number: Number, _ message: OpaquePointer
     ) throws(SystemError) {
         var number = number

@@ -165,7 +165,7 @@ struct GATTPump {
                 switch pump.outlet {
                 case .socket(let socket):
                     let count = next.withUnsafeBytes {
-                        send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue))
+                        send(socket.number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
                     }
                     if count < 0 {
                         if errno == EAGAIN || errno == EINTR || errno == ENOBUFS { return }

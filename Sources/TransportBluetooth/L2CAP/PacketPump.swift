@@ -145,7 +145,8 @@ struct PumpBuffer {
     /// Writes once what is pending, and forgets what was taken; false and errno when it fails.
     mutating func write(to descriptor: CInt) -> Bool {
         let count = bytes.withUnsafeBytes {
-            Glibc.send(descriptor, $0.baseAddress?.advanced(by: pending.lowerBound), pending.count, CInt(MSG_NOSIGNAL.rawValue))
+            Glibc.send(
+                descriptor, $0.baseAddress?.advanced(by: pending.lowerBound), pending.count, CInt(MSG_NOSIGNAL))
         }
         guard count >= 0 else { return false }
         pending = min(pending.lowerBound + count, pending.upperBound)..<pending.upperBound

@@ -1,3 +1,4 @@
+import CBluetooth
 import Glibc
 
 /// A thread for work that waits in system calls.
@@ -29,7 +30,7 @@ enum OwnThread {
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-                pthread_setname_np(pthread_self(), work.name)
+                cbluetooth_name_thread(work.name)
                 work.body()
                 return nil
             }, work.toOpaque())
