@@ -24,6 +24,9 @@ struct BluetoothFacts: Equatable, Sendable {
     var tree = ObjectTree()
     /// bluetoothd's signals since its objects were asked for, while the answer is not here; a moment's worth.
     var arrivedWhileLoading: [BusNotice]?
+    /// Devices that bluetoothd was asked to disconnect and that it has not disconnected yet: it takes two seconds, and
+    /// then drops whatever was connected meanwhile.
+    var leaving: Set<String> = []
     /// The adapter asked for, as `hci0`; nil: the first powered one.
     var wantedAdapter: String?
     var blocks = Blocks()
@@ -87,6 +90,7 @@ struct BluetoothFacts: Equatable, Sendable {
         self.owner = owner
         isLoaded = false
         tree = ObjectTree()
+        leaving = []
         applicationAdapter = nil
         advertisementAdapter = nil
         refusal = nil

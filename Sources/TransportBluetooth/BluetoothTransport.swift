@@ -129,6 +129,7 @@ public final class BluetoothTransport: LinkTransport {
 
     private static func unsupported(_ address: LinkAddress) -> LinkError {
         LinkError(
-            .unsupportedAddress, "\(address) is no Bluetooth address; write ble://AA:BB:CC:DD:EE:FF", isTransient: false)
+            .unsupportedAddress, "\(address) is no Bluetooth address; write ble://AA:BB:CC:DD:EE:FF", isTransient: false
+        )
     }
 }

@@ -30,7 +30,8 @@ package struct Capabilities: Equatable, Sendable {
             guard let range = text.firstRange(of: "\"\(key)\":") else { return nil }
             return text[range.upperBound...].prefix { $0.isLetter || $0.isNumber }
         }
-        guard text.first == "{", let flag = value("supportsL2CAP"), let version = value("protocolVersion").flatMap({ Int($0) })
+        guard text.first == "{", let flag = value("supportsL2CAP"),
+            let version = value("protocolVersion").flatMap({ Int($0) })
         else { return nil }
         supportsL2CAP = flag == "true"
         maxChunk = value("maxChunk").flatMap { Int($0) } ?? 180

@@ -3,6 +3,7 @@ import GhostDrop
 import Glibc
 import Logging
 import NIOCore
+import Synchronization
 import Transport
 
 /// Connects to one peer: by an L2CAP channel if it has one, else by GATT.
@@ -17,12 +18,16 @@ struct Dialler<Output: Sendable>: Sendable {
 
     /// The most that one way of connecting may take, so that there is time left for the next.
     private static var channelLimit: Duration { .seconds(10) }
+    /// The most that bluetoothd may take to read which services the peer has.
+    private static var resolvingLimit: Duration { .seconds(20) }
 
     func dial() async throws -> Output {
         let adapter = try await usableAdapter()
+        let path = ObjectTree.devicePath(peer, of: adapter.path)
+        _ = try await core.client.value(within: min(remaining, .seconds(5))) { $0.leaving.contains(path) ? nil : true }
         if core.configuration.usesL2CAP, let known = core.knownPeer(peer) {
             do throws(LinkFailure) {
-                return try await channel(adapter, known)
+                return try await channel(adapter, known, disconnecting: nil)
             } catch {
                 try error.rethrowIfFinal()
                 core.remember(nil, at: peer)
@@ -30,13 +35,13 @@ struct Dialler<Output: Sendable>: Sendable {
             }
         }
         let device = try await device(adapter)
-        let wasConnected = device.isConnected
+        let wasConnected = device.isConnected || device.isResolved
         do {
             try await connect(device)
-            return try await link(adapter, device.path)
+            // What was connected for this link goes with it; what somebody else connected stays.
+            return try await link(adapter, device.path, disconnecting: wasConnected ? nil : device.path)
         } catch {
-            // Nothing is left of it, unless somebody else connected.
-            if !wasConnected { disconnect(device.path) }
+            if !wasConnected { core.client.disconnect(device.path) }
             throw error
         }
     }
@@ -71,25 +76,26 @@ struct Dialler<Output: Sendable>: Sendable {
                 _ = try await core.client.call(device.path, BlueZ.device, "Connect", timeout: remaining)
             } catch let error as BusError where error.name == "org.bluez.Error.AlreadyConnected" {}
             let path = device.path
-            let isResolved: Bool? = try await core.client.value(within: remaining) { facts in
-                guard let device = facts.tree.device(at: path), device.isConnected else { return false }
-                return device.isResolved ? true : nil
+            // That it is connected is not always signalled (5.66), so only the services count.
+            let isResolved: Bool? = try await core.client.value(within: min(remaining, Self.resolvingLimit)) {
+                $0.tree.device(at: path)?.isResolved == true ? true : nil
             }
-            guard let isResolved else { throw LinkError.tooSlow(peer) }
-            guard isResolved else { throw LinkError.outOfRange(peer, "disconnected while its services were read") }
+            guard isResolved == true else { throw LinkError.tooSlow(peer) }
         } catch let error as BusError {
             throw LinkError(asking: peer, error)
         }
     }
 
-    private func link(_ adapter: ObjectTree.Adapter, _ device: String) async throws -> Output {
+    private func link(
+        _ adapter: ObjectTree.Adapter, _ device: String, disconnecting: String?
+    ) async throws -> Output {
         let capabilities = try await capabilities(device)
         var reason: LinkError?
         if core.configuration.usesL2CAP, capabilities.supportsL2CAP, let psm = capabilities.psm {
             let kind = core.client.facts.tree.device(at: device)?.addressKind ?? .public
             let known = BluetoothCore.KnownPeer(kind: kind, psm: psm)
             do throws(LinkFailure) {
-                let output = try await channel(adapter, known)
+                let output = try await channel(adapter, known, disconnecting: disconnecting)
                 core.remember(known, at: peer)
                 return output
             } catch {
@@ -99,7 +105,7 @@ struct Dialler<Output: Sendable>: Sendable {
             }
         }
         do throws(LinkFailure) {
-            return try await gatt(device)
+            return try await gatt(device, disconnecting: disconnecting)
         } catch {
             try error.rethrowIfFinal()
             throw (error.cause as? LinkError) ?? reason ?? LinkError.outOfRange(peer, "\(error.cause)")
@@ -130,10 +136,6 @@ struct Dialler<Output: Sendable>: Sendable {
         }
     }
 
-    private func disconnect(_ device: String) {
-        core.client.bus.post(BusCall(BlueZ.service, device, BlueZ.device, "Disconnect"))
-    }
-
     private func note(_ what: String, _ error: any Error) {
         core.logger.debug("Bluetooth: \(what).", metadata: ["peer": "\(peer)", "error": "\(error)"])
     }
@@ -141,11 +143,11 @@ struct Dialler<Output: Sendable>: Sendable {
     // MARK: L2CAP
 
     private func channel(
-        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, disconnecting: String?
     ) async throws(LinkFailure) -> Output {
         let limit = min(remaining, Self.channelLimit)
         let (core, peer) = (core, peer)
-        return try await start(.l2cap) { stream, connected in
+        return try await start(.l2cap, disconnecting: disconnecting) { stream, connected in
             let socket = try L2CAPSocket.connect(
                 from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm)
             return {
@@ -189,7 +191,7 @@ struct Dialler<Output: Sendable>: Sendable {
 
     // MARK: GATT
 
-    private func gatt(_ device: String) async throws(LinkFailure) -> Output {
+    private func gatt(_ device: String, disconnecting: String?) async throws(LinkFailure) -> Output {
         let sockets: (notify: (Descriptor, Int), write: (Descriptor, Int))
         do {
             guard let path = core.client.facts.tree.characteristic(SurfaceUUID.data, of: device) else {
@@ -204,7 +206,7 @@ struct Dialler<Output: Sendable>: Sendable {
         }
         let (core, peer) = (core, peer)
         let limit = remaining
-        return try await start(.gatt) { stream, connected in
+        return try await start(.gatt, disconnecting: disconnecting) { stream, connected in
             {
                 var configuration = GATTStream.Configuration()
                 configuration.openingLimit = limit
@@ -221,8 +223,6 @@ struct Dialler<Output: Sendable>: Sendable {
                 if !isOpen { connected(.failure(LinkError.tooSlow(peer))) }
                 core.logger.debug(
                     "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
-                // What was connected for this link is not needed any more.
-                core.client.bus.post(BusCall(BlueZ.service, device, BlueZ.device, "Disconnect"))
             }
         }
     }
@@ -249,10 +249,12 @@ struct Dialler<Output: Sendable>: Sendable {
 
     /// Makes a channel, has a thread connect and pump, and starts the link on the channel when that is done.
     ///
-    /// - Parameter prepare: gives what the thread does with the pump's end of the stream, and with a function that is
-    ///   to be told once whether the link came about.
+    /// - Parameters:
+    ///   - device: what bluetoothd is to disconnect when a link that came about is over.
+    ///   - prepare: gives what the thread does with the pump's end of the stream, and with a function that is to be told
+    ///     once whether the link came about.
     private func start(
-        _ kind: LinkKind,
+        _ kind: LinkKind, disconnecting device: String?,
         _ prepare: (Descriptor, @escaping @Sendable (Result<Void, any Error>) -> Void) throws -> @Sendable () -> Void
     ) async throws(LinkFailure) -> Output {
         let attempt = LinkAttempt<Output>()
@@ -260,6 +262,7 @@ struct Dialler<Output: Sendable>: Sendable {
         let eventLoop = core.group.next()
         let connected = eventLoop.makePromise(of: Void.self)
         let opening: EventLoopFuture<any Channel>
+        let wasLink = Flag()
         do {
             try Task.checkCancellation()
             guard core.reserveLink() else {
@@ -268,11 +271,15 @@ struct Dialler<Output: Sendable>: Sendable {
             }
             do {
                 let ends = try StreamEnds()
-                let work = try prepare(ends.pumped) { connected.completeWith($0) }
+                let work = try prepare(ends.pumped) { result in
+                    if case .success = result { wasLink.raise() }
+                    connected.completeWith(result)
+                }
                 opening = ends.channel(on: eventLoop) { attempt.opened($0) }
                 let core = core
                 try OwnThread.start("bluetooth-\(kind.rawValue)") {
                     work()
+                    if let device, wasLink.isRaised { core.client.disconnect(device) }
                     core.releaseLink()
                 }
             } catch {
@@ -319,4 +326,13 @@ struct LinkFailure: Error {
     func rethrowIfFinal() throws {
         if isFinal { throw cause }
     }
+}
+
+/// Something that has happened, or has not yet.
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    var isRaised: Bool { value.load(ordering: .acquiring) }
+
+    func raise() { value.store(true, ordering: .releasing) }
 }

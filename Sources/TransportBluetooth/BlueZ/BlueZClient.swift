@@ -139,7 +139,8 @@ final class BlueZClient: BusListener {
         guard isNews else { return }
         changed.yield()
         if signal.member == "PropertiesChanged", signal.arguments.first?.text == BlueZ.device,
-            signal.arguments[1].members?["Connected"]?.flag == false
+            let changed = signal.arguments[1].members,
+            changed["Connected"]?.flag == false || changed["ServicesResolved"]?.flag == false
         {
             disconnected(signal.path)
         }
@@ -203,6 +204,15 @@ final class BlueZClient: BusListener {
             for signal in signals { facts.tree.apply(signal, at: now) }
             facts.isLoaded = true
         }
+    }
+
+    /// Has bluetoothd disconnect a device, whatever becomes of this task.
+    func disconnect(_ device: String) {
+        update { $0.leaving.insert(device) }
+        let isTaken = bus.post(BusCall(BlueZ.service, device, BlueZ.device, "Disconnect")) { [weak self] in
+            self?.update { $0.leaving.remove(device) }
+        }
+        if !isTaken { update { $0.leaving.remove(device) } }
     }
 
     /// Calls a method of bluetoothd's at one of its objects.

@@ -130,7 +130,12 @@ package struct ObjectTree: Equatable, Sendable {
     }
 
     package func device(_ address: BluetoothAddress, of adapter: String) -> Device? {
-        device(at: adapter + "/dev_" + address.description.replacing(":", with: "_"))
+        device(at: Self.devicePath(address, of: adapter))
+    }
+
+    /// Where bluetoothd has a device, if it knows it.
+    package static func devicePath(_ address: BluetoothAddress, of adapter: String) -> String {
+        adapter + "/dev_" + address.description.replacing(":", with: "_")
     }
 
     package func device(at path: String) -> Device? {
@@ -138,11 +143,13 @@ package struct ObjectTree: Equatable, Sendable {
             let address = properties["Address"]?.text.flatMap({ BluetoothAddress($0) })
         else { return nil }
         return Device(
-            path: path, address: address, addressKind: Self.kind(properties), adapter: properties["Adapter"]?.text ?? "",
+            path: path, address: address, addressKind: Self.kind(properties),
+            adapter: properties["Adapter"]?.text ?? "",
             name: properties["Name"]?.text, isConnected: properties["Connected"]?.flag == true,
             isResolved: properties["ServicesResolved"]?.flag == true,
             hasSurface: properties["UUIDs"]?.texts?.contains { $0.lowercased() == SurfaceUUID.service } == true,
-            signal: properties["RSSI"]?.number,
+            // 127 stands for unknown (Core Specification Vol 4, Part E, 7.7.65.2).
+            signal: properties["RSSI"]?.number.flatMap { $0 == 127 ? nil : $0 },
             serviceData: properties["ServiceData"]?.members?.first { $0.key.lowercased() == SurfaceUUID.service }?
                 .value.data,
             lastSeen: lastSeen[path])
@@ -151,7 +158,8 @@ package struct ObjectTree: Equatable, Sendable {
     /// The path of a device's characteristic, below the surface's service.
     package func characteristic(_ uuid: String, of device: String) -> String? {
         objects.keys.filter { path in
-            guard path.hasPrefix(device + "/"), objects[path]?[BlueZ.characteristic]?["UUID"]?.text?.lowercased() == uuid
+            guard path.hasPrefix(device + "/"),
+                objects[path]?[BlueZ.characteristic]?["UUID"]?.text?.lowercased() == uuid
             else { return false }
             let service = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
             return objects[service]?[BlueZ.remoteService]?["UUID"]?.text?.lowercased() == SurfaceUUID.service

@@ -28,7 +28,8 @@ enum MessageCoding {
         case .signature(let text): try check(sd_bus_message_append_basic(message, code("g"), text))
         case .descriptor(let descriptor): try basic("h", descriptor.descriptor.number, message)
         case .bytes(let bytes):
-            try check(bytes.withUnsafeBytes { sd_bus_message_append_array(message, code("y"), $0.baseAddress, $0.count) })
+            try check(
+                bytes.withUnsafeBytes { sd_bus_message_append_array(message, code("y"), $0.baseAddress, $0.count) })
         case .variant(let inner): try container("v", inner.type, [inner], message)
         case .array(let element, let elements): try container("a", element, elements, message)
         case .structure(let fields): try container("r", fields.map(\.type).joined(), fields, message)
@@ -99,7 +100,9 @@ enum MessageCoding {
         return values
     }
 
-    private static func read<Number: BitwiseCopyable>(_ type: CChar, _ initial: Number, _ message: OpaquePointer) -> Number? {
+    private static func read<Number: BitwiseCopyable>(_ type: CChar, _ initial: Number, _ message: OpaquePointer)
+        -> Number?
+    {
         var number = initial
         return sd_bus_message_read_basic(message, type, &number) > 0 ? number : nil
     }

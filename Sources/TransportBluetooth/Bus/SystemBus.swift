@@ -19,14 +19,19 @@ package final class SystemBus: Sendable {
         var timeout: Duration
     }
 
+    private struct Post: Sendable {
+        var call: BusCall
+        var whenDone: @Sendable () -> Void
+    }
+
     private struct Mailbox {
         var isStopped = false
         var isConnected = false
         var lastNumber: UInt64 = 0
         /// Not yet taken by the thread. At most one per waiting caller.
         var requests: [Request] = []
-        /// Calls whose answer nobody wants, not yet taken by the thread.
-        var posts: [BusCall] = []
+        /// Calls that nobody waits for, not yet taken by the thread.
+        var posts: [Post] = []
         var waiting: [UInt64: CheckedContinuation<Answer, Never>] = [:]
         var whenEnded: CheckedContinuation<Void, Never>?
     }
@@ -93,12 +98,15 @@ package final class SystemBus: Sendable {
     /// Most calls of `post` that wait for the thread.
     private static let postLimit = 64
 
-    /// Calls a method and forgets about it; false when the bus is gone or has enough to do.
+    /// Calls a method without waiting for it; false when the bus is gone or has enough to do.
+    ///
+    /// - Parameter whenDone: called in the bus's thread when the answer is there, or will not come. Not called when this
+    ///   gives false.
     @discardableResult
-    func post(_ call: BusCall) -> Bool {
+    func post(_ call: BusCall, whenDone: @escaping @Sendable () -> Void = {}) -> Bool {
         let isTaken = mailbox.withLock { mailbox in
             guard mailbox.isConnected, mailbox.posts.count < Self.postLimit else { return false }
-            mailbox.posts.append(call)
+            mailbox.posts.append(Post(call: call, whenDone: whenDone))
             return true
         }
         if isTaken { wake.raise() }
@@ -140,14 +148,17 @@ package final class SystemBus: Sendable {
     }
 
     private func forgetCalls() {
-        let waiting = mailbox.withLock { mailbox in
+        let (waiting, posts) = mailbox.withLock { mailbox in
             mailbox.isConnected = false
             mailbox.requests = []
-            mailbox.posts = []
-            defer { mailbox.waiting = [:] }
-            return mailbox.waiting
+            defer {
+                mailbox.waiting = [:]
+                mailbox.posts = []
+            }
+            return (mailbox.waiting, mailbox.posts)
         }
         for continuation in waiting.values { continuation.resume(returning: .failure(Self.disconnected)) }
+        for post in posts { post.whenDone() }
     }
 
     private func pause(_ duration: Duration) {
@@ -163,6 +174,9 @@ package final class SystemBus: Sendable {
     /// Returns when the bus is not wanted any more; throws when the connection is lost.
     private func serve(_ connection: borrowing BusConnection, _ listener: any BusListener) throws(SystemError) {
         var pending = PendingCalls()
+        // By cookie. The bus itself answers for a program that goes, so each gets an answer or ends with the bus.
+        var posted: [UInt64: @Sendable () -> Void] = [:]
+        defer { for whenDone in posted.values { whenDone() } }
         while true {
             wake.lower()
             let (requests, posts, isStopped) = mailbox.withLock { mailbox in
@@ -173,8 +187,13 @@ package final class SystemBus: Sendable {
                 return (mailbox.requests, mailbox.posts, mailbox.isStopped)
             }
             if isStopped { return }
-            // Nothing is owed to who posts a call that cannot be put into a message.
-            for post in posts { _ = try? connection.send(post) }
+            for post in posts {
+                do throws(SystemError) {
+                    posted[try connection.send(post.call)] = post.whenDone
+                } catch {
+                    post.whenDone()
+                }
+            }
             for request in requests {
                 do throws(SystemError) {
                     let cookie = try connection.send(request.call)
@@ -183,7 +202,13 @@ package final class SystemBus: Sendable {
                     complete(request.number, .failure(BusError(.invalid, error.description)))
                 }
             }
-            while let arrival = try connection.next() { try take(arrival, connection, listener, &pending) }
+            while let arrival = try connection.next() {
+                if case .reply(let cookie, _) = arrival, let whenDone = posted.removeValue(forKey: cookie) {
+                    whenDone()
+                } else {
+                    try take(arrival, connection, listener, &pending)
+                }
+            }
             for number in pending.expire(at: ContinuousClock.now) {
                 complete(number, .failure(BusError(.timedOut, "no answer in time")))
             }

@@ -219,7 +219,8 @@ struct GATTPump {
                     case .some(0):
                         if broken == nil { broken = SystemError("recv", ECONNRESET) }
                         return
-                    case .some: buffer.consume { packet in
+                    case .some:
+                        buffer.consume { packet in
                             machine.receive(packet, at: now)
                             return packet.count
                         }

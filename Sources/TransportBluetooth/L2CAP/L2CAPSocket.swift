@@ -45,7 +45,7 @@ package struct L2CAPSocket: Sendable {
                 // A link more or less is all there is near; the kernel's queue holds them while one is looked at.
                 guard Glibc.listen(socket.descriptor.number, 8) == 0 else { throw SystemError("listen") }
                 return (socket, psm)
-            } catch where error.code == EADDRINUSE {
+            } catch  where error.code == EADDRINUSE {
                 continue
             }
         }
