@@ -261,6 +261,16 @@ let package = Package(
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
+        // Runs in the machine that Tests/BluetoothLab/run boots.
+        .executableTarget(
+            name: "BluetoothProbe",
+            dependencies: [
+                "TransportBluetooth", "Transport", "CBluetooth",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            path: "Tests/BluetoothLab/Probe",
+            swiftSettings: strict),
         .testTarget(
             name: "ReconciliationTests",
             dependencies: ["Reconciliation", "BlockExchange", "Cryptography", "Selection", "SyncTestKit"],
