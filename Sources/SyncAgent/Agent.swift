@@ -13,6 +13,17 @@ import Transport
 
 /// What an agent is made of that is not its own to choose.
 public struct AgentSetup: Sendable {
+    /// A radio that is listened on whatever the configuration says of addresses.
+    public struct Radio: Sendable {
+        public var address: LinkAddress
+        public var status: @Sendable () -> RadioStatus
+
+        public init(address: LinkAddress, status: @escaping @Sendable () -> RadioStatus) {
+            self.address = address
+            self.status = status
+        }
+    }
+
     public var places: AgentPlaces
     public var configurationFile: ConfigurationFile
     public var transports: [any LinkTransport]
@@ -20,6 +31,8 @@ public struct AgentSetup: Sendable {
     public var makeDiscovery: DeviceDiscoveryMaker?
     /// What else finds devices to pair with.
     public var nearby: [any NearbyDevices]
+    /// Bluetooth; nil where it is not used.
+    public var radio: Radio?
     public var time: AgentTime
     /// The program that watches directories; nil for scans only.
     public var watchProgram: String?
@@ -29,7 +42,8 @@ public struct AgentSetup: Sendable {
 
     public init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], time: AgentTime = .system,
+        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
+        time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -38,6 +52,7 @@ public struct AgentSetup: Sendable {
         self.transports = transports
         self.makeDiscovery = makeDiscovery
         self.nearby = nearby
+        self.radio = radio
         self.time = time
         self.watchProgram = watchProgram
         self.logger = logger
@@ -125,11 +140,13 @@ public final class Agent: Service, Sendable {
 
     /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
     public func listen() async throws {
-        for text in configuration.withLock({ $0.listen }) {
-            let address = try LinkAddress(parsing: text)
+        var addresses = try configuration.withLock { $0.listen }.map { try LinkAddress(parsing: $0) }
+        if let radio = setup.radio { addresses.append(radio.address) }
+        for address in addresses {
             guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
                 throw LinkError(
-                    .unsupportedAddress, "nothing here can listen on \(text); use tcp://HOST:PORT", isTransient: false)
+                    .unsupportedAddress, "nothing here can listen on \(address); use tcp://HOST:PORT",
+                    isTransient: false)
             }
             let listener = try await transport.listen(on: address, install: pairing.install)
             listeners.add(listener)

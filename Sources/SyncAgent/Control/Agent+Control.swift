@@ -22,7 +22,7 @@ extension Agent: AgentControl {
                 version: AgentVersion.current, startedAt: startedAt.rfc3339,
                 listening: listeningAddresses.map(\.description), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
-                problems: [discovery?.problem].compactMap { $0 })
+                bluetooth: setup.radio?.status(), problems: [discovery?.problem].compactMap { $0 })
         }
     }
 

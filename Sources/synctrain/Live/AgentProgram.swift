@@ -10,6 +10,7 @@ import NIOCore
 import ServiceLifecycle
 import SyncAgent
 import Transport
+import TransportBluetooth
 import TransportTCP
 import TransportVirtual
 
@@ -42,28 +43,40 @@ enum AgentProgram {
                 transports.append(VirtualTransport(air: virtualAir, name: virtualName(configuration.listen)))
                 logger.notice("the virtual radio at \(virtualAir) plays Bluetooth; it is for tests and demonstrations")
             }
+            let bluetooth = try bluetooth(configuration.bluetooth, logger)
+            if let bluetooth { transports.append(bluetooth.transport) }
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
+                nearby: [bluetooth].compactMap { $0 }, radio: bluetooth?.radio,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
             try await agent.listen()
             let server = AgentServer(
                 control: agent, socketPath: places.controlSocket, logger: logger, onListening: ready)
+            // Those named first end last: what the server still answers when the agent has ended are errors, not silence,
+            // and links are closed before what carries them.
+            var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]
+            if let bluetooth { services.append(.init(service: bluetooth)) }
+            services += [
+                .init(service: agent),
+                .init(service: Settling()),
+                .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
+            ]
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
-                    services: [
-                        // Ends last: what it still answers when the agent has ended are errors, not silence.
-                        .init(service: server),
-                        .init(service: agent),
-                        .init(service: Settling()),
-                        .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
-                    ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                    services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    /// Bluetooth, unless it is switched off or the machine has no system bus to reach bluetoothd by.
+    private static func bluetooth(_ settings: Configuration.Bluetooth, _ logger: Logger) throws -> BluetoothRadio? {
+        guard settings.isEnabled, BluetoothRadio.hasSystemBus else { return nil }
+        return try BluetoothRadio(BluetoothConfiguration(adapter: settings.adapter), logger)
     }
 
     /// What this device is called on the virtual radio: as it listens there.
