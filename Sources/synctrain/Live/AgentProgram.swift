@@ -170,9 +170,11 @@ extension LocalDiscovery: DeviceDiscovery {
     /// Says that this device is here, so that those that were heard of hear of it.
     public func lookAround() async { announce() }
 
-    public var nearby: [NearbyDevice] {
+    public var nearby: [Transport.NearbyDevice] {
         entries().flatMap { entry in
-            entry.addresses.prefix(1).map { NearbyDevice(id: entry.device.description, address: $0, kind: .tcp) }
+            entry.addresses.prefix(1).map {
+                Transport.NearbyDevice(id: entry.device.description, address: $0, kind: .tcp)
+            }
         }
     }
 
