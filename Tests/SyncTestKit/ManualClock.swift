@@ -1,0 +1,61 @@
+import Synchronization
+
+/// A clock that moves only when told to.
+public final class ManualClock: Clock, Sendable {
+    public struct Instant: InstantProtocol {
+        public var offset: Duration
+
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+        public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private struct State {
+        var now = Instant(offset: .zero)
+        var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var nextSleeper = 0
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    public var now: Instant { state.withLock { $0.now } }
+    public var minimumResolution: Duration { .nanoseconds(1) }
+
+    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let number = state.withLock { state in
+            state.nextSleeper += 1
+            return state.nextSleeper
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let isDue = state.withLock { state in
+                    if deadline <= state.now { return true }
+                    state.sleepers[number] = (deadline, continuation)
+                    return false
+                }
+                if isDue { continuation.resume() } else if Task.isCancelled { wake(number) }
+            }
+        } onCancel: {
+            wake(number)
+        }
+        try Task.checkCancellation()
+    }
+
+    public func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let now = state.now
+            let due = state.sleepers.filter { $0.value.deadline <= now }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.map(\.continuation)
+        }
+        for continuation in due { continuation.resume() }
+    }
+
+    private func wake(_ number: Int) {
+        let continuation = state.withLock { $0.sleepers.removeValue(forKey: number)?.continuation }
+        continuation?.resume(throwing: CancellationError())
+    }
+}
