@@ -289,7 +289,7 @@ extension GATTStream {
 
     private mutating func connect(_ opening: ControlPacket.Opening, peerToken: UInt32, roundTrip: Nanoseconds?) {
         var sender = SendHalf(
-            maximumPacket: maximumPacket, peerWindow: opening.window, unsentLimit: configuration.unsentLimit,
+            maximumPacket: maximumPacket, peer: opening, unsentLimit: configuration.unsentLimit,
             windowLimit: configuration.windowLimit, roundTrip: roundTrip)
         _ = sender.write(early.removeFirst(early.count))
         if isFinishing { sender.finish() }

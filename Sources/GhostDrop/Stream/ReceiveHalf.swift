@@ -12,9 +12,6 @@ struct ReceiveHalf: Sendable {
         case invalid
     }
 
-    /// In order, this many packets share an acknowledgement; with a gap, half of them.
-    private static let packetsPerAcknowledgement = 8
-
     private let limit: Int
     private let payloadLimit: Int
     private let windowLimit: Int
@@ -59,13 +56,19 @@ struct ReceiveHalf: Sendable {
         guard arrival != .invalid else { return arrival }
         if arrival == .duplicate { duplicates &+= 1 }
         unacknowledged += 1
-        let hasGap = top > next
-        if wantsAnswer || isLast || unacknowledged >= Self.packetsPerAcknowledgement / (hasGap ? 2 : 1) {
+        if wantsAnswer || isLast || unacknowledged >= packetsPerAcknowledgement {
             acknowledgeAt = now
         } else if acknowledgeAt == nil {
-            acknowledgeAt = now + RoundTrip.acknowledgementDelay / (hasGap ? 2 : 1)
+            acknowledgeAt = now + RoundTrip.acknowledgementDelay / (top > next ? 2 : 1)
         }
         return arrival
+    }
+
+    /// In order, eight packets share an acknowledgement. With a gap, four, but so many that their bytes are eight times
+    /// those of the bitmap.
+    private var packetsPerAcknowledgement: Int {
+        guard top > next else { return 8 }
+        return max(4, (top - next) / payloadLimit)
     }
 
     private mutating func store(_ sequence: Int, payload: ArraySlice<UInt8>, isLast: Bool) -> Arrival {

@@ -23,6 +23,8 @@ struct RoundTrip: Sendable {
     static let initialTimeout = Nanoseconds.milliseconds(1000)
     static let leastTimeout = Nanoseconds.milliseconds(60)
     static let greatestTimeout = Nanoseconds.milliseconds(10_000)
+    /// To ask again costs a few bytes: waiting time doubles up to this only.
+    static let greatestInterval = Nanoseconds.milliseconds(2000)
 
     /// Nil before the first sample.
     private(set) var smoothed: Nanoseconds?

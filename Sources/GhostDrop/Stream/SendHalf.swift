@@ -37,6 +37,9 @@ struct SendHalf: Sendable {
 
     private let payloadLimit: Int
     private let unsentLimit: Int
+    /// Packets that the peer's acknowledgements have room to speak of. No more are under way: of others nobody could say
+    /// whether they were lost.
+    private let reportLimit: Int
 
     private var unsent = Queue<UInt8>()
     private var outgoing = Queue<Outgoing>()
@@ -67,10 +70,16 @@ struct SendHalf: Sendable {
     private var inquiries: [UInt8: (sentAt: Nanoseconds, ordinal: Int)] = [:]
     private var lastInquiry: UInt8 = 0
 
-    init(maximumPacket: Int, peerWindow: Int, unsentLimit: Int, windowLimit: Int, roundTrip sample: Nanoseconds?) {
+    /// `peer`: what the peer said of itself when the connection was opened.
+    init(
+        maximumPacket: Int, peer: ControlPacket.Opening, unsentLimit: Int, windowLimit: Int,
+        roundTrip sample: Nanoseconds?
+    ) {
         payloadLimit = maximumPacket - StreamPacket.headerByteCount
+        reportLimit =
+            1 + 8 * (peer.maximumPacket - StreamPacket.headerByteCount - AcknowledgementBody.leastByteCount)
         self.unsentLimit = max(unsentLimit, payloadLimit)
-        edge = peerWindow
+        edge = peer.window
         rate = RateModel(packetByteCount: maximumPacket, windowLimit: windowLimit)
         if let sample { roundTrip.add(sample) }
     }
@@ -104,7 +113,7 @@ struct SendHalf: Sendable {
     // MARK: packets out
 
     private var hasNew: Bool { (!unsent.isEmpty || isFinishing) && !hasCutLast }
-    private var isPeerFull: Bool { base + outgoing.count >= edge }
+    private var isPeerFull: Bool { base + outgoing.count >= edge || outgoing.count >= reportLimit }
 
     /// What to send now, lost packets first; nil if nothing may go.
     mutating func nextSegment(at now: Nanoseconds) -> Segment? {
@@ -169,14 +178,15 @@ struct SendHalf: Sendable {
         lastInquiry = lastInquiry % 15 + 1
         ordinal += 1
         inquiries[lastInquiry] = (now, ordinal)
-        backoff = min(backoff + 1, 20)
+        backoff = min(backoff + 1, 16)
         if askingSince == nil { askingSince = now }
         startTimer(now)
         return lastInquiry
     }
 
     private mutating func startTimer(_ now: Nanoseconds) {
-        timerAt = now + min(roundTrip.timeout << Int64(backoff), RoundTrip.greatestTimeout)
+        let timeout = roundTrip.timeout
+        timerAt = now + max(timeout, min(timeout << Int64(backoff), RoundTrip.greatestInterval))
     }
 
     // MARK: what the peer says

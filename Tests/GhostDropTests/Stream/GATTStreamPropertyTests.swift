@@ -48,8 +48,11 @@ import Testing
                 maximumPackets: (random.pick([20, 23, 100, 244, 510]), random.pick([20, 61, 244, 512])),
                 configuration: configuration)
             link.run(until: .seconds(3600))
-            #expect(link.received[1] == central.outgoing, "seed \(seed)")
-            #expect(link.received[0] == peripheral.outgoing, "seed \(seed)")
+            #expect(link.isComplete(.central) && link.isComplete(.peripheral), "seed \(seed)")
+            for (received, sent) in zip(link.received, [peripheral.outgoing, central.outgoing]) {
+                let isPrefix = sent.starts(with: received)
+                #expect(isPrefix, "seed \(seed)")
+            }
             for stream in link.streams {
                 // The last acknowledgements may all get lost; then one side cannot know that its end has arrived.
                 let hasEnded = [.closed(.finished), .closed(.timedOut)].contains(stream.state)

@@ -110,7 +110,7 @@ struct SimulatedLink {
                 pump(side)
             }
             if stopWhenRead, Side.allCases.allSatisfy({ isComplete($0) }) { return }
-            if streams.allSatisfy({ if case .closed = $0.state { true } else { false } }) { return }
+            if streams.allSatisfy({ if case .closed = $0.state { $0.readableCount == 0 } else { false } }) { return }
         }
     }
 
