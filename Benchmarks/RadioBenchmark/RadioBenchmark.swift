@@ -54,7 +54,7 @@ enum RadioBenchmark {
         if CommandLine.arguments.contains("--json") { printJSON(rows) } else { printTable(rows, byteCount) }
     }
 
-    static let radios: [(String, (inout RadioConditions) -> Void)] = [
+    static let radios: [(String, @Sendable (inout RadioConditions) -> Void)] = [
         ("1M, 15 ms", { _ in }),
         ("2M, 15 ms", { $0.phy = .twoMegabit }),
         (
