@@ -134,7 +134,7 @@ let package = Package(
             name: "SyncAgent",
             dependencies: [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "IndexStore", "LinkSecurity", "Reconciliation", "Selection", "Transport",
+                "FolderWatcher", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -156,7 +156,8 @@ let package = Package(
             name: "synctrain",
             dependencies: [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportBluetooth",
+                "TransportTCP",
                 "TransportVirtual",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -261,6 +262,16 @@ let package = Package(
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
+        // Runs in the machine that Tests/BluetoothLab/run boots.
+        .executableTarget(
+            name: "BluetoothProbe",
+            dependencies: [
+                "TransportBluetooth", "Transport", "CBluetooth",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            path: "Tests/BluetoothLab/Probe",
+            swiftSettings: strict),
         .testTarget(
             name: "ReconciliationTests",
             dependencies: ["Reconciliation", "BlockExchange", "Cryptography", "Selection", "SyncTestKit"],
@@ -305,7 +316,7 @@ let package = Package(
             name: "SyncAgentTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "IndexStore", "LinkSecurity", "Selection", "Transport", "TransportTCP", "SyncTestKit",
+                "IndexStore", "LinkSecurity", "Pairing", "Selection", "Transport", "TransportTCP", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -26,7 +26,10 @@ struct DemoCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         try await RadioDemo.run(
-            try VirtualAirCommand.conditions(settings), say: { try context.output.print($0); try context.output.flush() },
+            try VirtualAirCommand.conditions(settings),
+            say: {
+                try context.output.print($0); try context.output.flush()
+            },
             connect: context.environment.connect,
             places: { home in try context.environment.places(home, context.process.variables) })
     }

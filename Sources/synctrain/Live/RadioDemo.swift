@@ -91,7 +91,8 @@ struct RadioDemo {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 // A third of the way.
-                while try await air.statistics().total.streamBytes - before.total.streamBytes < Self.videoByteCount / 3 {
+                while try await air.statistics().total.streamBytes - before.total.streamBytes < Self.videoByteCount / 3
+                {
                     try await Task.sleep(for: .milliseconds(20))
                 }
                 try await air.setSignal(-120, of: "tablet")
@@ -210,7 +211,8 @@ struct RadioDemo {
     }
 
     private static func words(for conditions: RadioConditions) -> String {
-        let interval = Double(conditions.connectionInterval.components.attoseconds) / 1e15
+        let interval =
+            Double(conditions.connectionInterval.components.attoseconds) / 1e15
             + Double(conditions.connectionInterval.components.seconds) * 1000
         return "The radio: \(conditions.phy == .oneMegabit ? 1 : 2) Mbit/s on the air, \(decimal(interval)) ms between "
             + "connection events, \(decimal(conditions.loss * 100)) % of the packets lost."

@@ -67,7 +67,9 @@ struct SmallFileFetch: Sendable {
             folder: folder, name: file.name, offset: 0, size: block.size, hash: block.hash, weakHash: block.weakHash,
             blockIndex: 0)
         do {
-            return try await environment.budget.withUnits(Int(block.size)) { try await session.request(request) }
+            return try await environment.budget.withUnits(Int(block.size)) {
+                try await session.request(request, isBulk: true)
+            }
         } catch let error as CancellationError {
             throw error
         } catch {
