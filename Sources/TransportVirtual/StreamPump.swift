@@ -7,6 +7,10 @@ final class StreamPump {
     /// Bytes on their way to a device's socket; more stay in the connection, which then slows the sender down.
     private static let unwrittenLimit = 8 * 1024
 
+    /// Moments that may pass in one go, and the least time until the next go.
+    private static let stepLimit = 64
+    private static let leastPause = TimeAmount.microseconds(500)
+
     private struct End {
         var client: AirClient?
         /// Whether bytes were asked of the device and have not come.
@@ -18,6 +22,8 @@ final class StreamPump {
     private(set) var connection: VirtualConnection
     private var ends: [End]
     private let clock: AirClock
+    /// How far this connection's time is behind the air's: time stands still for it where the machine is too slow.
+    private var delay = Duration.zero
     private let eventLoop: any EventLoop
     private let onEnd: (StreamPump) -> Void
     private var timer: (time: Duration, task: Scheduled<Void>)?
@@ -41,9 +47,7 @@ final class StreamPump {
 
     func received(_ bytes: ByteBuffer, from side: VirtualLink.Side) {
         ends[side.rawValue].isReading = false
-        let now = clock.now
-        connection.advance(to: now)
-        connection.write(bytes, from: side, at: now)
+        connection.write(bytes, from: side, at: advance())
         run()
     }
 
@@ -51,24 +55,22 @@ final class StreamPump {
     func closed(_ side: VirtualLink.Side) {
         guard ends[side.rawValue].client != nil else { return }
         ends[side.rawValue].client = nil
-        let now = clock.now
-        connection.advance(to: now)
-        connection.finish(side, at: now)
+        connection.finish(side, at: advance())
         run()
     }
 
     func change(_ conditions: RadioConditions) {
-        connection.change(conditions, at: clock.now)
+        connection.change(conditions, at: advance())
         run()
     }
 
     func setInRange(_ isInRange: Bool) {
-        connection.setInRange(isInRange, at: clock.now)
+        connection.setInRange(isInRange, at: advance())
         run()
     }
 
     func cut() {
-        connection.advance(to: clock.now)
+        _ = advance()
         connection.cut()
         run()
     }
@@ -81,22 +83,30 @@ final class StreamPump {
         guard !isRunning, !hasEnded else { return }
         isRunning = true
         defer { isRunning = false }
-        connection.advance(to: clock.now)
-        for side in VirtualLink.Side.allCases { deliver(to: side) }
+        let now = advance()
+        for side in VirtualLink.Side.allCases { deliver(to: side, now) }
         if ends.allSatisfy({ $0.client == nil }) { return end() }
         for side in VirtualLink.Side.allCases { read(from: side) }
         schedule()
     }
 
-    private func deliver(to side: VirtualLink.Side) {
+    /// Lets what is due happen, though not so much that the sockets have to wait for long, and gives the time that it is.
+    private func advance() -> Duration {
+        let now = clock.now - delay
+        let reached = connection.advance(to: now, limit: Self.stepLimit)
+        delay += now - reached
+        return reached
+    }
+
+    private func deliver(to side: VirtualLink.Side, _ now: Duration) {
         while connection.availableByteCount(at: side) > 0 {
             guard let client = ends[side.rawValue].client else {
                 // Nobody is there to read it.
-                _ = connection.take(atMost: .max, at: side, now: clock.now)
+                _ = connection.take(atMost: .max, at: side, now: now)
                 break
             }
             guard ends[side.rawValue].unwrittenByteCount < Self.unwrittenLimit else { break }
-            let bytes = connection.take(atMost: Self.unwrittenLimit, at: side, now: clock.now)
+            let bytes = connection.take(atMost: Self.unwrittenLimit, at: side, now: now)
             let byteCount = bytes.readableBytes
             ends[side.rawValue].unwrittenByteCount += byteCount
             client.write(bytes).assumeIsolated().whenComplete { _ in
@@ -122,7 +132,9 @@ final class StreamPump {
             guard deadline < timer.time else { return }
             timer.task.cancel()
         }
-        let task = eventLoop.assumeIsolated().scheduleTask(deadline: clock.deadline(of: deadline)) {
+        // Never at once: a loop whose tasks are always due looks at no socket.
+        let time = max(clock.deadline(of: deadline + delay), NIODeadline.now() + Self.leastPause)
+        let task = eventLoop.assumeIsolated().scheduleTask(deadline: time) {
             self.timer = nil
             self.run()
         }

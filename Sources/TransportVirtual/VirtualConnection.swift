@@ -16,9 +16,12 @@ public struct VirtualConnection: Sendable {
     public private(set) var link: VirtualLink
     private var ends: [any StreamEnd]
     private var takenByteCounts = [0, 0]
+    /// Never goes back: an end may name a deadline that has passed.
+    private var time: Duration
 
     public init(_ mode: Mode, _ conditions: RadioConditions, seed: UInt64, start: Duration) {
         self.mode = mode
+        time = start
         link = VirtualLink(conditions, seed: seed, start: start)
         switch mode {
         case .l2cap: ends = [CreditChannel(conditions), CreditChannel(conditions)]
@@ -78,8 +81,19 @@ public struct VirtualConnection: Sendable {
     }
 
     /// Lets time pass; everything that is due until `now` happens at its time.
-    public mutating func advance(to now: Duration) {
-        while let deadline = nextDeadline, deadline <= now { step(to: deadline) }
+    ///
+    /// - Parameter limit: how many moments at which something happens may pass.
+    /// - Returns: `now`, or the moment that was reached within the limit.
+    @discardableResult
+    public mutating func advance(to now: Duration, limit: Int = .max) -> Duration {
+        var steps = 0
+        while let deadline = nextDeadline, deadline <= now {
+            guard steps < limit else { return time }
+            steps += 1
+            step(to: max(time, deadline))
+        }
+        time = max(time, now)
+        return now
     }
 
     public mutating func change(_ conditions: RadioConditions, at now: Duration) {
@@ -96,6 +110,7 @@ public struct VirtualConnection: Sendable {
     public mutating func cut() { link.finish(.cut) }
 
     private mutating func step(to time: Duration) {
+        self.time = time
         for arrival in link.advance(to: time) { ends[arrival.side.rawValue].receive(arrival.frame, at: arrival.time) }
         for side in VirtualLink.Side.allCases { fill(side, at: time) }
     }

@@ -41,7 +41,7 @@ class Radio(Child):
         for name, value in settings.items():
             self.ask(f"set {name.replace('_', '-')} {value}")
 
-    def signal(self, name, strength):
+    def set_signal(self, name, strength):
         """How strong the agent's signal is, in dBm; below -100 it is out of range."""
         self.ask(f"signal {name} {strength}")
 

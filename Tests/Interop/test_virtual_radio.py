@@ -60,11 +60,11 @@ def test_out_of_range_and_back(lab):
     far, near, root = share(lab, radio, {"film.bin": 400_000})
     fetch = near.begin("fetch", "docs:film.bin", "-o", lab.path("film.bin"))
     wait_until(lambda: radio.carried("far", "near") > 150_000, 60, "a part of the film")
-    radio.signal("near", -110)
+    radio.set_signal("near", -110)
     near.wait_disconnected(far.id)
     far.wait_disconnected(near.id)
     assert near.status()["devices"][0]["lastError"]
-    radio.signal("near", -70)
+    radio.set_signal("near", -70)
     near.wait_connected(far.id, timeout=60)
     assert fetch.process.wait(120) == 0
     assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))

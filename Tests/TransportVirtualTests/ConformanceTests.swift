@@ -15,8 +15,13 @@ extension AirTests {
     @Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
         private static let names = Atomic(0)
 
-        @Test(arguments: VirtualConnection.Mode.allCases, TransportConformance.Check.allCases)
-        func conforms(mode: VirtualConnection.Mode, check: TransportConformance.Check) async throws {
+        @Test(arguments: TransportConformance.Check.allCases)
+        func overL2CAP(check: TransportConformance.Check) async throws { try await run(check, .l2cap) }
+
+        @Test(arguments: TransportConformance.Check.allCases)
+        func overGATT(check: TransportConformance.Check) async throws { try await run(check, .gatt) }
+
+        private func run(_ check: TransportConformance.Check, _ mode: VirtualConnection.Mode) async throws {
             try await withAir(conditions { $0.loss = 0.01 }, speed: 500) { air in
                 let subject = ConformanceSubject(
                     dialler: VirtualTransport(air: air.path, name: "dialler", modes: [mode]),

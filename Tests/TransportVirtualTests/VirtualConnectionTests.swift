@@ -118,19 +118,21 @@ import Testing
     }
 
     /// A reader that takes nothing stops the writer; what is under way is bounded.
-    @Test(arguments: VirtualConnection.Mode.allCases)
-    func aSlowReaderStopsTheWriter(mode: VirtualConnection.Mode) {
+    @Test(arguments: VirtualConnection.Mode.allCases, [(20, 0.0), (600, 0.01)])
+    func aSlowReaderStopsTheWriter(mode: VirtualConnection.Mode, pause: (seconds: Int, loss: Double)) {
         let data = [bytes(400_000, seed: 1), ByteBuffer()]
-        var run = Run(mode, RadioConditions(), seed: 1, bytes: data)
+        var conditions = RadioConditions()
+        conditions.loss = pause.loss
+        var run = Run(mode, conditions, seed: 1, bytes: data)
         run.closesWhenWritten = false
         run.appetite = 0
-        run.run(until: .seconds(20))
+        run.run(until: .seconds(pause.seconds))
         let taken = 400_000 - run.unwritten[0].readableBytes
         #expect(taken < 120_000)
         #expect(run.connection.availableByteCount(at: .peripheral) > 10_000)
         run.appetite = .max
         run.take()
-        run.run(until: .seconds(200))
+        run.run(until: .seconds(pause.seconds + 200))
         #expect(run.received[1] == data[0])
     }
 

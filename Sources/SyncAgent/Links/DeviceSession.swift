@@ -233,6 +233,12 @@ actor DeviceSession {
         }
         guard !isStopped, !Task.isCancelled else { return false }
         active = Active(session: session, hello: hello)
+        return true
+    }
+
+    /// Lets everybody use the link that was admitted, unless another has taken over meanwhile.
+    fileprivate func opened(_ session: PeerSession, _ hello: Hello) async {
+        guard active?.session === session else { return }
         let now = environment.time.wall()
         snapshot.withLock { snapshot in
             snapshot.session = session
@@ -249,7 +255,6 @@ actor DeviceSession {
         environment.events.post("device-connected", device: id)
         environment.devices.linkChanged()
         await rememberLastSeen(now)
-        return true
     }
 
     /// The peer said what it shares: the link is good, and the next dial after its end need not wait.
@@ -292,6 +297,7 @@ private struct Owner: PeerSessionOwner {
     let environment: LinkEnvironment
 
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
+    func opened(_ session: PeerSession, _ hello: Hello) async { await device.opened(session, hello) }
 
     func clusterConfig() async throws -> ClusterConfig {
         try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice)

@@ -15,6 +15,8 @@ enum RequestError: Error, Equatable, Sendable {
 protocol PeerSessionOwner: Sendable {
     /// The peer has introduced itself. False ends the link, quietly.
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
+    /// The peer was told what is shared with it: the link may be used.
+    func opened(_ session: PeerSession, _ hello: Hello) async
     /// What this device tells the peer of its folders.
     func clusterConfig() async throws -> ClusterConfig
     /// What the peer tells; returns the indexes that are to be sent to it from now on.
@@ -235,6 +237,8 @@ final class PeerSession: BlockSource {
             state.withLock { $0.answersSlices = hello.clientName == AgentVersion.clientName }
             guard await owner.admit(self, hello) else { return false }
             announce(try await owner.clusterConfig())
+            // Only now may others send on it: what comes before the cluster config ends a link.
+            await owner.opened(self, hello)
         case .clusterConfig(let config):
             state.withLock { $0.peerConfig = config }
             let feeds = try await owner.received(config)
