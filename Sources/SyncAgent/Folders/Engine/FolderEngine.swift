@@ -150,12 +150,6 @@ final class FolderEngine: Sendable {
         state.withLock { $0.takesAnnouncements = true }
     }
 
-    /// The selection's file may have changed.
-    func selectionChanged() {
-        state.withLock { $0.agenda.scanEverything() }
-        wake.notify()
-    }
-
     func scanSoon(_ paths: [RelativePath]) {
         state.withLock { $0.agenda.scan(paths) }
         wake.notify()
