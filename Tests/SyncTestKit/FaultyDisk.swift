@@ -15,6 +15,9 @@ public final class FaultyDisk: DiskInterposer {
         case full
         /// One call in so many fails with EIO.
         case failing(oneIn: Int)
+        /// Every call that this errno can come from fails with it: what takes space for ENOSPC and EDQUOT, what opens for
+        /// EMFILE, all for others.
+        case refusing(CInt)
     }
 
     /// How a process ends in the middle of something.
@@ -138,10 +141,20 @@ public final class FaultyDisk: DiskInterposer {
         case .full where takesSpace(change): return (.fail(ENOSPC), "\(words): full", hasDied)
         case .failing(let count) where state.generator.isOne(in: count):
             return (.fail(EIO), "\(words): failed", hasDied)
+        case .refusing(let number) where refuses(change, with: number):
+            return (.fail(number), "\(words): errno \(number)", hasDied)
         default: break
         }
         let verdict = remember(change, &state)
         return (verdict, hasDied ? "\(words), died" : words, hasDied)
+    }
+
+    private func refuses(_ change: DiskChange, with number: CInt) -> Bool {
+        switch number {
+        case ENOSPC, EDQUOT: return takesSpace(change)
+        case EMFILE, ENFILE: if case .create = change { return true } else { return false }
+        default: return true
+        }
     }
 
     private func takesSpace(_ change: DiskChange) -> Bool {
@@ -329,7 +342,14 @@ public final class FaultyDisk: DiskInterposer {
 
     private func relative(_ directory: CInt, _ name: String) -> String { relative("\(path(of: directory))/\(name)") }
 
+    /// `path` without what is other in each run: the numbers in the name of a swap.
     private func relative(_ path: String) -> String {
+        let (path, name) = (plain(path), String(path.split(separator: "/").last ?? ""))
+        guard let swap = RelativePath(name), swap.isSwap else { return path }
+        return path.dropLast(name.count) + ".syncthing.\(swap.swapTarget?.name ?? "long").swap"
+    }
+
+    private func plain(_ path: String) -> String {
         path.hasPrefix(root + "/") ? String(path.dropFirst(root.utf8.count + 1)) : path == root ? "." : path
     }
 
