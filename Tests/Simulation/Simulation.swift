@@ -90,6 +90,11 @@ actor Simulation {
             try await connect(agents[pair.from], agents[pair.to])
         }
         for _ in 0..<weather.stepCount { try await step() }
+        // What is not durable by now, though an index says that it is there, is not seen otherwise.
+        for agent in agents where weather.powerLoss && agent.isUp {
+            agent.disk.kill(.powerLost)
+            bury(agent)
+        }
         trace.note("quiet")
         isQuiet = true
         var problems = try await settle()
@@ -133,18 +138,26 @@ actor Simulation {
         network.prefer(generator.int(0...11))
         let agent = generator.pick(agents)
         switch generator.int(0...99) {
-        case 0..<30: await actAsUser(of: agent)
-        case 30..<60: try await work(agent)
-        case 60..<64: try await race()
-        case 64..<84: try await deliver()
-        case 84..<91: try await changeLink()
-        case 91..<94: weatherDisk(agent)
-        case 94..<99: try await endProcess(of: agent)
+        case 0..<26: await actAsUser(of: agent)
+        case 26..<54: try await work(busyAgent)
+        case 54..<58: try await race()
+        case 58..<80: try await deliver()
+        case 80..<90: try await changeLink()
+        case 90..<93: weatherDisk(agent)
+        case 93..<99: try await endProcess(of: busyAgent)
         default:
             let skew = Int64(generator.int(-10_000...10_000))
             agent.skewClock(by: skew)
             trace.note("agent \(agent.number): clock moved by \(skew)")
         }
+    }
+
+    /// One that has something to do, if there is one.
+    private var busyAgent: SimulatedAgent {
+        let busy = agents.filter { agent in
+            agent.process.map { $0.engine.state.withLock { $0.agenda.hasWork } } ?? true
+        }
+        return generator.pick(busy.isEmpty ? agents : busy)
     }
 
     /// Lets an agent do what is due.
@@ -235,10 +248,12 @@ actor Simulation {
     // MARK: links
 
     private func changeLink() async throws {
-        let from = generator.pick(agents)
-        let to = generator.pick(agents)
-        guard from.number != to.number, from.isUp, to.isUp else { return }
-        let pair = Network.Pair(from: from.number, to: to.number)
+        let pairs = pairs.filter { $0.from < $0.to && agents[$0.from].isUp && agents[$0.to].isUp }
+        guard !pairs.isEmpty else { return }
+        // Most are there most of the time.
+        let down = pairs.filter { !network.isUp($0) }
+        let pair = generator.pick(down.isEmpty || generator.isOne(in: 4) ? pairs : down)
+        let (from, to) = (agents[pair.from], agents[pair.to])
         if network.isUp(pair) {
             guard generator.isOne(in: 3) else { return }
             trace.note("link \(pair.from)-\(pair.to) breaks")
@@ -275,6 +290,11 @@ actor Simulation {
         let pairs = pairs.filter { network.isUp($0) }
         guard !pairs.isEmpty else { return }
         let pair = generator.pick(pairs)
+        if generator.isOne(in: 2) {
+            while try await send(pair, limit: 100) {}
+            while try await receive(pair) {}
+            return
+        }
         if !generator.isOne(in: 3) { try await send(pair, limit: generator.int(1...20)) }
         if !generator.isOne(in: 3) { try await receive(pair) }
     }

@@ -91,12 +91,12 @@ public final class FaultyDisk: DiskInterposer {
         }
     }
 
-    /// What somebody else changed is durable, and so are the names that it was found under.
+    /// What somebody else changed is durable, and so are the names that it was found under and that lie below it.
     public func changedByUser(_ path: String) {
         var status = stat()
         let isThere = lstat(path, &status) == 0
         state.withLock { state in
-            state.journal = []
+            state.journal.removeAll { $0.concerns(path) }
             if isThere { state.dirty.remove(UInt64(status.st_ino)) }
         }
     }
@@ -251,6 +251,15 @@ public final class FaultyDisk: DiskInterposer {
 
         static func removedDirectory(_ place: Place, mode: mode_t) -> NameChange {
             NameChange(path: place.path, kind: .removedDirectory(mode: mode), directories: [place.directory])
+        }
+
+        /// Whether it is a change of the name at `path`, of one above it, or of one below it.
+        func concerns(_ path: String) -> Bool {
+            func isRelated(_ other: String) -> Bool {
+                other == path || other.hasPrefix(path + "/") || path.hasPrefix(other + "/")
+            }
+            if case .moved(let target, _, _) = kind, isRelated(target) { return true }
+            return isRelated(self.path)
         }
 
         /// Takes the change back, unless what came after it does not let it.
