@@ -150,35 +150,36 @@ import Testing
         func append(_ name: String) { state.withLock { $0.append(name) } }
     }
 
-    /// While one slice is under way and others wait, what is urgent goes first, whenever it came.
-    @Test func theUrgentGoesBeforeTheBulk() async throws {
+    /// With room for one slice at a time, the urgent goes first, and blocks in the order in which they were begun,
+    /// whenever their slices came to wait.
+    @Test func theUrgentGoesFirstAndThenWhatWasBegunFirst() async throws {
         let turns = SliceTurns { .zero }
         let order = Order()
-        let isUnderWay = Signal()
-        let isQueued = Signal()
+        let (isUnderWay, isQueued, isDone) = (Signal(), Signal(), Signal())
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {
-                // Takes the whole window until the others wait.
-                try await turns.withSlice(atMost: 16 << 10, isBulk: true) { _ in
-                    try await turns.withSlice(atMost: 16 << 10, isBulk: true) { _ in
-                        try await turns.withSlice(atMost: 16 << 10, isBulk: true) { _ in
+                let ticket = turns.ticket(isBulk: true)
+                try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
+                    try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
+                        try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
                             isUnderWay.notify()
                             await isQueued.wait()
                         }
+                        await isDone.wait()
                     }
                 }
             }
             await isUnderWay.wait()
-            for name in ["bulk", "urgent"] {
+            let tickets = [true, true, false].map { turns.ticket(isBulk: $0) }
+            for (count, (index, name)) in [(1, "second"), (0, "first"), (2, "urgent")].enumerated() {
                 group.addTask {
-                    try await turns.withSlice(atMost: 16 << 10, isBulk: name == "bulk") { _ in
-                        order.append(name)
-                    }
+                    try await turns.withSlice(atMost: 16 << 10, tickets[index]) { _ in order.append(name) }
+                    if order.names.count == 3 { isDone.notify() }
                 }
-                while turns.waitingCount < (name == "bulk" ? 1 : 2) { await Task.yield() }
+                while turns.waitingCount <= count { await Task.yield() }
             }
             isQueued.notify()
         }
-        #expect(order.names == ["urgent", "bulk"])
+        #expect(order.names == ["urgent", "first", "second"])
     }
 }

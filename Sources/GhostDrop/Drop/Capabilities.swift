@@ -26,7 +26,7 @@ public struct Capabilities: Hashable, Sendable {
         protocolVersion = try body.integer("protocolVersion", in: 0...(1 << 20))
     }
 
-    var json: JSONValue {
+    var json: DropJSON {
         .object([
             "supportsL2CAP": .boolean(supportsL2CAP), "maxChunk": .integer(maxChunk), "maxWindow": .integer(maxWindow),
             "protocolVersion": .integer(protocolVersion),
@@ -53,7 +53,7 @@ public struct CapabilitiesValue: Hashable, Sendable {
         guard bytes.count <= Self.byteCountLimit else {
             throw GhostDropError(.tooLarge, "the capabilities of a device near-by are longer than an attribute can be")
         }
-        let body = try FrameBody(JSONValue(parsing: Array(bytes)[...]))
+        let body = try FrameBody(DropJSON(parsing: Array(bytes)[...]))
         capabilities = try Capabilities(body.object("capabilities"))
         psm = body.has("psm") ? UInt16(try body.integer("psm", in: 0...Int(UInt16.max))) : nil
     }
@@ -62,15 +62,15 @@ public struct CapabilitiesValue: Hashable, Sendable {
     public var bytes: [UInt8] {
         var members = ["capabilities": capabilities.json]
         if let psm { members["psm"] = .integer(Int(psm)) }
-        return JSONValue.object(members).text
+        return DropJSON.object(members).text
     }
 }
 
 /// The members of one JSON object, read by name and type.
 struct FrameBody {
-    private let members: [String: JSONValue]
+    private let members: [String: DropJSON]
 
-    init(_ value: JSONValue) throws(GhostDropError) {
+    init(_ value: DropJSON) throws(GhostDropError) {
         guard case .object(let members) = value else { throw .malformed("something else than a JSON object") }
         self.members = members
     }

@@ -99,13 +99,13 @@ public enum DropFrame: Hashable, Sendable {
 extension DropFrame {
     /// The whole frame.
     public var bytes: [UInt8] {
-        let body = JSONValue.object([kind.key: .object(members)]).text
+        let body = DropJSON.object([kind.key: .object(members)]).text
         var bytes = Self.magic + [Self.version, kind.rawValue]
         withUnsafeBytes(of: UInt32(truncatingIfNeeded: body.count).bigEndian) { bytes.append(contentsOf: $0) }
         return bytes + body
     }
 
-    private var members: [String: JSONValue] {
+    private var members: [String: DropJSON] {
         switch self {
         case .hello(let hello):
             [
@@ -157,7 +157,7 @@ extension DropFrame {
         guard let count = try Self.byteCount(bytes), count == bytes.count, let kind = Kind(rawValue: bytes[5]) else {
             throw .malformed("a frame that is cut or too long")
         }
-        let (name, body) = try FrameBody(JSONValue(parsing: bytes[Self.headerByteCount...])).only()
+        let (name, body) = try FrameBody(DropJSON(parsing: bytes[Self.headerByteCount...])).only()
         guard name == kind.key else { throw .malformed("a frame of one kind with the body of another") }
         switch kind {
         case .hello:
@@ -200,10 +200,10 @@ extension DropFrame {
     }
 }
 
-extension JSONValue {
-    static func bytes(_ bytes: [UInt8]) -> JSONValue { .string(Base64.encode(bytes)) }
+extension DropJSON {
+    static func bytes(_ bytes: [UInt8]) -> DropJSON { .string(Base64.encode(bytes)) }
 
-    static func number(_ value: UInt64) -> JSONValue { Int(exactly: value).map { .integer($0) } ?? .unsigned(value) }
+    static func number(_ value: UInt64) -> DropJSON { Int(exactly: value).map { .integer($0) } ?? .unsigned(value) }
 }
 
 /// Cuts the bytes of a stream into frames; holds at most one frame and what was given with its end.

@@ -34,7 +34,7 @@ public struct DropMetadata: Hashable, Sendable {
             chunkSize: try body.integer("chunkSize", in: 1...Self.greatestChunkSize))
     }
 
-    var members: [String: JSONValue] {
+    var members: [String: DropJSON] {
         [
             "transferID": .string(transferID.description), "filename": .string(filename), "size": .integer(size),
             "mimeType": .string(mimeType), "sha256": .bytes(sha256), "chunkSize": .integer(chunkSize),

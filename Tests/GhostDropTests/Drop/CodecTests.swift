@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct JSONTests {
     @Test func textsAreReadAsTheyMean() throws {
-        let values: [(String, JSONValue)] = [
+        let values: [(String, DropJSON)] = [
             (" { } ", .object([:])), ("[1, -2,0]", .array([.integer(1), .integer(-2), .integer(0)])),
             ("18446744073709551615", .unsigned(.max)), ("9223372036854775807", .integer(.max)),
             ("-9223372036854775808", .integer(.min)), ("\"\\u00e9\\ud83d\\ude00\\n\\/\"", .string("é😀\n/")),
@@ -15,8 +15,8 @@ import Testing
             ),
         ]
         for (text, value) in values {
-            #expect(try JSONValue(parsing: Array(text.utf8)[...]) == value, "\(text)")
-            #expect(try JSONValue(parsing: value.text[...]) == value, "\(text)")
+            #expect(try DropJSON(parsing: Array(text.utf8)[...]) == value, "\(text)")
+            #expect(try DropJSON(parsing: value.text[...]) == value, "\(text)")
         }
     }
 
@@ -27,11 +27,11 @@ import Testing
         "\"\\u+123\"", "tru",
     ])
     func whatIsNoneIsRefused(text: String) {
-        #expect(throws: GhostDropError.self) { try JSONValue(parsing: Array(text.utf8)[...]) }
+        #expect(throws: GhostDropError.self) { try DropJSON(parsing: Array(text.utf8)[...]) }
     }
 
     @Test func invalidUTF8IsRefused() {
-        #expect(throws: GhostDropError.self) { try JSONValue(parsing: [0x22, 0xFF, 0x22]) }
+        #expect(throws: GhostDropError.self) { try DropJSON(parsing: [0x22, 0xFF, 0x22]) }
     }
 
     @Test func base64RoundTrips() {

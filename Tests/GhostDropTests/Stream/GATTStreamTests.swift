@@ -149,6 +149,22 @@ import Testing
         #expect(read == written)
     }
 
+    /// Small messages say nothing about the rate that the link has.
+    @Test func aLargerMessageIsNotSpreadByTheRateOfSmallOnes() {
+        var pair = Pair()
+        pair.exchange()
+        for _ in 0..<20 {
+            #expect(pair.central.write([1, 2, 3]) == 3)
+            while let packet = pair.central.nextPacket(at: pair.now) { pair.peripheral.receive(packet, at: pair.now) }
+            pair.now += .milliseconds(40)
+            while let packet = pair.peripheral.nextPacket(at: pair.now) { pair.central.receive(packet, at: pair.now) }
+        }
+        #expect(pair.central.write([UInt8](repeating: 4, count: 960)) == 960)
+        var count = 0
+        while pair.central.nextPacket(at: pair.now) != nil { count += 1 }
+        #expect(count == 10)
+    }
+
     @Test func aPeerThatFallsSilentIsGivenUp() {
         var pair = Pair()
         pair.run(3)

@@ -259,11 +259,13 @@ extension FolderEngine {
         UInt64(clamping: session.configuration.minimumFree.byteCount(ofDisk: Int64(clamping: space.total)))
     }
 
-    /// Writes changes of what this device has into the index, and tells those who send it on.
-    func apply(_ changes: [LocalChange], _ place: FolderPlace) async throws {
-        guard !changes.isEmpty else { return }
+    /// Writes changes of what this device has into the index, and tells those who send it on. `placed` are names of
+    /// which it was noted what is about to be put there, and which is over.
+    func apply(_ changes: [LocalChange], _ place: FolderPlace, placed: Set<String> = []) async throws {
+        guard !changes.isEmpty || !placed.isEmpty else { return }
         let selection = place.selection
-        let result = try await index.applyLocal(in: folder, changes, isIgnored: { selection.isLeftOut($0) })
+        let result = try await index.applyLocal(
+            in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
         session.ownIndexChanged()
         // A change made here seldom leaves something to get, and a pull looks at all that is kept.
         guard result.changedCount > 0 else { return }

@@ -1,18 +1,30 @@
 import BlockExchange
 import Synchronization
 
-/// Who may ask for how much over one slow link: what a person waits for goes before what is to be here some day.
+/// Who may ask for how much over one slow link: what a person waits for goes before what is to be here some day, and what
+/// was begun first before what was begun later, so that blocks get done one after the other.
 final class SliceTurns: Sendable {
+    /// A place in line, kept for all slices of a block.
+    struct Ticket: Comparable, Sendable {
+        fileprivate var isBulk: Bool
+        fileprivate var number: Int
+
+        static func < (left: Ticket, right: Ticket) -> Bool {
+            left.isBulk == right.isBulk ? left.number < right.number : right.isBulk
+        }
+    }
+
     private struct Waiter {
         var id: Int
+        var ticket: Ticket
         var count: Int
         var continuation: CheckedContinuation<Int?, Never>
     }
 
     private struct State {
         var window = SliceWindow()
-        var urgent: [Waiter] = []
-        var bulk: [Waiter] = []
+        /// In the order of their tickets.
+        var waiters: [Waiter] = []
         var nextID = 0
         var isClosed = false
     }
@@ -22,13 +34,21 @@ final class SliceTurns: Sendable {
 
     init(now: @escaping @Sendable () -> MonotonicTime) { self.now = now }
 
+    /// A place behind all who have one, but before all bulk if this is none.
+    func ticket(isBulk: Bool) -> Ticket {
+        state.withLock { state in
+            state.nextID += 1
+            return Ticket(isBulk: isBulk, number: state.nextID)
+        }
+    }
+
     /// Gets a slice of at most `count` bytes by `body`, which is told how many it may be.
     ///
     /// Throws `CancellationError` when the task is cancelled or the link has gone before its turn, and what `body` throws.
     func withSlice<Result: Sendable>(
-        atMost count: Int, isBulk: Bool, _ body: (_ count: Int) async throws -> Result
+        atMost count: Int, _ ticket: Ticket, _ body: (_ count: Int) async throws -> Result
     ) async throws -> Result {
-        guard let slice = await take(count, isBulk: isBulk) else { throw CancellationError() }
+        guard let slice = await take(count, ticket) else { throw CancellationError() }
         do {
             let result = try await body(slice)
             finish { $0.arrived(slice, at: self.now()) }
@@ -40,19 +60,19 @@ final class SliceTurns: Sendable {
     }
 
     /// How many wait for their turn.
-    var waitingCount: Int { state.withLock { $0.urgent.count + $0.bulk.count } }
+    var waitingCount: Int { state.withLock { $0.waiters.count } }
 
     /// The link is gone: nobody gets a turn any more.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
-            defer { (state.urgent, state.bulk) = ([], []) }
-            return state.urgent + state.bulk
+            defer { state.waiters = [] }
+            return state.waiters
         }
         for waiter in waiters { waiter.continuation.resume(returning: nil) }
     }
 
-    private func take(_ count: Int, isBulk: Bool) async -> Int? {
+    private func take(_ count: Int, _ ticket: Ticket) async -> Int? {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -61,16 +81,16 @@ final class SliceTurns: Sendable {
             await withCheckedContinuation { (continuation: CheckedContinuation<Int?, Never>) in
                 let isOver = state.withLock { state in
                     if Task.isCancelled || state.isClosed { return true }
-                    let waiter = Waiter(id: id, count: count, continuation: continuation)
-                    if isBulk { state.bulk.append(waiter) } else { state.urgent.append(waiter) }
+                    let waiter = Waiter(id: id, ticket: ticket, count: count, continuation: continuation)
+                    let place = state.waiters.lastIndex { $0.ticket <= ticket }.map { $0 + 1 } ?? 0
+                    state.waiters.insert(waiter, at: place)
                     return false
                 }
                 if isOver { continuation.resume(returning: nil) } else { finish { _ in } }
             }
         } onCancel: {
             let waiter = state.withLock { state in
-                state.urgent.firstIndex { $0.id == id }.map { state.urgent.remove(at: $0) }
-                    ?? state.bulk.firstIndex { $0.id == id }.map { state.bulk.remove(at: $0) }
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
             }
             waiter?.continuation.resume(returning: nil)
         }
@@ -81,10 +101,8 @@ final class SliceTurns: Sendable {
         let ready = state.withLock { state in
             change(&state.window)
             var ready: [(Waiter, Int)] = []
-            while let next = state.urgent.first ?? state.bulk.first,
-                let slice = state.window.take(atMost: next.count, at: now())
-            {
-                if state.urgent.isEmpty { state.bulk.removeFirst() } else { state.urgent.removeFirst() }
+            while let next = state.waiters.first, let slice = state.window.take(atMost: next.count, at: now()) {
+                state.waiters.removeFirst()
                 ready.append((next, slice))
             }
             return ready

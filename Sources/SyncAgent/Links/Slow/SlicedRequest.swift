@@ -20,11 +20,14 @@ struct SlicedRequest: Sendable {
 
     /// The block's bytes, if the peer sent as many as were asked for. Throws `RequestError` or `CancellationError`.
     func run(_ request: BlockRequest) async throws -> ByteBuffer {
-        guard let hash = request.hash, request.size > SliceWindow.smallestSlice else { return try await whole(request) }
+        let ticket = turns.ticket(isBulk: isBulk)
+        guard let hash = request.hash, request.size > SliceWindow.smallestSlice else {
+            return try await whole(request, ticket)
+        }
         let work = Work(partials.take(hash, byteCount: Int(request.size)))
         do {
             try await withThrowingDiscardingTaskGroup { group in
-                for _ in 0..<Self.slicesAtOnce { group.addTask { try await self.getSlices(of: request, work) } }
+                for _ in 0..<Self.slicesAtOnce { group.addTask { try await self.getSlices(of: request, work, ticket) } }
             }
         } catch {
             partials.keep(work.block, hash: hash)
@@ -33,17 +36,17 @@ struct SlicedRequest: Sendable {
         return work.block.bytes
     }
 
-    private func whole(_ request: BlockRequest) async throws -> ByteBuffer {
+    private func whole(_ request: BlockRequest, _ ticket: SliceTurns.Ticket) async throws -> ByteBuffer {
         do {
-            return try await turns.withSlice(atMost: Int(request.size), isBulk: isBulk) { _ in try await ask(request) }
+            return try await turns.withSlice(atMost: Int(request.size), ticket) { _ in try await ask(request) }
         } catch {
             throw turnedAway(error)
         }
     }
 
-    private func getSlices(of request: BlockRequest, _ work: Work) async throws {
+    private func getSlices(of request: BlockRequest, _ work: Work, _ ticket: SliceTurns.Ticket) async throws {
         while let count = work.unclaimedCount {
-            try await turns.withSlice(atMost: count, isBulk: isBulk) { count in
+            try await turns.withSlice(atMost: count, ticket) { count in
                 // Others may have claimed it meanwhile.
                 guard let range = work.claim(atMost: count) else { return }
                 var slice = request

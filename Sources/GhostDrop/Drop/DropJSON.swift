@@ -2,9 +2,9 @@
 ///
 /// A reader of its own, for it reads what strangers send: bounded in depth and members, exact for 64-bit numbers,
 /// without Foundation.
-enum JSONValue: Equatable, Sendable {
-    case object([String: JSONValue])
-    case array([JSONValue])
+enum DropJSON: Equatable, Sendable {
+    case object([String: DropJSON])
+    case array([DropJSON])
     case string(String)
     case integer(Int)
     /// A number beyond the range of `integer`.
@@ -16,7 +16,7 @@ enum JSONValue: Equatable, Sendable {
     static let memberLimit = 64
 
     init(parsing bytes: ArraySlice<UInt8>) throws(GhostDropError) {
-        var parser = JSONParser(bytes: bytes)
+        var parser = DropJSONParser(bytes: bytes)
         self = try parser.document()
     }
 
@@ -67,7 +67,7 @@ enum JSONValue: Equatable, Sendable {
 }
 
 /// Reads one JSON text.
-private struct JSONParser {
+private struct DropJSONParser {
     private let bytes: ArraySlice<UInt8>
     private var index: Int
 
@@ -78,7 +78,7 @@ private struct JSONParser {
 
     private static let malformed = GhostDropError.malformed("a text that is no JSON of the kind it announced")
 
-    mutating func document() throws(GhostDropError) -> JSONValue {
+    mutating func document() throws(GhostDropError) -> DropJSON {
         let value = try value(depth: 0)
         skipSpace()
         guard index == bytes.endIndex else { throw Self.malformed }
@@ -97,8 +97,8 @@ private struct JSONParser {
         return true
     }
 
-    private mutating func value(depth: Int) throws(GhostDropError) -> JSONValue {
-        guard depth < JSONValue.depthLimit else { throw Self.malformed }
+    private mutating func value(depth: Int) throws(GhostDropError) -> DropJSON {
+        guard depth < DropJSON.depthLimit else { throw Self.malformed }
         skipSpace()
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -111,7 +111,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(GhostDropError) -> JSONValue {
+    private mutating func word(_ word: StaticString, _ value: DropJSON) throws(GhostDropError) -> DropJSON {
         let end = index + word.utf8CodeUnitCount
         guard end <= bytes.endIndex, bytes[index..<end].elementsEqual(word.description.utf8) else {
             throw Self.malformed
@@ -120,9 +120,9 @@ private struct JSONParser {
         return value
     }
 
-    private mutating func object(depth: Int) throws(GhostDropError) -> JSONValue {
+    private mutating func object(depth: Int) throws(GhostDropError) -> DropJSON {
         index += 1
-        var members: [String: JSONValue] = [:]
+        var members: [String: DropJSON] = [:]
         skipSpace()
         if take("}") { return .object(members) }
         while true {
@@ -130,7 +130,7 @@ private struct JSONParser {
             guard next == UInt8(ascii: "\"") else { throw Self.malformed }
             let key = try string()
             skipSpace()
-            guard take(":"), members[key] == nil, members.count < JSONValue.memberLimit else { throw Self.malformed }
+            guard take(":"), members[key] == nil, members.count < DropJSON.memberLimit else { throw Self.malformed }
             members[key] = try value(depth: depth + 1)
             skipSpace()
             if take("}") { return .object(members) }
@@ -138,13 +138,13 @@ private struct JSONParser {
         }
     }
 
-    private mutating func array(depth: Int) throws(GhostDropError) -> JSONValue {
+    private mutating func array(depth: Int) throws(GhostDropError) -> DropJSON {
         index += 1
-        var values: [JSONValue] = []
+        var values: [DropJSON] = []
         skipSpace()
         if take("]") { return .array(values) }
         while true {
-            guard values.count < JSONValue.memberLimit else { throw Self.malformed }
+            guard values.count < DropJSON.memberLimit else { throw Self.malformed }
             values.append(try value(depth: depth + 1))
             skipSpace()
             if take("]") { return .array(values) }
@@ -152,7 +152,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func number() throws(GhostDropError) -> JSONValue {
+    private mutating func number() throws(GhostDropError) -> DropJSON {
         let start = index
         _ = take("-")
         let digits = index
