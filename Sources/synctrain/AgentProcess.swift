@@ -78,8 +78,6 @@ enum AgentProcess {
         posix_spawn_file_actions_addopen(
             &actions, STDOUT_FILENO, logFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        // A socket that a child holds, too, is not closed when this process closes it.
-        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -90,6 +88,7 @@ enum AgentProcess {
         sigaddset(&defaults, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, setSession | Int16(POSIX_SPAWN_SETSIGDEF))
+        keepDescriptors()
         var child: pid_t = 0
         let variables = environment.map { "\($0.key)=\($0.value)" }
         let result = withCStrings(arguments) { argv in
@@ -103,6 +102,15 @@ enum AgentProcess {
                 path: logFile)
         }
         return child
+    }
+
+    /// Lets no child have this process's descriptors, beyond the three usual ones: a socket that a child holds, too, is
+    /// not closed when this process closes it.
+    private static func keepDescriptors() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            guard let descriptor = Int32(name), descriptor > STDERR_FILENO else { continue }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
     }
 
     /// A null-terminated array of C strings that live during the call.
