@@ -38,9 +38,9 @@ test: unit-test interop-test ## all tests, against a real Syncthing too
 
 unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
-	swift test --skip-build --skip 'TransportTCPTests|FileAccessTests|SimulationTests'
+	swift test --skip-build --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests'
 	# These count the descriptors of their process: nothing else may run beside them.
-	swift test --skip-build --no-parallel --filter 'TransportTCPTests|FileAccessTests'
+	swift test --skip-build --no-parallel --filter 'TransportTCPTests|TransportVirtualTests|FileAccessTests'
 	# This one keeps all processors busy, and would make others wait for theirs.
 	swift test --skip-build --filter SimulationTests
 

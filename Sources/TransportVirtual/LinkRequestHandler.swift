@@ -83,7 +83,8 @@ final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, Removab
 
     private func fail(_ context: ChannelHandlerContext, _ reason: String) {
         guard !isLinked else { return }
-        promise.fail(LinkError(.unreachable, "\(address) is not reached over the virtual radio: \(reason)", isTransient: true))
+        promise.fail(
+            LinkError(.unreachable, "\(address) is not reached over the virtual radio: \(reason)", isTransient: true))
         context.close(promise: nil)
     }
 

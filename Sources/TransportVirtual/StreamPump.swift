@@ -114,7 +114,8 @@ final class StreamPump {
                 self.run()
             }
         }
-        let isEverythingThere = connection.availableByteCount(at: side) == 0 && ends[side.rawValue].unwrittenByteCount == 0
+        let isEverythingThere =
+            connection.availableByteCount(at: side) == 0 && ends[side.rawValue].unwrittenByteCount == 0
         if connection.isOver(at: side), isEverythingThere { ends[side.rawValue].client?.close() }
     }
 

@@ -57,7 +57,8 @@ public struct VirtualTransport: LinkTransport {
         }
         let request = AirRequest.dial(target: target, source: name, modes: modes)
         connect(
-            request, address: address, isInitiator: true, install: { channel, information in
+            request, address: address, isInitiator: true,
+            install: { channel, information in
                 // The installer has limits of its own.
                 isOver.cancel()
                 return install(channel, information)

@@ -88,6 +88,7 @@ enum AgentProcess {
         sigaddset(&defaults, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, setSession | Int16(POSIX_SPAWN_SETSIGDEF))
+        keepDescriptors()
         var child: pid_t = 0
         let variables = environment.map { "\($0.key)=\($0.value)" }
         let result = withCStrings(arguments) { argv in
@@ -101,6 +102,15 @@ enum AgentProcess {
                 path: logFile)
         }
         return child
+    }
+
+    /// Lets no child have this process's descriptors, beyond the three usual ones: a socket that a child holds, too, is
+    /// not closed when this process closes it.
+    private static func keepDescriptors() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            guard let descriptor = Int32(name), descriptor > STDERR_FILENO else { continue }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
     }
 
     /// A null-terminated array of C strings that live during the call.

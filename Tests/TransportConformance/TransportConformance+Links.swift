@@ -61,7 +61,8 @@ extension TransportConformance {
             var failure: (any Error)?
             do {
                 _ = try await subject.dialler.dial(listener.address, timeout: subject.dialLimit) { channel, _ in
-                    channel.eventLoop.makeFailedFuture(ConformanceFailure("refused")) as EventLoopFuture<ConformanceLink>
+                    channel.eventLoop.makeFailedFuture(ConformanceFailure("refused"))
+                        as EventLoopFuture<ConformanceLink>
                 }
             } catch { failure = error }
             try require(failure is ConformanceFailure, "the dial ended with \(String(describing: failure))")

@@ -135,7 +135,8 @@ public struct TransportConformance: Sendable {
             }
             try await progress(offset)
         }
-        try require(byteCount == nil || offset == byteCount, "\(offset) bytes arrived where \(byteCount ?? 0) were sent")
+        try require(
+            byteCount == nil || offset == byteCount, "\(offset) bytes arrived where \(byteCount ?? 0) were sent")
         return offset
     }
 

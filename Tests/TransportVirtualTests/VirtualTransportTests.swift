@@ -51,7 +51,8 @@ extension AirTests {
                 let alice = VirtualTransport(air: air.path, name: "alice")
                 let listeners = [
                     try await VirtualTransport(air: air.path).listen(on: .virtual("bob"), install: raw),
-                    try await VirtualTransport(air: air.path, modes: [.gatt]).listen(on: .virtual("carol"), install: raw),
+                    try await VirtualTransport(air: air.path, modes: [.gatt]).listen(
+                        on: .virtual("carol"), install: raw),
                     try await alice.listen(on: .virtual("alice"), install: raw),
                 ]
                 try await air.setSignal(-50, of: "carol")
@@ -212,7 +213,9 @@ extension AirTests {
 
         @Test func nonsenseOnTheSocketHarmsNobody() async throws {
             try await withAir { air in
-                for bytes in ["\n", "dial\n", "GET / HTTP/1.1\r\n\r\n", String(repeating: "x", count: 100_000), "accept 1\n"] {
+                for bytes in [
+                    "\n", "dial\n", "GET / HTTP/1.1\r\n\r\n", String(repeating: "x", count: 100_000), "accept 1\n",
+                ] {
                     let channel = try await VirtualTransport(air: air.path).bootstrap(on: NIOSingletons.loop)
                         .channelOption(.autoRead, value: true)
                         .connect(unixDomainSocketPath: air.path).get()
