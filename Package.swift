@@ -28,6 +28,8 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .target(name: "CLinux"),
 
         // MARK: pure
@@ -37,6 +39,8 @@ let package = Package(
             dependencies: ["Cryptography", "CLZ4", .product(name: "NIOCore", package: nio)],
             swiftSettings: strict),
         .target(name: "Selection", swiftSettings: strict),
+        .target(name: "GhostDrop", dependencies: ["Cryptography"], swiftSettings: strict),
+        .target(name: "Pairing", dependencies: ["Cryptography"], swiftSettings: strict),
 
         .target(
             name: "Reconciliation", dependencies: ["BlockExchange", "Cryptography", "Selection"],
@@ -79,6 +83,24 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        .target(
+            name: "TransportVirtual",
+            dependencies: [
+                "Transport", "GhostDrop",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "TransportBluetooth",
+            dependencies: [
+                "Transport", "GhostDrop", "CBluetooth", "CLinux", "CSystemd",
+                .product(name: "NIOCore", package: nio),
+                .product(name: "NIOPosix", package: nio),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
         // TLS 1.3 over any link: who is at the other end.
         .target(
             name: "LinkSecurity",
@@ -112,7 +134,7 @@ let package = Package(
             name: "SyncAgent",
             dependencies: [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "IndexStore", "LinkSecurity", "Reconciliation", "Selection", "Transport",
+                "FolderWatcher", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -134,7 +156,9 @@ let package = Package(
             name: "synctrain",
             dependencies: [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportBluetooth",
+                "TransportTCP",
+                "TransportVirtual",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -157,6 +181,12 @@ let package = Package(
             swiftSettings: strict),
 
         .executableTarget(
+            name: "RadioBenchmark",
+            dependencies: ["TransportVirtual", .product(name: "NIOCore", package: nio)],
+            path: "Benchmarks/RadioBenchmark",
+            swiftSettings: strict),
+
+        .executableTarget(
             name: "ScanBenchmark",
             dependencies: ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
             path: "Benchmarks/ScanBenchmark",
@@ -167,6 +197,12 @@ let package = Package(
             name: "SyncTestKit",
             dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
             path: "Tests/SyncTestKit",
+            swiftSettings: strict),
+        // What every transport has to do; also for programs that try one where tests cannot run.
+        .target(
+            name: "TransportConformance",
+            dependencies: ["Transport", .product(name: "NIOCore", package: nio)],
+            path: "Tests/TransportConformance",
             swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests",
@@ -203,6 +239,40 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "GhostDropTests",
+            dependencies: ["GhostDrop", "Cryptography", "SyncTestKit"],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PairingTests",
+            dependencies: ["Pairing", "Cryptography", "SyncTestKit"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TransportVirtualTests",
+            dependencies: [
+                "TransportVirtual", "Transport", "TransportConformance", "GhostDrop", "LinkSecurity", "BlockExchange",
+                "Cryptography", "SyncTestKit",
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TransportBluetoothTests",
+            dependencies: [
+                "TransportBluetooth", "Transport", "GhostDrop", "SyncTestKit",
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            swiftSettings: strict),
+        // Runs in the machine that Tests/BluetoothLab/run boots.
+        .executableTarget(
+            name: "BluetoothProbe",
+            dependencies: [
+                "TransportBluetooth", "Transport", "CBluetooth",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+            ],
+            path: "Tests/BluetoothLab/Probe",
+            swiftSettings: strict),
+        .testTarget(
             name: "ReconciliationTests",
             dependencies: ["Reconciliation", "BlockExchange", "Cryptography", "Selection", "SyncTestKit"],
             swiftSettings: strict),
@@ -222,8 +292,8 @@ let package = Package(
         .testTarget(
             name: "TransportTCPTests",
             dependencies: [
-                "TransportTCP", "Transport", "LinkSecurity", "BlockExchange", "Cryptography", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+                "TransportTCP", "Transport", "TransportConformance", "LinkSecurity", "BlockExchange", "Cryptography",
+                "SyncTestKit", .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -246,7 +316,7 @@ let package = Package(
             name: "SyncAgentTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "IndexStore", "LinkSecurity", "Selection", "Transport", "TransportTCP", "SyncTestKit",
+                "IndexStore", "LinkSecurity", "Pairing", "Selection", "Transport", "TransportTCP", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -18,11 +18,17 @@ struct Architecture {
             "CLZ4": [],
             "COpenSSL": [],
             "CQREncode": [],
+            "CSystemd": [],
+            "CBluetooth": [],
             "Cryptography": ["COpenSSL"],
             "BlockExchange": ["Cryptography", "CLZ4"],
             "Selection": [],
             "ControlAPI": [],
             "Transport": [],
+            "GhostDrop": ["Cryptography"],
+            "Pairing": ["Cryptography"],
+            "TransportVirtual": ["Transport", "GhostDrop"],
+            "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "CSystemd"],
             "Reconciliation": ["BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "Cryptography"],
             "FileAccess": ["CLinux", "Cryptography"],
@@ -36,7 +42,7 @@ struct Architecture {
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "IndexStore", "LinkSecurity", "Reconciliation", "Selection", "Transport",
+                "FolderWatcher", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
             "AgentServer": ["ControlAPI"],
@@ -44,23 +50,30 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportBluetooth",
+                "TransportTCP",
+                "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
+            "RadioBenchmark": ["TransportVirtual"],
             "ScanBenchmark": ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
         ],
         modules: [
             "Synchronization": (nil, "locks and atomics of the standard library"),
             "NIOCore": (
                 [
-                    "BlockExchange", "Transport", "TransportTCP", "LinkSecurity", "SyncAgent", "AgentServer",
-                    "ControlClient", "synctrain", "CodecBenchmark",
+                    "BlockExchange", "Transport", "TransportTCP", "TransportVirtual", "TransportBluetooth",
+                    "LinkSecurity", "SyncAgent", "AgentServer", "ControlClient", "synctrain", "CodecBenchmark",
+                    "RadioBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),
             "NIOPosix": (
-                ["TransportTCP", "SyncAgent", "AgentServer", "ControlClient", "synctrain"],
+                [
+                    "TransportTCP", "TransportVirtual", "TransportBluetooth", "SyncAgent", "AgentServer",
+                    "ControlClient", "synctrain",
+                ],
                 "sockets and threads: what is pure has none"
             ),
             "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "HTTP is spoken on the control socket only"),
@@ -72,7 +85,7 @@ struct Architecture {
             "FoundationXML": (["AgentConfiguration"], "the only XML is Syncthing's configuration"),
             "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
             "Logging": (
-                ["TransportTCP", "FolderWatcher", "SyncAgent", "AgentServer", "synctrain"],
+                ["TransportTCP", "TransportBluetooth", "FolderWatcher", "SyncAgent", "AgentServer", "synctrain"],
                 "what is pure returns what happened, and others log it"
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
@@ -89,13 +102,17 @@ struct Architecture {
                 [
                     "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "FolderScanner",
                     "FolderWatcher",
-                    "IndexStore", "SyncAgent", "TransportTCP", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
+                    "IndexStore", "SyncAgent", "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain",
+                    "IndexStoreBenchmark", "CodecBenchmark",
                     "ScanBenchmark",
                 ],
                 "system calls: what is pure makes none"
             ),
         ],
-        pure: ["Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport"],
+        pure: [
+            "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport", "GhostDrop",
+            "Pairing",
+        ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 
     /// Why `target` may not import `module`; nil if it may.

@@ -22,7 +22,7 @@ import Testing
             self.isSilent = isSilent
         }
 
-        func request(_ request: BlockRequest) async throws -> ByteBuffer {
+        func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
             names.withLock { $0.append(request.name) }
             if isSilent {
                 await Signal().wait()

@@ -206,7 +206,7 @@ struct FilePuller: Sendable {
             defer { transfers.end(transfer) }
             let fetch = StagedFetch(
                 folder: folder, file: file, holders: item.holders, target: FetchTarget(root: root, path: path),
-                environment: environment, freeSpaceFloor: freeSpaceFloor)
+                environment: environment, freeSpaceFloor: freeSpaceFloor, isBulk: true)
             let bytes = try await fetch.run { count, holder in
                 transfers.progressed(transfer, by: count, from: holder)
             }

@@ -130,7 +130,7 @@ struct SmallFileFetch: Sendable {
     private func ask(_ source: Source, _ request: BlockRequest, _ pace: HolderPace) async throws -> ByteBuffer? {
         let start = environment.time.monotonic()
         do {
-            let bytes = try await source.session.request(request)
+            let bytes = try await source.session.request(request, isBulk: true)
             pace.answered(source.holder, after: environment.time.monotonic() - start)
             return bytes
         } catch let error as CancellationError {

@@ -1,0 +1,225 @@
+import Synchronization
+
+/// What is known of bluetoothd, kept up to date by the bus's thread, and waited on by tasks.
+final class BlueZClient: BusListener {
+    private struct Waiter {
+        /// Looks at the facts and resumes its task if they are what it waits for.
+        var attempt: @Sendable (BluetoothFacts) -> Bool
+        var cancel: @Sendable () -> Void
+    }
+
+    private struct Shared {
+        var facts: BluetoothFacts
+        /// At most one for each task that dials or scans.
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+    }
+
+    let bus: SystemBus
+    /// One element at most: something has changed.
+    let changes: AsyncStream<Void>
+    private let changed: AsyncStream<Void>.Continuation
+    private let shared: Mutex<Shared>
+    private let start = ContinuousClock.now
+    /// Answers what bluetoothd calls.
+    private let answer: @Sendable (BusNotice) -> BusAnswer
+    /// Hears the path of each device that disconnects.
+    private let disconnected: @Sendable (String) -> Void
+
+    init(
+        bus: SystemBus, adapter: String?, answer: @escaping @Sendable (BusNotice) -> BusAnswer,
+        disconnected: @escaping @Sendable (String) -> Void
+    ) {
+        self.bus = bus
+        self.answer = answer
+        self.disconnected = disconnected
+        (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        shared = Mutex(Shared(facts: BluetoothFacts(wantedAdapter: adapter)))
+    }
+
+    var facts: BluetoothFacts { shared.withLock { $0.facts } }
+
+    /// Time since this was made, the clock of `ObjectTree`.
+    var now: Duration { ContinuousClock.now - start }
+
+    /// Changes the facts, and lets those know that wait for them.
+    func update(_ change: (inout BluetoothFacts) -> Void) {
+        shared.withLock { shared in
+            change(&shared.facts)
+            for (number, waiter) in shared.waiters where waiter.attempt(shared.facts) {
+                shared.waiters[number] = nil
+            }
+        }
+        changed.yield()
+    }
+
+    /// Has the service loop look again.
+    func remind() { changed.yield() }
+
+    // MARK: waiting
+
+    /// The first value that `find` gives, now or later; nil when `limit` is over before. Throws on cancellation.
+    func value<Value: Sendable>(
+        within limit: Duration, _ find: @escaping @Sendable (BluetoothFacts) -> Value?
+    ) async throws -> Value? {
+        let value = await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await self.value(find) }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        try Task.checkCancellation()
+        return value
+    }
+
+    /// The first value that `find` gives; nil on cancellation.
+    private func value<Value: Sendable>(_ find: @escaping @Sendable (BluetoothFacts) -> Value?) async -> Value? {
+        let number = shared.withLock { shared in
+            shared.lastWaiter += 1
+            return shared.lastWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
+                let waiter = Waiter(
+                    attempt: { facts in
+                        guard let value = find(facts) else { return false }
+                        continuation.resume(returning: value)
+                        return true
+                    }, cancel: { continuation.resume(returning: nil) })
+                shared.withLock { shared in
+                    if Task.isCancelled { return waiter.cancel() }
+                    if !waiter.attempt(shared.facts) { shared.waiters[number] = waiter }
+                }
+            }
+        } onCancel: {
+            shared.withLock { $0.waiters.removeValue(forKey: number) }?.cancel()
+        }
+    }
+
+    // MARK: what the bus says
+
+    func busConnected() {
+        update { facts in
+            facts.bus = .connected
+            facts.isWatching = false
+            facts.ownerChanged(to: nil)
+        }
+    }
+
+    func busLost(_ reason: SystemError) {
+        update { facts in
+            facts.bus = .lost(reason)
+            facts.isWatching = false
+            facts.ownerChanged(to: nil)
+        }
+    }
+
+    func busSignalled(_ signal: BusNotice) {
+        if signal.sender == BlueZ.bus, signal.member == "NameOwnerChanged" {
+            guard signal.arguments.count == 3, signal.arguments[0].text == BlueZ.service else { return }
+            let owner = signal.arguments[2].text.flatMap { $0.isEmpty ? nil : $0 }
+            update { $0.ownerChanged(to: owner) }
+            return
+        }
+        let now = now
+        let isNews = shared.withLock { shared in
+            // Only bluetoothd's word counts; anyone may send signals.
+            guard signal.sender == shared.facts.owner else { return false }
+            shared.facts.arrivedWhileLoading?.append(signal)
+            guard shared.facts.tree.apply(signal, at: now) else { return false }
+            shared.facts.treeChanged()
+            for (number, waiter) in shared.waiters where waiter.attempt(shared.facts) {
+                shared.waiters[number] = nil
+            }
+            return true
+        }
+        guard isNews else { return }
+        changed.yield()
+        if signal.member == "PropertiesChanged", signal.arguments.first?.text == BlueZ.device,
+            let changed = signal.arguments[1].members,
+            changed["Connected"]?.flag == false || changed["ServicesResolved"]?.flag == false
+        {
+            disconnected(signal.path)
+        }
+    }
+
+    func busCalled(_ call: BusNotice) -> BusAnswer {
+        guard let owner = facts.owner, call.sender == owner else {
+            return .error(name: "org.freedesktop.DBus.Error.AccessDenied", message: "only bluetoothd may call this")
+        }
+        if call.interface == BlueZ.advertisement, call.member == "Release" {
+            update { $0.advertisementAdapter = nil }
+        }
+        return answer(call)
+    }
+
+    // MARK: calling
+
+    /// Has the bus send bluetoothd's signals here, and asks who bluetoothd is.
+    func watch() async throws {
+        let rules = [
+            "type='signal',sender='\(BlueZ.bus)',path='\(BlueZ.busPath)',interface='\(BlueZ.bus)',"
+                + "member='NameOwnerChanged',arg0='\(BlueZ.service)'",
+            "type='signal',sender='\(BlueZ.service)',interface='\(BlueZ.objects)'",
+            "type='signal',sender='\(BlueZ.service)',interface='\(BlueZ.properties)',member='PropertiesChanged',"
+                + "path_namespace='/org/bluez'",
+        ]
+        for rule in rules {
+            _ = try await bus.call(BusCall(BlueZ.bus, BlueZ.busPath, BlueZ.bus, "AddMatch", [.string(rule)]))
+        }
+        var owner: String?
+        do {
+            let name = BusCall(BlueZ.bus, BlueZ.busPath, BlueZ.bus, "GetNameOwner", [.string(BlueZ.service)])
+            owner = try await bus.call(name).first?.text
+        } catch let error as BusError where error.name == "org.freedesktop.DBus.Error.NameHasNoOwner" {
+            owner = nil
+        }
+        update { facts in
+            facts.isWatching = true
+            facts.ownerChanged(to: owner)
+        }
+    }
+
+    /// Reads all objects of bluetoothd.
+    func load() async throws {
+        guard let owner = facts.owner else { return }
+        shared.withLock { $0.facts.arrivedWhileLoading = [] }
+        let answer: [BusValue]
+        do {
+            answer = try await bus.call(BusCall(BlueZ.service, "/", BlueZ.objects, "GetManagedObjects"))
+        } catch {
+            shared.withLock { $0.facts.arrivedWhileLoading = nil }
+            throw error
+        }
+        let now = now
+        update { facts in
+            let signals = facts.arrivedWhileLoading.take() ?? []
+            guard facts.owner == owner else { return }
+            facts.tree.replace(with: answer, at: now)
+            // Whether a signal came before the answer or after it is not known here. All of them in their order end at
+            // what is true now, whichever of them the answer has in it.
+            for signal in signals { facts.tree.apply(signal, at: now) }
+            facts.isLoaded = true
+        }
+    }
+
+    /// Has bluetoothd disconnect a device, whatever becomes of this task.
+    func disconnect(_ device: String) {
+        update { $0.leaving.insert(device) }
+        let isTaken = bus.post(BusCall(BlueZ.service, device, BlueZ.device, "Disconnect")) { [weak self] in
+            self?.update { $0.leaving.remove(device) }
+        }
+        if !isTaken { update { $0.leaving.remove(device) } }
+    }
+
+    /// Calls a method of bluetoothd's at one of its objects.
+    func call(
+        _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = [],
+        timeout: Duration = .seconds(25)
+    ) async throws -> [BusValue] {
+        try await bus.call(BusCall(BlueZ.service, path, interface, member, arguments), timeout: timeout)
+    }
+}

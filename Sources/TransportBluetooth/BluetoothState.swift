@@ -1,0 +1,49 @@
+/// Whether Bluetooth can be used, why not, and what to do about it.
+public struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable, CaseIterable {
+        /// Nobody runs the transport, or it has only begun to look.
+        case starting
+        case ready
+        /// No connection to the system bus.
+        case noBus
+        /// bluetoothd does not run.
+        case noService
+        /// There is no adapter, or not the one that was asked for.
+        case noAdapter
+        case poweredOff
+        /// Switched off by rfkill: airplane mode, or a switch on the case.
+        case blocked
+        /// The system does not let this user use Bluetooth.
+        case notPermitted
+        /// Ready to connect to others, while being found by them fails.
+        case notAdvertising
+    }
+
+    public var code: Code
+    /// What is the matter, as a sentence.
+    public var message: String
+    /// What the user can do, as a sentence; nil when nothing needs to be done.
+    public var remedy: String?
+    /// `hci0`; nil while there is none.
+    public var adapter: String?
+    public var address: BluetoothAddress?
+    /// Whether devices near-by can find this one.
+    public var isAdvertising: Bool
+
+    public init(
+        _ code: Code, _ message: String, remedy: String? = nil, adapter: String? = nil,
+        address: BluetoothAddress? = nil, isAdvertising: Bool = false
+    ) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.adapter = adapter
+        self.address = address
+        self.isAdvertising = isAdvertising
+    }
+
+    /// Whether dialling makes sense.
+    public var isUsable: Bool { code == .ready || code == .notAdvertising }
+
+    public var description: String { remedy.map { message + " " + $0 } ?? message }
+}

@@ -1,0 +1,135 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Transport
+
+/// Links over Bluetooth LE, through the kernel's L2CAP sockets and bluetoothd's GATT.
+///
+/// The adapter stays bluetoothd's: nothing here speaks HCI. `run` is to be running while anything else is used. A link
+/// has no half-closed state: the end of either side's stream ends both, after what it had written was sent.
+public final class BluetoothTransport: LinkTransport {
+    /// Takes a link whose first byte is that of GhostDrop's first version.
+    public typealias LegacyInstaller = LinkInstaller<Void>
+
+    /// Most links that are set up or wait to be taken at the same time.
+    private static let setUpLimit = 8
+
+    private let core: BluetoothCore
+    private let discovery: Discovery
+    private let acceptor: Acceptor
+    private let stateContinuation: AsyncStream<BluetoothState>.Continuation
+    /// Each new state; when several came at once, the latest only. For one task.
+    public let states: AsyncStream<BluetoothState>
+
+    /// - Parameters:
+    ///   - group: the event loops that carry the links; the caller shuts them down.
+    ///   - legacy: takes links of GhostDrop apps; nil: they are closed, and the log says so.
+    /// - Throws: `LinkError` when the system gives no descriptors.
+    public init(
+        configuration: BluetoothConfiguration = BluetoothConfiguration(),
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger,
+        legacy: LegacyInstaller? = nil
+    ) throws(LinkError) {
+        do throws(SystemError) {
+            core = try BluetoothCore(configuration: configuration, group: group, logger: logger)
+        } catch {
+            throw LinkError(.failed, "Bluetooth cannot be used: \(error)", isTransient: true, cause: error.description)
+        }
+        discovery = Discovery(client: core.client)
+        acceptor = Acceptor(core: core, legacy: legacy)
+        (states, stateContinuation) = AsyncStream.makeStream(
+            of: BluetoothState.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Connects to bluetoothd, keeps this device reachable while somebody listens, and recovers from whatever goes away,
+    /// until the task is cancelled. To be called once.
+    public func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let (core, acceptor, states) = (core, acceptor, stateContinuation)
+            group.addTask { try await core.client.bus.run(core.client) }
+            group.addTask {
+                let published = LastState()
+                await ServiceLoop(core: core) { state in
+                    guard published.replace(with: state) else { return }
+                    core.logger.info("Bluetooth: \(state)", metadata: ["state": "\(state.code.rawValue)"])
+                    states.yield(state)
+                }.run { acceptor.accept($0, $1) }
+            }
+            try await group.next()
+            group.cancelAll()
+        }
+        stateContinuation.finish()
+    }
+
+    /// Whether Bluetooth can be used at this moment, and what to do if not.
+    public var state: BluetoothState { core.client.facts.state }
+
+    public func serves(_ address: LinkAddress) -> Bool {
+        if case .bluetooth = address { true } else { false }
+    }
+
+    /// Connects by an L2CAP channel, or by GATT when there is none or it fails; the link's information says which.
+    public func dial<Output: Sendable>(
+        _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
+    ) async throws -> Output {
+        guard case .bluetooth(let text) = address else { throw Self.unsupported(address) }
+        guard let peer = BluetoothAddress(text), peer != .any else {
+            throw LinkError(.invalidAddress, "\(address) names no device", isTransient: false)
+        }
+        try Task.checkCancellation()
+        return try await Dialler(
+            core: core, discovery: discovery, peer: peer, deadline: ContinuousClock.now + timeout, install: install
+        ).dial()
+    }
+
+    /// Accepts links by L2CAP and GATT, and has the device found by others, whenever Bluetooth can be used; `state` says
+    /// whether it can. One listener at a time.
+    ///
+    /// - Parameter address: `ble://00:00:00:00:00:00`, as the adapter is chosen by the configuration.
+    public func listen<Output: Sendable>(
+        on address: LinkAddress, install: @escaping LinkInstaller<Output>
+    ) async throws -> LinkListener<Output> {
+        guard case .bluetooth = address else { throw Self.unsupported(address) }
+        let accepted = AcceptedLinks<Output>(limit: Self.setUpLimit)
+        guard core.sink.fill(LinkSink(accepted, install: install)) else {
+            throw LinkError(.addressInUse, "Bluetooth is listened on already", isTransient: false)
+        }
+        core.client.update { $0.isListening = true }
+        return LinkListener(address: address, accepted: accepted) { [core] in
+            core.sink.empty()
+            core.client.update { $0.isListening = false }
+            // Advertising ends soon after; nothing more is accepted from here on.
+            _ = try? await core.client.value(within: .seconds(2)) { facts in
+                facts.socketAdapter == nil && facts.advertisementAdapter == nil ? true : nil
+            }
+        }
+    }
+
+    /// The devices that offer the service and were heard lately.
+    public func nearby() -> [NearbyDevice] {
+        let facts = core.client.facts
+        guard let adapter = facts.adapter else { return [] }
+        return NearbyDevice.list(facts.tree.devices(of: adapter.path), now: core.client.now)
+    }
+
+    /// Looks for devices for `duration`, and gives those that were heard; on cancellation it throws.
+    ///
+    /// - Throws: `LinkError` when Bluetooth cannot be used.
+    public func scan(for duration: Duration, cycle: DutyCycle = .pairing) async throws -> [NearbyDevice] {
+        guard state.isUsable, let adapter = core.client.facts.adapter else { throw LinkError(unusable: state) }
+        do {
+            let nothing: Bool? = try await discovery.scan(adapter.path, cycle: cycle, limit: duration) { _ in nil }
+            assert(nothing == nil)
+        } catch let error as BusError {
+            throw LinkError(
+                .failed, "bluetoothd does not scan: \(error)", isTransient: true, cause: error.description)
+        }
+        return nearby()
+    }
+
+    private static func unsupported(_ address: LinkAddress) -> LinkError {
+        LinkError(
+            .unsupportedAddress, "\(address) is no Bluetooth address; write ble://AA:BB:CC:DD:EE:FF", isTransient: false
+        )
+    }
+}

@@ -1,0 +1,338 @@
+import CBluetooth
+import GhostDrop
+import Glibc
+import Logging
+import NIOCore
+import Synchronization
+import Transport
+
+/// Connects to one peer: by an L2CAP channel if it has one, else by GATT.
+struct Dialler<Output: Sendable>: Sendable {
+    let core: BluetoothCore
+    let discovery: Discovery
+    let peer: BluetoothAddress
+    let deadline: ContinuousClock.Instant
+    let install: LinkInstaller<Output>
+
+    private var remaining: Duration { max(.zero, deadline - ContinuousClock.now) }
+
+    /// The most that one way of connecting may take, so that there is time left for the next.
+    private static var channelLimit: Duration { .seconds(10) }
+    /// The most that bluetoothd may take to read which services the peer has.
+    private static var resolvingLimit: Duration { .seconds(20) }
+
+    func dial() async throws -> Output {
+        let adapter = try await usableAdapter()
+        let path = ObjectTree.devicePath(peer, of: adapter.path)
+        _ = try await core.client.value(within: min(remaining, .seconds(5))) { $0.leaving.contains(path) ? nil : true }
+        if core.configuration.usesL2CAP, let known = core.knownPeer(peer) {
+            do throws(LinkFailure) {
+                return try await channel(adapter, known, disconnecting: nil)
+            } catch {
+                try error.rethrowIfFinal()
+                core.remember(nil, at: peer)
+                note("the channel of before is not there", error.cause)
+            }
+        }
+        let device = try await device(adapter)
+        let wasConnected = device.isConnected || device.isResolved
+        do {
+            try await connect(device)
+            // What was connected for this link goes with it; what somebody else connected stays.
+            return try await link(adapter, device.path, disconnecting: wasConnected ? nil : device.path)
+        } catch {
+            if !wasConnected { core.client.disconnect(device.path) }
+            throw error
+        }
+    }
+
+    private func usableAdapter() async throws -> ObjectTree.Adapter {
+        let adapter = try await core.client.value(within: min(remaining, .seconds(5))) { facts in
+            facts.state.isUsable ? facts.adapter : nil
+        }
+        guard let adapter else { throw LinkError(unusable: core.client.facts.state) }
+        return adapter
+    }
+
+    // MARK: by bluetoothd
+
+    /// The device as bluetoothd knows it, after a scan if it does not.
+    private func device(_ adapter: ObjectTree.Adapter) async throws -> ObjectTree.Device {
+        do {
+            let peer = peer
+            let device = try await discovery.scan(
+                adapter.path, cycle: core.configuration.scanning, limit: remaining
+            ) { $0.tree.device(peer, of: adapter.path) }
+            guard let device else { throw LinkError.outOfRange(peer, nil) }
+            return device
+        } catch let error as BusError {
+            throw LinkError(asking: peer, error)
+        }
+    }
+
+    private func connect(_ device: ObjectTree.Device) async throws {
+        do {
+            do {
+                _ = try await core.client.call(device.path, BlueZ.device, "Connect", timeout: remaining)
+            } catch let error as BusError where error.name == "org.bluez.Error.AlreadyConnected" {}
+            let path = device.path
+            // That it is connected is not always signalled (5.66), so only the services count.
+            let isResolved: Bool? = try await core.client.value(within: min(remaining, Self.resolvingLimit)) {
+                $0.tree.device(at: path)?.isResolved == true ? true : nil
+            }
+            guard isResolved == true else { throw LinkError.tooSlow(peer) }
+        } catch let error as BusError {
+            throw LinkError(asking: peer, error)
+        }
+    }
+
+    private func link(
+        _ adapter: ObjectTree.Adapter, _ device: String, disconnecting: String?
+    ) async throws -> Output {
+        let capabilities = try await capabilities(device)
+        var reason: LinkError?
+        if core.configuration.usesL2CAP, capabilities.supportsL2CAP, let psm = capabilities.psm {
+            let kind = core.client.facts.tree.device(at: device)?.addressKind ?? .public
+            let known = BluetoothCore.KnownPeer(kind: kind, psm: psm)
+            do throws(LinkFailure) {
+                let output = try await channel(adapter, known, disconnecting: disconnecting)
+                core.remember(known, at: peer)
+                return output
+            } catch {
+                try error.rethrowIfFinal()
+                reason = error.cause as? LinkError
+                note("no L2CAP channel, so GATT", error.cause)
+            }
+        }
+        do throws(LinkFailure) {
+            return try await gatt(device, disconnecting: disconnecting)
+        } catch {
+            try error.rethrowIfFinal()
+            throw (error.cause as? LinkError) ?? reason ?? LinkError.outOfRange(peer, "\(error.cause)")
+        }
+    }
+
+    private func capabilities(_ device: String) async throws -> Capabilities {
+        guard let path = core.client.facts.tree.characteristic(SurfaceUUID.capabilities, of: device) else {
+            throw LinkError(
+                .refused, "\(peer) does not offer synctrain; start its agent", isTransient: true,
+                cause: "no GhostDrop service")
+        }
+        do {
+            let answer = try await core.client.call(
+                path, BlueZ.characteristic, "ReadValue", [.properties([:])], timeout: remaining)
+            guard let bytes = answer.first?.data, let capabilities = Capabilities(bytes) else {
+                throw LinkError(
+                    .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true)
+            }
+            guard capabilities.protocolVersion >= 2 else {
+                throw LinkError(
+                    .refused, "\(peer) speaks GhostDrop's first version only; send files to it with `synctrain drop`",
+                    isTransient: false)
+            }
+            return capabilities
+        } catch let error as BusError {
+            throw LinkError(asking: peer, error)
+        }
+    }
+
+    private func note(_ what: String, _ error: any Error) {
+        core.logger.debug("Bluetooth: \(what).", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    }
+
+    // MARK: L2CAP
+
+    private func channel(
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, disconnecting: String?
+    ) async throws(LinkFailure) -> Output {
+        let limit = min(remaining, Self.channelLimit)
+        let (core, peer) = (core, peer)
+        return try await start(.l2cap, disconnecting: disconnecting) { stream, connected in
+            let socket = try L2CAPSocket.connect(
+                from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm)
+            return {
+                if let failure = Self.waitForConnection(socket, stream, limit) {
+                    connected(.failure(LinkError(connecting: peer, failure)))
+                    return
+                }
+                do throws(SystemError) {
+                    let packetLimit = try socket.packetLimit()
+                    connected(.success(()))
+                    let outcome = PacketPump(
+                        stream: stream, packets: socket.descriptor, packetLimit: packetLimit
+                    ).run()
+                    core.logger.debug(
+                        "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
+                } catch {
+                    connected(.failure(LinkError(connecting: peer, error)))
+                }
+            }
+        }
+    }
+
+    /// Waits until the socket is connected; else why it is not. The stream's end is the dial's cancellation.
+    private static func waitForConnection(
+        _ socket: L2CAPSocket, _ stream: Descriptor, _ limit: Duration
+    ) -> SystemError? {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
+            var poll = Poll()
+            poll.add(socket.descriptor.number, .writable)
+            poll.add(stream.number, [])
+            let events = poll.wait(deadline - ContinuousClock.now)
+            if !events[1].isDisjoint(with: .ended) { return SystemError("connect", ECANCELED) }
+            if !events[0].isEmpty {
+                let code = socket.descriptor.pendingError()
+                return code == 0 ? nil : SystemError("connect", code)
+            }
+        }
+        return SystemError("connect", ETIMEDOUT)
+    }
+
+    // MARK: GATT
+
+    private func gatt(_ device: String, disconnecting: String?) async throws(LinkFailure) -> Output {
+        let sockets: (notify: (Descriptor, Int), write: (Descriptor, Int))
+        do {
+            guard let path = core.client.facts.tree.characteristic(SurfaceUUID.data, of: device) else {
+                throw LinkError(
+                    .refused, "\(peer) does not offer its data by GATT; update its agent", isTransient: true)
+            }
+            // The notifications first: the peer answers by them.
+            let notify = try await acquire("AcquireNotify", path)
+            sockets = (notify, try await acquire("AcquireWrite", path))
+        } catch {
+            throw LinkFailure(error)
+        }
+        let (core, peer) = (core, peer)
+        let limit = remaining
+        return try await start(.gatt, disconnecting: disconnecting) { stream, connected in
+            {
+                var configuration = GATTStream.Configuration()
+                configuration.openingLimit = limit
+                let machine = GATTStream(
+                    role: .central, maximumPacket: GATTPump.packetLimit(mtu: min(sockets.write.1, sockets.notify.1)),
+                    token: .random(in: 0...UInt32.max), configuration: configuration)
+                let pump = GATTPump(inlet: .socket(sockets.notify.0), outlet: .socket(sockets.write.0))
+                var isOpen = false
+                let outcome = pump.run(machine) {
+                    isOpen = true
+                    connected(.success(()))
+                    return stream
+                }
+                if !isOpen { connected(.failure(LinkError.tooSlow(peer))) }
+                core.logger.debug(
+                    "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
+            }
+        }
+    }
+
+    private func acquire(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
+        do {
+            let answer = try await core.client.call(
+                path, BlueZ.characteristic, method, [.properties([:])], timeout: remaining)
+            guard answer.count == 2, let socket = answer[0].openDescriptor, let mtu = answer[1].number else {
+                throw LinkError(.failed, "bluetoothd gave no socket for \(peer)", isTransient: true)
+            }
+            do throws(SystemError) {
+                try socket.makeNonBlocking()
+            } catch {
+                throw LinkError(connecting: peer, error)
+            }
+            return (socket, mtu)
+        } catch let error as BusError {
+            throw LinkError(asking: peer, error)
+        }
+    }
+
+    // MARK: both
+
+    /// Makes a channel, has a thread connect and pump, and starts the link on the channel when that is done.
+    ///
+    /// - Parameters:
+    ///   - device: what bluetoothd is to disconnect when a link that came about is over.
+    ///   - prepare: gives what the thread does with the pump's end of the stream, and with a function that is to be told
+    ///     once whether the link came about.
+    private func start(
+        _ kind: LinkKind, disconnecting device: String?,
+        _ prepare: (Descriptor, @escaping @Sendable (Result<Void, any Error>) -> Void) throws -> @Sendable () -> Void
+    ) async throws(LinkFailure) -> Output {
+        let attempt = LinkAttempt<Output>()
+        let information = LinkInformation(kind: kind, remoteAddress: "ble://\(peer)", isInitiator: true)
+        let eventLoop = core.group.next()
+        let connected = eventLoop.makePromise(of: Void.self)
+        let opening: EventLoopFuture<any Channel>
+        let wasLink = Flag()
+        do {
+            try Task.checkCancellation()
+            guard core.reserveLink() else {
+                throw LinkError(
+                    .failed, "there are too many Bluetooth links at the same time; close one", isTransient: true)
+            }
+            do {
+                let ends = try StreamEnds()
+                let work = try prepare(ends.pumped) { result in
+                    if case .success = result { wasLink.raise() }
+                    connected.completeWith(result)
+                }
+                opening = ends.channel(on: eventLoop) { attempt.opened($0) }
+                let core = core
+                try OwnThread.start("bluetooth-\(kind.rawValue)") {
+                    work()
+                    if let device, wasLink.isRaised { core.client.disconnect(device) }
+                    core.releaseLink()
+                }
+            } catch {
+                core.releaseLink()
+                throw error
+            }
+        } catch let error as SystemError {
+            let failure = LinkError(connecting: peer, error)
+            connected.fail(failure)
+            throw LinkFailure(failure)
+        } catch {
+            connected.fail(error)
+            throw LinkFailure(error)
+        }
+        let install = install
+        let hasConnected = connected.futureResult
+        let output = opening.flatMap { channel in
+            hasConnected.flatMapErrorThrowing { throw LinkFailure($0) }.hop(to: channel.eventLoop).flatMap {
+                information.start(on: channel, install: install)
+            }
+        }
+        do {
+            return try await attempt.output(of: output)
+        } catch let error as LinkFailure {
+            throw error
+        } catch {
+            // The link was there: another way to the same peer would not change the installer's mind.
+            throw LinkFailure(error, isFinal: true)
+        }
+    }
+}
+
+/// Why one way of connecting failed.
+struct LinkFailure: Error {
+    var cause: any Error
+    /// Whether the next way need not be tried.
+    var isFinal: Bool
+
+    init(_ cause: any Error, isFinal: Bool = false) {
+        self.cause = cause
+        self.isFinal = isFinal || cause is CancellationError
+    }
+
+    func rethrowIfFinal() throws {
+        if isFinal { throw cause }
+    }
+}
+
+/// Something that has happened, or has not yet.
+private final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    var isRaised: Bool { value.load(ordering: .acquiring) }
+
+    func raise() { value.store(true, ordering: .releasing) }
+}

@@ -1,0 +1,140 @@
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import Transport
+import TransportBluetooth
+
+typealias RawLink = Endpoint
+
+/// Two transports of one process, one on each adapter: the first listens, the second dials.
+struct Lab: Sendable {
+    let listening: BluetoothTransport
+    let dialling: BluetoothTransport
+
+    static let install: LinkInstaller<RawLink> = { channel, information in
+        channel.eventLoop.makeCompletedFuture {
+            let (inbound, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+            try channel.pipeline.syncOperations.addHandler(Collector(continuation))
+            return Endpoint(kind: information.kind, channel: channel, inbound: inbound)
+        }
+    }
+
+    /// What the scenario wants of the listening side.
+    static func with(
+        offersL2CAP: Bool = true, _ body: @escaping @Sendable (Lab) async throws -> Void
+    ) async throws {
+        var first = BluetoothConfiguration(adapter: "hci0")
+        first.offersL2CAP = offersL2CAP
+        let second = BluetoothConfiguration(adapter: "hci1")
+        let lab = Lab(
+            listening: try BluetoothTransport(configuration: first, logger: Logger(label: "listening")),
+            dialling: try BluetoothTransport(configuration: second, logger: Logger(label: "dialling")))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await lab.listening.run() }
+            group.addTask { try await lab.dialling.run() }
+            defer { group.cancelAll() }
+            try await body(lab)
+        }
+    }
+
+    /// Waits until the transport's state fits; the state that it was in when the time was over is the failure.
+    static func wait(
+        _ what: String, _ transport: BluetoothTransport, within limit: Duration = .seconds(40),
+        _ fits: (BluetoothState) -> Bool
+    ) async throws {
+        let start = ContinuousClock.now
+        while !fits(transport.state) {
+            guard ContinuousClock.now - start < limit else {
+                throw Probe.Failure("\(what) took too long; the state is \(transport.state.code): \(transport.state)")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        say("  \(what): \(transport.state.code) after \(Report.seconds(since: start)): \(transport.state)")
+    }
+
+    /// The address of the listening adapter, once it can be found.
+    func address() async throws -> LinkAddress {
+        try await Self.wait("listening", listening) { $0.code == .ready && $0.isAdvertising }
+        try await Self.wait("dialling", dialling) { $0.code == .ready }
+        guard let address = listening.state.address else { throw Probe.Failure("no address") }
+        return address.linkAddress
+    }
+
+    /// Runs `body` with a listener's links.
+    func listen(
+        _ body: (LinkAddress, inout LinkListener<RawLink>.Iterator) async throws -> Void
+    ) async throws {
+        let listener = try await listening.listen(on: BluetoothAddress.any.linkAddress, install: Self.install)
+        do {
+            var links = listener.makeAsyncIterator()
+            try await body(try await address(), &links)
+            await listener.close()
+        } catch {
+            await listener.close()
+            throw error
+        }
+    }
+
+    /// Both ends of a new link: the dialled one has said its first byte.
+    func link(
+        to address: LinkAddress, _ links: inout LinkListener<RawLink>.Iterator
+    ) async throws -> (dialled: Endpoint, accepted: Endpoint) {
+        let start = ContinuousClock.now
+        let dialled = try await dialling.dial(address, timeout: .seconds(45), install: Self.install)
+        say("  dialled \(dialled.kind) in \(Report.seconds(since: start))")
+        dialled.write([0x16])
+        guard let accepted = await links.next() else { throw Probe.Failure("nothing was accepted") }
+        guard accepted.kind == dialled.kind else {
+            throw Probe.Failure("one end is \(dialled.kind), the other \(accepted.kind)")
+        }
+        return (dialled, accepted)
+    }
+
+    /// Runs a program of the machine.
+    static func shell(_ command: String) throws {
+        let status = system(command)
+        guard status == 0 else { throw Probe.Failure("`\(command)` gave \(status)") }
+    }
+}
+
+/// One end of a link.
+struct Endpoint: Sendable {
+    let kind: LinkKind
+    let channel: any Channel
+    /// What arrives; it ends with the link.
+    let inbound: AsyncStream<ByteBuffer>
+
+    func write(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
+
+    func close() async {
+        channel.close(promise: nil)
+        try? await channel.closeFuture.get()
+    }
+}
+
+/// Hands on what arrives.
+private final class Collector: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let continuation: AsyncStream<ByteBuffer>.Continuation
+
+    init(_ continuation: AsyncStream<ByteBuffer>.Continuation) { self.continuation = continuation }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { continuation.yield(unwrapInboundIn(data)) }
+
+    func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+}
+
+/// Bytes that tell where in the stream they are.
+struct Pattern: Sendable {
+    var seed: UInt32
+
+    func byte(_ offset: Int) -> UInt8 {
+        var value = UInt32(truncatingIfNeeded: offset / 4) &* 2_654_435_761 ^ seed
+        value ^= value >> 15
+        return UInt8(truncatingIfNeeded: value >> UInt32(8 * (offset % 4)))
+    }
+
+    func bytes(_ range: Range<Int>) -> [UInt8] { range.map { byte($0) } }
+}
