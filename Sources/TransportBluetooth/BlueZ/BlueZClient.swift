@@ -206,8 +206,15 @@ final class BlueZClient: BusListener {
         }
     }
 
+    /// Notes the end of a dial or link of this side to a device, which is disconnected if nobody needs it any more.
+    func endUse(_ device: String, wasGATT: Bool) {
+        var isUnused = false
+        update { isUnused = $0.endUse(device, wasGATT: wasGATT) }
+        if isUnused { disconnect(device) }
+    }
+
     /// Has bluetoothd disconnect a device, whatever becomes of this task.
-    func disconnect(_ device: String) {
+    private func disconnect(_ device: String) {
         update { $0.leaving.insert(device) }
         let isTaken = bus.post(BusCall(BlueZ.service, device, BlueZ.device, "Disconnect")) { [weak self] in
             self?.update { $0.leaving.remove(device) }
