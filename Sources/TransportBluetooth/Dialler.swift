@@ -131,7 +131,11 @@ struct Dialler<Output: Sendable>: Sendable {
     }
 
     private func capabilities(_ device: String) async throws -> Capabilities {
-        guard let path = core.client.facts.tree.characteristic(SurfaceUUID.capabilities, of: device) else {
+        // A service that was registered a moment ago is told of after the others.
+        let characteristic: String? = try await core.client.value(within: min(remaining, .seconds(5))) {
+            $0.tree.characteristic(SurfaceUUID.capabilities, of: device)
+        }
+        guard let path = characteristic else {
             throw LinkError(
                 .refused, "\(peer) does not offer synctrain; start its agent", isTransient: true,
                 cause: "no GhostDrop service")

@@ -1,5 +1,3 @@
-import CBluetooth
-import SyncTestKit
 import Testing
 import Transport
 import TransportBluetooth

@@ -166,13 +166,15 @@ import Testing
         var facts = BluetoothFacts()
         facts.uses["/d"] = .init(count: 2, isConnectedForUs: true, hasGATT: true)
         #expect(!facts.mayDial("/d"))
-        #expect(!facts.endUse("/d", wasGATT: true))
+        /// Whether the end of one use has the device disconnected.
+        func end(wasGATT: Bool = false) -> Bool { facts.endUse("/d", wasGATT: wasGATT) }
+        #expect(end(wasGATT: true) == false)
         #expect(facts.mayDial("/d"))
-        #expect(facts.endUse("/d", wasGATT: false))
+        #expect(end() == true)
         #expect(facts.uses.isEmpty)
-        #expect(!facts.endUse("/d", wasGATT: false))
+        #expect(end() == false)
         facts.uses["/d"] = .init(count: 1, isConnectedForUs: false)
-        #expect(!facts.endUse("/d", wasGATT: false))
+        #expect(end() == false)
         facts.leaving = ["/d"]
         #expect(!facts.mayDial("/d"))
     }

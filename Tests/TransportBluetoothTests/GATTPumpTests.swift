@@ -15,10 +15,10 @@ import Testing
         var radio: [Descriptor] = []
 
         init(dropEvery: Int = 0) throws {
-            let (there, arriving) = try Descriptor.pair(SOCK_SEQPACKET)
-            let (back, returning) = try Descriptor.pair(SOCK_SEQPACKET)
-            let (centralStream, central) = try Descriptor.pair(SOCK_STREAM)
-            let (peripheralStream, peripheral) = try Descriptor.pair(SOCK_STREAM)
+            let (there, arriving) = try Descriptor.pair(.packets)
+            let (back, returning) = try Descriptor.pair(.packets)
+            let (centralStream, central) = try Descriptor.pair(.stream)
+            let (peripheralStream, peripheral) = try Descriptor.pair(.stream)
             self.central = central
             self.peripheral = peripheral
             radio = [there, arriving, back, returning]

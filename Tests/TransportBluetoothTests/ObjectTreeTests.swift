@@ -27,28 +27,28 @@ import Testing
     @Test func followsSignals() throws {
         var tree = ObjectTree()
         tree.replace(with: Objects.answer([Objects.adapter(hci0)]), at: .zero)
-        #expect(tree.apply(Objects.added(Objects.device(device, adapter: hci0)), at: .seconds(1)))
+        tree.apply(Objects.added(Objects.device(device, adapter: hci0)), at: .seconds(1))
         #expect(tree.device(at: device)?.lastSeen == nil)
 
         let strong: [String: BusValue] = [
             "RSSI": .int16(-40), "UUIDs": .strings([SurfaceUUID.service.uppercased()]), "Connected": .boolean(true),
         ]
-        #expect(tree.apply(Objects.changed(device, BlueZ.device, strong), at: .seconds(2)))
+        tree.apply(Objects.changed(device, BlueZ.device, strong), at: .seconds(2))
         let found = try #require(tree.device(at: device))
         #expect(found.signal == -40)
         #expect(found.hasSurface && found.isConnected && !found.isResolved)
         #expect(found.lastSeen == .seconds(2))
 
-        #expect(tree.apply(Objects.changed(device, BlueZ.device, [:], gone: ["RSSI"]), at: .seconds(3)))
+        tree.apply(Objects.changed(device, BlueZ.device, [:], gone: ["RSSI"]), at: .seconds(3))
         #expect(tree.device(at: device)?.signal == nil)
         #expect(tree.device(at: device)?.lastSeen == .seconds(2))
 
-        #expect(tree.apply(Objects.changed(hci0, BlueZ.adapter, ["Powered": .boolean(false)]), at: .seconds(4)))
+        tree.apply(Objects.changed(hci0, BlueZ.adapter, ["Powered": .boolean(false)]), at: .seconds(4))
         #expect(tree.adapters.map(\.isPowered) == [false])
 
-        #expect(tree.apply(Objects.removed(device, [BlueZ.device, BlueZ.properties]), at: .seconds(5)))
+        tree.apply(Objects.removed(device, [BlueZ.device, BlueZ.properties]), at: .seconds(5))
         #expect(tree.device(at: device) == nil)
-        #expect(tree.apply(Objects.removed(hci0, [BlueZ.adapter, BlueZ.advertising, BlueZ.applications]), at: .zero))
+        tree.apply(Objects.removed(hci0, [BlueZ.adapter, BlueZ.advertising, BlueZ.applications]), at: .zero)
         #expect(tree == ObjectTree())
     }
 

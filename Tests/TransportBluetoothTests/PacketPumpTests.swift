@@ -14,8 +14,8 @@ import Testing
         private let outcome = AsyncStream.makeStream(of: PacketPump.Outcome.self)
 
         init(packetLimit: Int, received: [UInt8] = []) throws {
-            let (stream, user) = try Descriptor.pair(SOCK_STREAM)
-            let (packets, peer) = try Descriptor.pair(SOCK_SEQPACKET)
+            let (stream, user) = try Descriptor.pair(.stream)
+            let (packets, peer) = try Descriptor.pair(.packets)
             self.user = user
             self.peer = peer
             let continuation = outcome.continuation

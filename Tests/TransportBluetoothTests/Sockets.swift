@@ -1,5 +1,4 @@
 import Glibc
-import NIOPosix
 
 @testable import TransportBluetooth
 
@@ -10,6 +9,18 @@ enum Sockets {
         var code: CInt
     }
 
+    /// Runs what waits in a thread of its own: with a pool of few, tests that wait for one another would wait for ever.
+    private static func inThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value
+    {
+        try await withCheckedThrowingContinuation { continuation in
+            do throws(SystemError) {
+                try OwnThread.start("test-socket") { continuation.resume(with: Result(catching: body)) }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
     private static func wait(_ descriptor: Descriptor, _ events: PollEvents) throws {
         var poll = Poll()
         poll.add(descriptor.number, events)
@@ -17,7 +28,7 @@ enum Sockets {
     }
 
     static func write(_ bytes: [UInt8], to descriptor: Descriptor) async throws {
-        try await NIOThreadPool.singleton.runIfActive {
+        try await inThread {
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes {
@@ -40,7 +51,7 @@ enum Sockets {
 
     /// Each packet as it came, until `byteCount` bytes are there; nil: to the end.
     static func packets(from descriptor: Descriptor, byteCount: Int?) async throws -> [[UInt8]] {
-        try await NIOThreadPool.singleton.runIfActive {
+        try await inThread {
             var packets: [[UInt8]] = []
             var total = 0
             while total < byteCount ?? .max {
@@ -63,7 +74,7 @@ enum Sockets {
 
     /// Returns when a writer has filled the way from `descriptor` on.
     static func untilFull(_ descriptor: Descriptor) async throws {
-        try await NIOThreadPool.singleton.runIfActive {
+        try await inThread {
             var poll = Poll()
             while true {
                 poll = Poll()

@@ -55,7 +55,7 @@ final class GATTServer: Sendable {
 
     private func notificationSocket(_ mtu: Int) -> BusAnswer {
         do throws(SystemError) {
-            let (own, given) = try Descriptor.pair(SOCK_SEQPACKET)
+            let (own, given) = try Descriptor.pair(.packets)
             state.withLock { $0.notifications = (own, mtu) }
             return .values([.descriptor(BusDescriptor(given)), .uint16(UInt16(clamping: mtu))])
         } catch {

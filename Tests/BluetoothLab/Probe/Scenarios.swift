@@ -55,11 +55,12 @@ enum Scenarios {
     /// The other device is found by a scan.
     static func nearby(_ lab: Lab) async throws {
         try await lab.listen { address, _ in
-            let found = try await lab.dialling.scan(for: .seconds(8))
-            say("  found \(found)")
-            guard found.contains(where: { $0.address == address }) else {
-                throw Probe.Failure("\(address) is not among those near-by")
+            for _ in 1...4 {
+                let found = try await lab.dialling.scan(for: .seconds(5))
+                say("  found \(found)")
+                if found.contains(where: { $0.address == address }) { return }
             }
+            throw Probe.Failure("\(address) is not among those near-by")
         }
     }
 
