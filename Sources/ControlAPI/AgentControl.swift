@@ -15,6 +15,17 @@ public protocol AgentControl: Sendable {
     func removeDevice(_ reference: String) async throws
     func pendingDevices() async throws -> [PendingDevice]
 
+    /// Lets this device be paired with until it is, its time is over or the calling task is cancelled. One at a time:
+    /// throws `busy` during another. Other errors: `timeout`, `confirmationNeeded` (refused here), `pairingRefused`
+    /// (refused there), `pairingMismatch`, `pairingFailed`, `pairingBlocked` (too many failures), `notPairing` (the other
+    /// device does not wait for it), `noSuchFolder`. When it throws, nothing is stored.
+    func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws
+    /// Answers the pairing that is under way. Throws `notPairing` if there is none, or none with a code to confirm.
+    func answerPairing(_ answer: PairAnswer) async throws
+    func pairStatus() async throws -> PairStatus
+    /// Those that are seen without a pairing under way; some ways to find devices work only during one.
+    func nearbyDevices() async throws -> [NearbyEntry]
+
     func addFolder(_ settings: FolderSettings) async throws
     func setFolderPaused(_ id: String, _ isPaused: Bool) async throws
     func removeFolder(_ id: String) async throws

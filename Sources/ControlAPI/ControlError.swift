@@ -34,6 +34,15 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let selectionUnusable: Code = "selection-unusable"
         /// The folder has halted; `synctrain folder confirm` or `repair` lets it go on.
         public static let folderHalted: Code = "folder-halted"
+        /// The other device's user has said no.
+        public static let pairingRefused: Code = "pairing-refused"
+        /// The two devices show different codes, or one of them was lied to.
+        public static let pairingMismatch: Code = "pairing-mismatch"
+        public static let pairingFailed: Code = "pairing-failed"
+        /// Pairing has failed too often and rests.
+        public static let pairingBlocked: Code = "pairing-blocked"
+        /// The other device does not wait to be paired; or this one does not, if that was asked.
+        public static let notPairing: Code = "not-pairing"
         /// The agent is ending.
         public static let stopping: Code = "stopping"
         /// The answer ended before it was complete.
@@ -84,6 +93,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .alreadyExists, .confirmationNeeded, .overruled, .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
+        case .pairingRefused, .pairingMismatch, .notPairing: 409
+        case .pairingBlocked: 429
         case .noHolder, .busy, .stopping: 503
         case .timeout: 504
         case .noSpace: 507

@@ -10,6 +10,10 @@ public enum ControlOperation: Equatable, Sendable {
     case addDevice(DeviceSettings)
     case renameDevice(DeviceRename)
     case removeDevice(String)
+    case pair(PairRequest)
+    case answerPairing(PairAnswer)
+    case pairStatus
+    case nearby
     case folders
     case addFolder(FolderSettings)
     case setFolderPaused(FolderPause)
@@ -42,11 +46,13 @@ public enum ControlOperation: Equatable, Sendable {
 
     public var method: Method {
         switch self {
-        case .status, .events, .devices, .folders, .pending, .selection, .explain, .extraneous, .needs, .stat, .list,
+        case .status, .events, .devices, .pairStatus, .nearby, .folders, .pending, .selection, .explain, .extraneous,
+            .needs, .stat, .list,
             .search, .whereis, .file:
             .get
         case .fileHead: .head
-        case .addDevice, .addFolder, .setFolderMode, .perform, .resetIndex, .select, .scan, .syncNow, .fetch, .stop:
+        case .addDevice, .pair, .answerPairing, .addFolder, .setFolderMode, .perform, .resetIndex, .select, .scan,
+            .syncNow, .fetch, .stop:
             .post
         case .renameDevice, .setFolderPaused: .patch
         case .removeDevice, .removeFolder: .delete
@@ -66,6 +72,8 @@ public enum ControlOperation: Equatable, Sendable {
         switch self {
         case .addDevice(let settings): return try ControlJSON.encode(settings)
         case .renameDevice(let rename): return try ControlJSON.encode(rename)
+        case .pair(let request): return try ControlJSON.encode(request)
+        case .answerPairing(let answer): return try ControlJSON.encode(answer)
         case .addFolder(let settings): return try ControlJSON.encode(settings)
         case .setFolderPaused(let pause): return try ControlJSON.encode(pause)
         case .resetIndex(let reset): return try ControlJSON.encode(reset)
@@ -75,7 +83,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .scan(let request): return try ControlJSON.encode(request)
         case .syncNow(let request): return try ControlJSON.encode(request)
         case .fetch(let request): return try ControlJSON.encode(request)
-        case .status, .events, .devices, .removeDevice, .folders, .removeFolder, .pending, .selection, .explain,
+        case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
+            .selection, .explain,
             .extraneous, .needs, .stat, .list, .search, .whereis, .file, .fileHead, .stop:
             return nil
         }
@@ -89,6 +98,7 @@ public enum ControlOperation: Equatable, Sendable {
                 throw ControlError(.invalidRequest, "Say which paths; see `synctrain select --help`.")
             }
             try PathReference.check(change.paths)
+        case .pair(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
         case .fetch(let request): try PathReference.check(request.paths)
         case .stat(let path), .whereis(let path), .explain(let path), .list(let path, _), .file(let path),
@@ -112,6 +122,10 @@ public enum ControlOperation: Equatable, Sendable {
         case (.devices, .post): self = .addDevice(try ControlJSON.decode(DeviceSettings.self, from: body))
         case (.devices, .patch): self = .renameDevice(try ControlJSON.decode(DeviceRename.self, from: body))
         case (.devices, .delete): self = .removeDevice(try query.required("device"))
+        case (.pair, .post): self = .pair(try ControlJSON.decode(PairRequest.self, from: body))
+        case (.pair, .get): self = .pairStatus
+        case (.pairAnswer, .post): self = .answerPairing(try ControlJSON.decode(PairAnswer.self, from: body))
+        case (.nearby, .get): self = .nearby
         case (.folders, .get): self = .folders
         case (.folders, .post): self = .addFolder(try ControlJSON.decode(FolderSettings.self, from: body))
         case (.folders, .patch): self = .setFolderPaused(try ControlJSON.decode(FolderPause.self, from: body))
@@ -148,6 +162,9 @@ public enum ControlOperation: Equatable, Sendable {
         case status = "/v1/status"
         case events = "/v1/events"
         case devices = "/v1/devices"
+        case pair = "/v1/pair"
+        case pairAnswer = "/v1/pair/answer"
+        case nearby = "/v1/nearby"
         case folders = "/v1/folders"
         case folderMode = "/v1/folders/mode"
         case folderAction = "/v1/folders/action"
@@ -174,6 +191,9 @@ public enum ControlOperation: Equatable, Sendable {
         case .events: (.events, [])
         case .devices, .addDevice, .renameDevice: (.devices, [])
         case .removeDevice(let device): (.devices, [("device", device)])
+        case .pair, .pairStatus: (.pair, [])
+        case .answerPairing: (.pairAnswer, [])
+        case .nearby: (.nearby, [])
         case .folders, .addFolder, .setFolderPaused: (.folders, [])
         case .removeFolder(let folder): (.folders, [("folder", folder)])
         case .setFolderMode: (.folderMode, [])

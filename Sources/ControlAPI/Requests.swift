@@ -245,7 +245,7 @@ public enum FetchEvent: Codable, Equatable, Sendable {
 /// Something that happened in the agent: what `logs` prints and the page listens to.
 public struct AgentEvent: Codable, Equatable, Sendable {
     /// Kebab-case: `device-connected`, `device-disconnected`, `index-updated`, `folder-changed`, `device-pending`,
-    /// `folder-pending`, `configuration-changed`, `transfer-changed`.
+    /// `folder-pending`, `configuration-changed`, `transfer-changed`, `pairing-changed`.
     public var type: String
     /// RFC 3339.
     public var time: String

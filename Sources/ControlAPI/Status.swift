@@ -11,12 +11,15 @@ public struct AgentStatus: Codable, Equatable, Sendable {
     public var folders: [FolderStatus]
     public var devices: [DeviceStatus]
     public var transfers: [TransferStatus]
+    /// Bluetooth; nil where it is not used.
+    public var bluetooth: RadioStatus?
     /// Sentences about what is wrong with the agent as a whole, each with its remedy.
     public var problems: [String]
 
     public init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
-        folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus], problems: [String] = []
+        folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
+        bluetooth: RadioStatus? = nil, problems: [String] = []
     ) {
         self.device = device
         self.name = name
@@ -26,7 +29,36 @@ public struct AgentStatus: Codable, Equatable, Sendable {
         self.folders = folders
         self.devices = devices
         self.transfers = transfers
+        self.bluetooth = bluetooth
         self.problems = problems
+    }
+}
+
+/// Whether a radio can be used.
+public struct RadioStatus: Codable, Equatable, Sendable {
+    /// `ready`, or a word for what is the matter: `powered-off`, `no-adapter`, ….
+    public var state: String
+    /// A sentence for people.
+    public var message: String
+    /// What to do, as a sentence; nil if nothing is the matter.
+    public var remedy: String?
+    /// `hci0`; nil while there is none.
+    public var adapter: String?
+    /// Of the adapter.
+    public var address: String?
+    /// Whether devices near-by can find this one.
+    public var isAdvertising: Bool
+
+    public init(
+        state: String, message: String, remedy: String? = nil, adapter: String? = nil, address: String? = nil,
+        isAdvertising: Bool = false
+    ) {
+        self.state = state
+        self.message = message
+        self.remedy = remedy
+        self.adapter = adapter
+        self.address = address
+        self.isAdvertising = isAdvertising
     }
 }
 

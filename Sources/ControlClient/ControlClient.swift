@@ -35,6 +35,19 @@ public struct ControlClient: AgentControl {
         return pending.devices
     }
 
+    public func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws {
+        try await documents(.pair(request), emit: emit)
+    }
+
+    public func answerPairing(_ answer: PairAnswer) async throws { try await perform(.answerPairing(answer)) }
+
+    public func pairStatus() async throws -> PairStatus { try await document(.pairStatus) }
+
+    public func nearbyDevices() async throws -> [NearbyEntry] {
+        let list: NearbyList = try await document(.nearby)
+        return list.devices
+    }
+
     public func addFolder(_ settings: FolderSettings) async throws { try await perform(.addFolder(settings)) }
 
     public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {

@@ -10,6 +10,10 @@ public struct CryptographyError: Error, Equatable, Sendable, CustomStringConvert
         case unsupportedKey = "unsupported-key"
         case keyDoesNotMatch = "key-does-not-match"
         case invalidDate = "invalid-date"
+        /// Bytes that are no key of the kind, or no point of its curve.
+        case invalidKey = "invalid-key"
+        /// Sealed bytes that were changed, or sealed with another key or nonce.
+        case notAuthentic = "not-authentic"
         case libraryFailed = "library-failed"
     }
 

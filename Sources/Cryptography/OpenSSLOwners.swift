@@ -27,12 +27,18 @@ struct OwnedCertificate: ~Copyable {
     deinit { X509_free(pointer) }
 }
 
-/// The parameters of one key generation (`EVP_PKEY_CTX`).
+/// One key generation or operation with a key (`EVP_PKEY_CTX`).
 struct OwnedKeyContext: ~Copyable {
     let pointer: OpaquePointer
 
     init?(algorithm: String) {
         guard let pointer = EVP_PKEY_CTX_new_from_name(nil, algorithm, nil) else { return nil }
+        self.pointer = pointer
+    }
+
+    /// For an operation with `key`.
+    init?(using key: borrowing OwnedKey) {
+        guard let pointer = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil) else { return nil }
         self.pointer = pointer
     }
 
@@ -72,4 +78,16 @@ struct OwnedBuffer: ~Copyable {
         }
         return bytes
     }
+}
+
+/// One encryption or decryption (`EVP_CIPHER_CTX`).
+struct OwnedCipher: ~Copyable {
+    let pointer: OpaquePointer
+
+    init?() {
+        guard let pointer = EVP_CIPHER_CTX_new() else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { EVP_CIPHER_CTX_free(pointer) }
 }

@@ -56,6 +56,34 @@ final class Descriptor: Sendable {
         }
     }
 
+    /// Runs a call that changes names in this directory, or in this and another.
+    ///
+    /// Where the permissions of a directory of this user's forbid that, they are widened for as long as the call takes: a
+    /// directory that is not to be written to still gets what other devices have in it.
+    func changingNames<Value: SignedInteger>(
+        and other: Descriptor? = nil, _ change: @autoclosure () -> DiskChange, _ call: () -> Value
+    ) -> Result<Value, SystemError> {
+        let result = changing(change(), call)
+        guard case .failure(let error) = result, error.number == EACCES else { return result }
+        func again() -> Result<Value, SystemError> { changing(change(), call) }
+        return whileWritable { other?.whileWritable(again) ?? again() } ?? other?.whileWritable(again) ?? result
+    }
+
+    /// Runs `body` while this directory may be written to by its owner; nil if it may be anyway, or cannot be made so.
+    func whileWritable<Result>(_ body: () -> Result) -> Result? {
+        let needed = mode_t(0o300)
+        guard case .success(let status) = rawStatus(), status.st_mode & S_IFMT == S_IFDIR,
+            status.st_mode & needed != needed,
+            case .success = setPermissions(status.st_mode & 0o7777 | needed)
+        else { return nil }
+        defer { _ = setPermissions(status.st_mode & 0o7777) }
+        return body()
+    }
+
+    private func setPermissions(_ permissions: mode_t) -> Result<CInt, SystemError> {
+        changing(.setPermissions(file: number)) { fchmod(number, permissions) }
+    }
+
     /// What an interposer has against a call that cannot be pretended, because its result is used.
     private func objection(to change: @autoclosure () -> DiskChange) -> SystemError? {
         guard let interposer, case .fail(let number) = interposer.verdict(on: change()) else { return nil }

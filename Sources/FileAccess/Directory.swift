@@ -140,13 +140,13 @@ public final class Directory: Sendable {
 
     func unlink(_ name: String) -> Result<Void, SystemError> {
         name.withCString { text in
-            descriptor.changing(.unlink(directory: descriptor.number, name: name)) {
+            descriptor.changingNames(.unlink(directory: descriptor.number, name: name)) {
                 unlinkat(descriptor.number, text, 0)
             }
         }.map { _ in }
     }
 
-    private func renameTo(
+    func renameTo(
         _ target: String, in destination: Directory, from name: String, flags: UInt32
     ) -> Result<Void, SystemError> {
         let kind: DiskChange.RenameKind =
@@ -160,7 +160,7 @@ public final class Directory: Sendable {
             kind: kind)
         return name.withCString { name in
             target.withCString { target in
-                descriptor.changing(change) {
+                descriptor.changingNames(and: destination.descriptor, change) {
                     clinux_renameat2(descriptor.number, name, destination.descriptor.number, target, flags)
                 }
             }
@@ -173,8 +173,6 @@ public final class Directory: Sendable {
     }
 
     /// Moves `name` to `target` in `destination`, if what is there is as `replacement` says.
-    ///
-    /// With `.exactly` a change in the instant between looking and moving goes unseen.
     func move(
         _ name: String, to target: String, in destination: Directory, replacing replacement: Replacement
     ) throws(FileAccessError) {
@@ -189,9 +187,7 @@ public final class Directory: Sendable {
             }
         case .anything:
             try renameTo(target, in: destination, from: name, flags: 0).orThrow(.rename, path: path)
-        case .exactly(let expected):
-            try destination.check(target, isStill: expected)
-            try renameTo(target, in: destination, from: name, flags: 0).orThrow(.rename, path: path)
+        case .exactly(let expected): try destination.replace(target, by: name, in: self, expecting: expected)
         }
     }
 
@@ -202,7 +198,7 @@ public final class Directory: Sendable {
             directory: descriptor.number, name: name, toDirectory: destination.descriptor.number, toName: target)
         let linked = name.withCString { name in
             target.withCString { target in
-                descriptor.changing(change) {
+                destination.descriptor.changingNames(change) {
                     linkat(descriptor.number, name, destination.descriptor.number, target, 0)
                 }
             }

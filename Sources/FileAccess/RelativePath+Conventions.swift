@@ -17,10 +17,7 @@ extension RelativePath {
         guard name.utf8.count <= 160, name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(Self.temporarySuffix)
         else { return nil }
         let target = String(name.dropFirst(Self.temporaryPrefix.count).dropLast(Self.temporarySuffix.count))
-        guard target.utf8.count != SHA256Digest.byteCount * 2 || !target.utf8.allSatisfy(\.isHexDigit) else {
-            return nil
-        }
-        return try? replacingName(with: target)
+        return Self.isHashKey(target) ? nil : try? replacingName(with: target)
     }
 
     /// Where `self` is put together before it is moved into place: in the same directory.
@@ -28,13 +25,21 @@ extension RelativePath {
 
     /// The name under which the file called `name` is put together; at most 160 bytes long, or 80 if `name` is longer
     /// than 145 bytes.
-    public static func temporaryName(for name: String) -> String {
-        let (prefix, suffix) = (temporaryPrefix, temporarySuffix)
-        guard name.utf8.count > 160 - prefix.utf8.count - suffix.utf8.count else { return prefix + name + suffix }
-        return prefix + SHA256.digest(name.utf8).description + suffix
+    public static func temporaryName(for name: String) -> String { temporaryName(forKey: temporaryKey(for: name)) }
+
+    static func temporaryName(forKey key: String) -> String { temporaryPrefix + key + temporarySuffix }
+
+    /// What stands for a name in those of its temporary files: the name itself, or its SHA-256 if it is too long.
+    static func temporaryKey(for name: String) -> String {
+        name.utf8.count > 160 - temporaryPrefix.utf8.count - temporarySuffix.utf8.count
+            ? SHA256.digest(name.utf8).description : name
     }
 
-    private static let temporaryPrefix = ".syncthing."
+    static func isHashKey(_ key: String) -> Bool {
+        key.utf8.count == SHA256Digest.byteCount * 2 && key.utf8.allSatisfy(\.isHexDigit)
+    }
+
+    static let temporaryPrefix = ".syncthing."
     private static let temporarySuffix = ".tmp"
 
     private static let internalNames = [".stfolder", ".stignore", ".stversions"]

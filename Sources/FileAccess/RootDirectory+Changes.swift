@@ -17,7 +17,7 @@ extension RootDirectory {
         for component in path.components {
             let name = String(component)
             let made = name.withCString { text in
-                parent.changing(.makeDirectory(directory: parent.number, name: name)) {
+                parent.changingNames(.makeDirectory(directory: parent.number, name: name)) {
                     mkdirat(parent.number, text, 0o777)
                 }
             }
@@ -53,7 +53,7 @@ extension RootDirectory {
                 guard let target = target.baseAddress else { return .failure(SystemError(number: EINVAL)) }
                 let parent = directory.descriptor
                 return temporary.withCString { text in
-                    parent.changing(.makeSymlink(directory: parent.number, name: temporary)) {
+                    parent.changingNames(.makeSymlink(directory: parent.number, name: temporary)) {
                         symlinkat(target, parent.number, text)
                     }
                 }
@@ -84,9 +84,13 @@ extension RootDirectory {
         if let expected, !now.isUnchanged(since: expected) {
             throw FileAccessError(.changedOnDisk, .remove, path: path.text)
         }
-        let removed = directory.unlink(name)
-        if case .failure(let error) = removed, error.number == ENOENT { return false }
-        try removed.orThrow(.remove, path: path.text)
+        if let expected {
+            try directory.remove(name, expecting: expected)
+        } else {
+            let removed = directory.unlink(name)
+            if case .failure(let error) = removed, error.number == ENOENT { return false }
+            try removed.orThrow(.remove, path: path.text)
+        }
         if durability == .immediate { try directory.synchronize() }
         return true
     }
@@ -100,7 +104,7 @@ extension RootDirectory {
         let name = path.name
         let parent = directory.descriptor
         let removed = name.withCString { text in
-            parent.changing(.removeDirectory(directory: parent.number, name: name)) {
+            parent.changingNames(.removeDirectory(directory: parent.number, name: name)) {
                 unlinkat(parent.number, text, AT_REMOVEDIR)
             }
         }
@@ -127,6 +131,13 @@ extension RootDirectory {
             throw FileAccessError(.changedOnDisk, .rename, path: source.text)
         }
         try from.move(source.name, to: target.name, in: to, replacing: replacement)
+        if let expected, let moved = try to.status(ofName: target.name),
+            !moved.isUnchanged(since: expected.beforeRenaming)
+        {
+            // Changed between the look and the move.
+            try to.move(target.name, to: source.name, in: from, replacing: .nothing)
+            throw FileAccessError(.changedOnDisk, .rename, path: source.text)
+        }
         guard durability == .immediate else { return }
         // The new name first: after a crash in between, the file has two names and not none.
         try to.synchronize()

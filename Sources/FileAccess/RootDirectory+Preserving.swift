@@ -18,7 +18,7 @@ extension RootDirectory {
             toName: target.name)
         let linked = source.name.withCString { source in
             target.name.withCString { target in
-                from.descriptor.changing(change) {
+                to.descriptor.changingNames(change) {
                     linkat(from.descriptor.number, source, to.descriptor.number, target, 0)
                 }
             }

@@ -165,35 +165,7 @@ public final class StagedFile: Sendable {
         guard let now = try directory.status(ofName: temporaryName), now.isSameFile(as: opened) else {
             throw FileAccessError(.notFound, .rename, path: file.path)
         }
-        guard case .exactly(let expected) = replacement else {
-            return try directory.move(temporaryName, to: targetName, in: directory, replacing: replacement)
-        }
-        try directory.check(targetName, isStill: expected)
-        try exchangeIntoPlace(expected)
-    }
-
-    /// Takes the target's place by swapping, so that what was there can be looked at once nobody can change its name
-    /// any more, and swapped back if it was not what was expected.
-    func exchangeIntoPlace(_ expected: FileStatus) throws(FileAccessError) {
-        switch directory.exchange(temporaryName, with: targetName) {
-        case .success: break
-        case .failure(let error) where error.number == EINVAL || error.number == ENOSYS:
-            // The file system cannot swap; what is left is the check and then the move.
-            return try directory.move(temporaryName, to: targetName, in: directory, replacing: .exactly(expected))
-        case .failure(let error) where error.number == ENOENT:
-            throw FileAccessError(.changedOnDisk, .rename, path: target.text, errno: error.number)
-        case .failure(let error): throw FileAccessError(error, .rename, path: target.text)
-        }
-        if let displaced = try directory.status(ofName: temporaryName),
-            !displaced.isUnchanged(since: expected.beforeRenaming)
-        {
-            try directory.exchange(temporaryName, with: targetName).orThrow(.rename, path: target.text)
-            throw FileAccessError(.changedOnDisk, .rename, path: target.text)
-        }
-        let removed = directory.unlink(temporaryName)
-        if case .failure(let error) = removed, error.number != ENOENT {
-            throw FileAccessError(error, .remove, path: file.path)
-        }
+        try directory.move(temporaryName, to: targetName, in: directory, replacing: replacement)
     }
 
     func cancelCommit() {
@@ -221,9 +193,16 @@ public final class StagedFile: Sendable {
     /// Opens or makes the temporary file, locked, and no link, pipe or second name of another file.
     private static func openTemporary(_ name: String, in directory: Directory) throws(FileAccessError) -> Descriptor {
         let path = directory.displayPath(of: name)
-        for _ in 0..<8 {
+        func open() -> Result<Descriptor, SystemError> {
             let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
-            switch Descriptor.openHeld(name, in: directory.descriptor, flags: flags, permissions: 0o600) {
+            return Descriptor.openHeld(name, in: directory.descriptor, flags: flags, permissions: 0o600)
+        }
+        for _ in 0..<8 {
+            var opened = open()
+            if case .failure(let error) = opened, error.number == EACCES, try directory.status(ofName: name) == nil {
+                opened = directory.descriptor.whileWritable(open) ?? opened
+            }
+            switch opened {
             case .success(let descriptor):
                 let status = try descriptor.status().orThrow(.inspect, path: path)
                 // A second name would let us write into a file that someone else knows under another.
@@ -264,15 +243,31 @@ public final class StagedFile: Sendable {
 extension RootDirectory {
     /// Removes a file that was being put together, if nobody is at it. False if somebody is, or nothing is there.
     public func removeTemporary(_ path: RelativePath) throws(FileAccessError) -> Bool {
-        guard path.isTemporary, let directory = try parentDirectory(of: path) else { return false }
-        let name = path.name
-        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-        guard case .success(let file) = Descriptor.openHeld(name, in: directory.descriptor, flags: flags),
-            case .success = system({ clinux_lock_exclusive(file.number) }),
-            case .success(let held) = file.status(), let now = try directory.status(ofName: name),
-            now.isSameFile(as: held)
+        guard path.isTemporary, !path.isSwap, let directory = try parentDirectory(of: path) else { return false }
+        guard case .held(let file) = directory.lock(path.name), case .success(let held) = file.status(),
+            let now = try directory.status(ofName: path.name), now.isSameFile(as: held)
         else { return false }
-        try directory.unlink(name).orThrow(.remove, path: path.text)
+        try directory.unlink(path.name).orThrow(.remove, path: path.text)
         return true
+    }
+}
+
+extension Directory {
+    /// Whether somebody puts a file together.
+    enum Lock {
+        case held(Descriptor)
+        case taken
+        /// It is gone, or cannot be opened.
+        case notThere
+    }
+
+    /// Locks a file that is being put together, unless somebody is at it.
+    func lock(_ name: String) -> Lock {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        guard case .success(let file) = Descriptor.openHeld(name, in: descriptor, flags: flags) else {
+            return .notThere
+        }
+        guard case .success = system({ clinux_lock_exclusive(file.number) }) else { return .taken }
+        return .held(file)
     }
 }

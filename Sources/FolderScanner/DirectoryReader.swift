@@ -108,8 +108,8 @@ struct DirectoryReader: Sendable {
         let isKept: Bool
         switch selection.standing(of: path, isDirectory: entry.type == .directory) {
         case .ours:
-            let isTemporary = entry.type == .regular && RelativePath(path)?.isTemporary == true
-            return isTemporary ? found(.temporary) : nil
+            guard let name = RelativePath(path), name.isTemporary else { return nil }
+            return entry.type == .regular || entry.type == .symlink && name.isSwap ? found(.temporary) : nil
         case .kept: isKept = true
         case .leftOut: isKept = false
         }

@@ -56,6 +56,8 @@ struct WatchSession {
     private var isComplete = false
     /// Whether the state is to be told when there is nothing left to do.
     private var tellsState = true
+    /// How many directories were watched when the state was told.
+    private var toldCount = 0
     private var turn = Turn()
 
     /// So many bytes of commands may wait; the walk goes on when there are fewer.
@@ -443,8 +445,9 @@ struct WatchSession {
     }
 
     private mutating func completeIfIdle() {
-        guard isGreeted, tellsState, queue.isEmpty, output.isEmpty, tree.requestCount == 0 else { return }
-        tellsState = false
+        guard isGreeted, queue.isEmpty, output.isEmpty, tree.requestCount == 0 else { return }
+        guard tellsState || tree.watchedCount != toldCount else { return }
+        (tellsState, toldCount) = (false, tree.watchedCount)
         turn.state = WatchImpairment.state(watched: tree.watchedCount, failures: tree.failures)
         turn.isComplete = !isComplete
         isComplete = true

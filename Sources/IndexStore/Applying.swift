@@ -41,17 +41,22 @@ extension IndexStore {
         in folder: FolderID, _ changes: [LocalChange], isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
         try await write { database in
-            let writer = try FolderWriter(
-                database, folder: try Folder.find(folder, in: database), announcer: Announcement.thisDevice)
-            for change in changes {
-                switch change {
-                case .set(let entry): try writer.set(entry)
-                case .note(let name, let status): try writer.note(name, status)
-                case .forget(let name): try writer.forget(name, isIgnored: isIgnored(name))
-                }
-            }
-            return try writer.finish(database)
+            try Self.apply(changes, try Folder.find(folder, in: database), database, isIgnored)
         }
+    }
+
+    static func apply(
+        _ changes: [LocalChange], _ folder: Folder, _ database: Database, _ isIgnored: (String) -> Bool
+    ) throws -> ApplyResult {
+        let writer = try FolderWriter(database, folder: folder, announcer: Announcement.thisDevice)
+        for change in changes {
+            switch change {
+            case .set(let entry): try writer.set(entry)
+            case .note(let name, let status): try writer.note(name, status)
+            case .forget(let name): try writer.forget(name, isIgnored: isIgnored(name))
+            }
+        }
+        return try writer.finish(database)
     }
 
     /// Entries looked at in one transaction of `reselect`.

@@ -68,6 +68,7 @@ extension IndexStore {
                     DELETE FROM entry WHERE id IN doomed;
                     DELETE FROM own WHERE folder = \(row.number);
                     DELETE FROM announcer WHERE folder = \(row.number);
+                    DELETE FROM placing WHERE folder = \(row.number);
                     DELETE FROM folder WHERE number = \(row.number);
                     DROP TABLE doomed;
                     """)

@@ -54,4 +54,13 @@ public struct NeededTotals: Equatable, Sendable {
         self.items = items
         self.deletions = deletions
     }
+
+    /// What these come to, but for what was changed here in a folder that only receives.
+    public init(_ entries: some Sequence<NeededEntry>) {
+        self.init()
+        for entry in entries where !entry.isChangedHere {
+            items += Aggregate(of: entry.file)
+            if entry.file.isDeleted, entry.local?.file.isDeleted == false { deletions += 1 }
+        }
+    }
 }

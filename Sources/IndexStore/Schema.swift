@@ -12,6 +12,7 @@ enum Schema {
             try database.execute(sql: "PRAGMA application_id = \(applicationID)")
             try database.execute(sql: version1)
         }
+        migrator.registerMigration("v2") { try $0.execute(sql: version2) }
         return migrator
     }
 
@@ -69,6 +70,16 @@ enum Schema {
         CREATE TABLE pendingFolder (
             folder TEXT NOT NULL, device BLOB NOT NULL, label TEXT NOT NULL, lastSeen INTEGER NOT NULL,
             PRIMARY KEY (folder, device)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// `placing` holds what is about to be put into its place; its columns are those of `announced`, but for `content`,
+    /// the hash of the blocks.
+    private static let version2 = """
+        CREATE TABLE placing (
+            folder INTEGER NOT NULL, name TEXT NOT NULL, flags INTEGER NOT NULL, size INTEGER NOT NULL,
+            permissions INTEGER NOT NULL, modified INTEGER NOT NULL, nanoseconds INTEGER NOT NULL,
+            modifiedBy INTEGER NOT NULL, version BLOB, content BLOB, extra BLOB, PRIMARY KEY (folder, name)
         ) STRICT, WITHOUT ROWID;
         """
 }

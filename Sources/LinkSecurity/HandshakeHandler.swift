@@ -25,6 +25,7 @@ final class HandshakeHandler: ChannelDuplexHandler {
 
     private let own: DeviceID
     private let information: LinkInformation
+    private let applicationProtocols: [String]
     private let clientHello: ClientHelloObserver?
     private let limit: TimeAmount
     private var state: State
@@ -33,11 +34,12 @@ final class HandshakeHandler: ChannelDuplexHandler {
     private var refusal: LinkSecurityError?
 
     init(
-        own: DeviceID, information: LinkInformation, clientHello: ClientHelloObserver?, limit: TimeAmount,
-        promise: EventLoopPromise<SecureLink>
+        own: DeviceID, information: LinkInformation, applicationProtocols: [String],
+        clientHello: ClientHelloObserver?, limit: TimeAmount, promise: EventLoopPromise<SecureLink>
     ) {
         self.own = own
         self.information = information
+        self.applicationProtocols = applicationProtocols
         self.clientHello = clientHello
         self.limit = limit
         state = .handshaking(promise, limit: nil)
@@ -101,10 +103,8 @@ final class HandshakeHandler: ChannelDuplexHandler {
                 context: context)
             return
         }
-        // No protocol at all is taken for BEP, as Syncthing takes it; TLS lets a server overlook a list it cannot serve.
-        if negotiatedProtocol == nil, let clientHello, !clientHello.offersNoProtocol {
-            fail(
-                LinkSecurityError(.otherProtocol, "the other end speaks another protocol than BEP"), context: context)
+        if negotiatedProtocol == nil, let refusal = refusalOfUnnamedProtocol {
+            fail(refusal, context: context)
             return
         }
         do {
@@ -123,6 +123,20 @@ final class HandshakeHandler: ChannelDuplexHandler {
         } catch {
             fail(LinkSecurityError(tls: error), context: context)
         }
+    }
+
+    /// Why no link comes of a handshake in which no protocol was agreed on; nil if it is BEP all the same.
+    private var refusalOfUnnamedProtocol: LinkSecurityError? {
+        if !applicationProtocols.contains(LinkAuthenticator.blockExchangeProtocol) {
+            return LinkSecurityError(
+                .notPairing,
+                "the other device is not waiting to be paired; run `synctrain pair` there, and then again here")
+        }
+        // No protocol at all is taken for BEP, as Syncthing takes it; TLS lets a server overlook a list it cannot serve.
+        if let clientHello, !clientHello.offersNoProtocol {
+            return LinkSecurityError(.otherProtocol, "the other end speaks another protocol than BEP")
+        }
+        return nil
     }
 
     private func fail(_ error: LinkSecurityError, context: ChannelHandlerContext) {

@@ -11,13 +11,17 @@ import Transport
 public struct LinkAuthenticator: Sendable {
     /// BEP's name in the TLS handshake.
     public static let blockExchangeProtocol = "bep/1.0"
+    /// The name of pairing by a code; offered and accepted only while the user has asked for it.
+    public static let pairingProtocol = "synctrain-pair/1"
 
     private let device: DeviceID
+    private let applicationProtocols: [String]
     private let context: NIOSSLContext
     private let handshakeLimit: Duration
 
     /// - Parameters:
-    ///   - applicationProtocols: what to offer as the dialling side, and to choose from as the other, best first.
+    ///   - applicationProtocols: what to offer as the dialling side, and to choose from as the other, best first. A peer
+    ///     that names none is taken for BEP if that is among them, and refused otherwise.
     ///   - handshakeLimit: how long a handshake may take before the link is closed.
     /// - Throws: `unusableIdentity` when the key does not belong to the certificate.
     public init(
@@ -48,6 +52,7 @@ public struct LinkAuthenticator: Sendable {
                 cause: String(describing: error))
         }
         device = identity.device
+        self.applicationProtocols = applicationProtocols
         self.handshakeLimit = handshakeLimit
     }
 
@@ -55,7 +60,8 @@ public struct LinkAuthenticator: Sendable {
     /// `LinkTransport`.
     ///
     /// The future fails with `LinkSecurityError` and the channel is closed when the peer is no device, is this device
-    /// itself, speaks no TLS 1.3, insists on another application protocol, or takes longer than the limit.
+    /// itself, speaks no TLS 1.3, insists on another application protocol, or takes longer than the limit. A peer that is
+    /// dialled to pair and does not wait for that fails with `notPairing`.
     public func install(
         _ channel: any Channel, _ information: LinkInformation
     ) -> EventLoopFuture<SecureLink> {
@@ -65,8 +71,8 @@ public struct LinkAuthenticator: Sendable {
         let promise = channel.eventLoop.makePromise(of: SecureLink.self)
         let observer = information.isInitiator ? nil : ClientHelloObserver()
         let handshake = HandshakeHandler(
-            own: device, information: information, clientHello: observer, limit: TimeAmount(handshakeLimit),
-            promise: promise)
+            own: device, information: information, applicationProtocols: applicationProtocols, clientHello: observer,
+            limit: TimeAmount(handshakeLimit), promise: promise)
         let verify: NIOSSLCustomVerificationCallback = { certificates, verdict in
             verdict.succeed(handshake.verify(certificates))
         }

@@ -16,6 +16,8 @@ public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvert
         case ownDevice
         /// The other end insists on another application protocol.
         case otherProtocol
+        /// The other end was asked to pair and does not wait for that.
+        case notPairing
         /// The other end refused this device with an alert.
         case refusedByPeer
         /// The link ended before the handshake did.
@@ -43,7 +45,7 @@ public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvert
         switch code {
         case .closedInHandshake, .handshakeTimeout, .refusedByPeer, .failed: true
         case .unusableIdentity, .notTLS, .oldTLS, .noCertificate, .severalCertificates, .unusableCertificate,
-            .ownDevice, .otherProtocol:
+            .ownDevice, .otherProtocol, .notPairing:
             false
         }
     }

@@ -27,7 +27,7 @@ public enum Occupant: Equatable, Sendable {
     }
 }
 
-/// Why nothing can be done about a name for now.
+/// Why nothing can be done about a name.
 public enum Obstacle: Hashable, Sendable {
     /// The disk may hold something else than the index says: it is scanned first.
     case mustRescan

@@ -31,7 +31,7 @@ public enum DirectoryRemoval {
     public enum Verdict: Equatable, Sendable {
         /// The directory may go once these are gone: each after what is below it. What is not empty then stays.
         case remove(first: [String])
-        /// It stays for now: these changed, and are to be scanned first.
+        /// It stays until these, which changed, have been scanned.
         case rescan([String])
         /// It stays: it holds what is not selected here. People have to decide; `(?d)` lines decide for them.
         case holdsIgnored([String])

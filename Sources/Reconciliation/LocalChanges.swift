@@ -18,16 +18,18 @@ public enum LocalChanges {
     /// - parameters:
     ///   - previous: what this device had of the name.
     ///   - global: the name's winning announcement, those of this device included.
+    ///   - placed: the version that this device was about to put there when it was last heard of; its content may be on
+    ///     the disk and not noted yet.
     ///   - isKept: whether the name is selected, or a directory above something selected.
     ///   - unixSeconds: now.
     public static func update(
-        of name: String, observed: Observation, previous: LocalVersion?, global: FileInfo?, isKept: Bool,
-        rules: FolderRules, unixSeconds: Int64
+        of name: String, observed: Observation, previous: LocalVersion?, global: FileInfo?, placed: FileInfo? = nil,
+        isKept: Bool, rules: FolderRules, unixSeconds: Int64
     ) -> LocalUpdate {
         guard isKept else { return updateOfLeftOut(isOnDisk: observed != .missing, previous: previous) }
         let change = Change(
-            name: name, previous: previous, global: global.flatMap { $0.isInvalid ? nil : $0 }, rules: rules,
-            unixSeconds: unixSeconds)
+            name: name, previous: previous, global: global.flatMap { $0.isInvalid ? nil : $0 }, placed: placed,
+            rules: rules, unixSeconds: unixSeconds)
         return switch observed {
         case .missing: change.whenMissing()
         case .unsupported: change.whenUnsupported()
@@ -55,6 +57,7 @@ private struct Change {
     let previous: LocalVersion?
     /// Valid, or nil.
     let global: FileInfo?
+    let placed: FileInfo?
     let rules: FolderRules
     let unixSeconds: Int64
 
@@ -93,6 +96,10 @@ private struct Change {
         // Never part of the cluster, or not watched over while it was left out: there is nothing to delete there, and
         // what the cluster has comes back.
         guard previous.flags.isDisjoint(with: LocalVersion.Flags.outside.union(.mustRescan)) else { return .forget }
+        // Others have made something else of it, which a deletion that has not seen it does not outlast: it comes. To
+        // tell the deletion all the same would let devices of the other rule delete what nobody here has seen, and it
+        // may be none: this device makes room for what is new, and may have died before that was there.
+        if unseenGlobal != nil, rules.kind != .sendOnly { return .forget }
         let tombstone = previous.file.deleted(
             by: rules.device, unixSeconds: unixSeconds, version: version(changing: previous.file.version))
         return .set(LocalVersion(file: tombstone, flags: flagsOfChange, isOnDisk: false))
@@ -122,6 +129,9 @@ private struct Change {
         if let before, isUnchanged(observed, since: before) { return .unchanged }
         if let unseenGlobal, unseenGlobal.isEquivalent(to: observed, rules: rules) {
             return .set(.current(adopting(unseenGlobal, observed)))
+        }
+        if let placed, previous?.file.hasSeen(placed) != true, placed.isEquivalent(to: observed, rules: rules) {
+            return .set(.current(adopting(placed, observed)))
         }
         if let before, let restored = restored(observed, since: before) { return .set(restored) }
 

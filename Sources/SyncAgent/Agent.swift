@@ -13,11 +13,26 @@ import Transport
 
 /// What an agent is made of that is not its own to choose.
 public struct AgentSetup: Sendable {
+    /// A radio that is listened on whatever the configuration says of addresses.
+    public struct Radio: Sendable {
+        public var address: LinkAddress
+        public var status: @Sendable () -> RadioStatus
+
+        public init(address: LinkAddress, status: @escaping @Sendable () -> RadioStatus) {
+            self.address = address
+            self.status = status
+        }
+    }
+
     public var places: AgentPlaces
     public var configurationFile: ConfigurationFile
     public var transports: [any LinkTransport]
     /// Makes what finds devices near-by; nil for none.
     public var makeDiscovery: DeviceDiscoveryMaker?
+    /// What else finds devices to pair with.
+    public var nearby: [any NearbyDevices]
+    /// Bluetooth; nil where it is not used.
+    public var radio: Radio?
     public var time: AgentTime
     /// The program that watches directories; nil for scans only.
     public var watchProgram: String?
@@ -27,13 +42,17 @@ public struct AgentSetup: Sendable {
 
     public init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, time: AgentTime = .system, watchProgram: String? = nil, logger: Logger,
+        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
+        time: AgentTime = .system,
+        watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
         self.places = places
         self.configurationFile = configurationFile
         self.transports = transports
         self.makeDiscovery = makeDiscovery
+        self.nearby = nearby
+        self.radio = radio
         self.time = time
         self.watchProgram = watchProgram
         self.logger = logger
@@ -47,6 +66,8 @@ public final class Agent: Service, Sendable {
     enum Job: Sendable {
         case device(DeviceSession)
         case folder(FolderEngine)
+        /// An attempt to pair, which goes on though the user may have gone.
+        case pairing(@Sendable () async -> Void)
     }
 
     /// How long a dial and a TLS handshake may take.
@@ -62,10 +83,12 @@ public final class Agent: Service, Sendable {
     let folders: FolderRegistry
     let devices: DeviceRegistry
     let pending: PendingRegistry
+    let pairing: PairingRegistry
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
     let transfers = TransferRegistry()
+    private let partials = PartialBlocks()
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
     let startedAt: WallTime
@@ -84,6 +107,8 @@ public final class Agent: Service, Sendable {
         let identity = try LinkIdentity(certificatePEM: files.certificatePEM, keyPEM: files.privateKeyPEM)
         authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
         localDevice = identity.device
+        pairing = PairingRegistry(
+            identity: identity, usual: authenticator, handshakeLimit: Self.linkTimeout, time: setup.time)
         let configuration = try setup.configurationFile.load()
         self.configuration = Mutex(configuration)
         index = try IndexStore.open(path: setup.places.index)
@@ -115,13 +140,15 @@ public final class Agent: Service, Sendable {
 
     /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
     public func listen() async throws {
-        for text in configuration.withLock({ $0.listen }) {
-            let address = try LinkAddress(parsing: text)
+        var addresses = try configuration.withLock { $0.listen }.map { try LinkAddress(parsing: $0) }
+        if let radio = setup.radio { addresses.append(radio.address) }
+        for address in addresses {
             guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
                 throw LinkError(
-                    .unsupportedAddress, "nothing here can listen on \(text); use tcp://HOST:PORT", isTransient: false)
+                    .unsupportedAddress, "nothing here can listen on \(address); use tcp://HOST:PORT",
+                    isTransient: false)
             }
-            let listener = try await transport.listen(on: address, install: authenticator.install)
+            let listener = try await transport.listen(on: address, install: pairing.install)
             listeners.add(listener)
             setup.logger.info("listening on \(listener.address)")
         }
@@ -148,6 +175,7 @@ public final class Agent: Service, Sendable {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let engine): group.addTask { await engine.run() }
+                    case .pairing(let attempt): group.addTask { await attempt() }
                     }
                 }
                 group.cancelAll()
@@ -175,7 +203,8 @@ public final class Agent: Service, Sendable {
 
     /// Runs a link that somebody dialled.
     private func serve(_ link: SecureLink) async {
-        if let device = devices.device(link.peer) {
+        let isPairing = link.applicationProtocol == LinkAuthenticator.pairingProtocol
+        if !isPairing, let device = devices.device(link.peer) {
             await device.serve(link)
             return
         }
@@ -185,10 +214,14 @@ public final class Agent: Service, Sendable {
         }
         defer { strangers.withLock { $0 -= 1 } }
         let hasRoom = count <= Self.strangerLimit
+        guard !isPairing else {
+            if hasRoom { await pairing.serve(link) } else { await link.close() }
+            return
+        }
         let session = PeerSession(
             link: link,
             hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
-            time: setup.time, logger: setup.logger)
+            time: setup.time, partials: partials, logger: setup.logger)
         let owner = StrangerSession(
             device: link.peer, address: link.information.remoteAddress, pending: pending, isRefused: !hasRoom)
         _ = await session.run(owner: owner)
@@ -197,19 +230,22 @@ public final class Agent: Service, Sendable {
         )
     }
 
-    private func dial(_ address: LinkAddress) async throws -> SecureLink {
+    func dial(_ address: LinkAddress, install: @escaping LinkInstaller<SecureLink>) async throws -> SecureLink {
         guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
-        return try await transport.dial(address, timeout: Self.linkTimeout, install: authenticator.install)
+        return try await transport.dial(address, timeout: Self.linkTimeout, install: install)
     }
+
+    /// Has the agent run something until it ends by itself or the agent does.
+    func start(_ job: Job) { addJob.yield(job) }
 
     private var linkEnvironment: LinkEnvironment {
         LinkEnvironment(
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
-            dial: { try await self.dial($0) },
+            dial: { try await self.dial($0, install: self.authenticator.install) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
-            devices: devices, index: index, events: events, time: setup.time, logger: setup.logger)
+            devices: devices, index: index, events: events, time: setup.time, partials: partials, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The links that a listener has accepted and that nobody has taken yet, at most `limit` of them.
 ///
-/// For transports. A transport stops accepting while `isFull` and goes on when `read()` is called on the parent of an
-/// accepted channel, which happens whenever a place becomes free.
+/// For transports. A transport stops accepting while `isFull` and goes on when a place becomes free: then `read()` is
+/// called on the parent of the accepted channel, if it has one, and `onRoom`.
 public final class AcceptedLinks<Output: Sendable>: Sendable {
     private struct Entry {
         var channel: any Channel
@@ -18,12 +18,18 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
     }
 
     private let limit: Int
+    private let onRoom: (@Sendable () -> Void)?
     private let state = Mutex(State())
     // At most one element per entry, so no more than `limit`.
     private let ready = AsyncStream.makeStream(of: ObjectIdentifier.self)
 
-    /// - Parameter limit: how many links may be set up or wait to be taken at the same time.
-    public init(limit: Int) { self.limit = limit }
+    /// - Parameters:
+    ///   - limit: how many links may be set up or wait to be taken at the same time.
+    ///   - onRoom: for transports whose accepted channels have no parent. Called on any thread.
+    public init(limit: Int, onRoom: (@Sendable () -> Void)? = nil) {
+        self.limit = limit
+        self.onRoom = onRoom
+    }
 
     public var isFull: Bool { state.withLock { $0.entries.count >= limit } }
 
@@ -45,7 +51,7 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
                 state.entries[key] = nil
                 return true
             }
-            if wasSettingUp == true { channel.parent?.read() }
+            if wasSettingUp == true { self?.placeIsFree(of: channel) }
         }
     }
 
@@ -80,8 +86,13 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
             guard state.entries[key]?.output != nil else { return nil }
             return state.entries.removeValue(forKey: key)
         }
-        entry?.channel.parent?.read()
+        if let entry { placeIsFree(of: entry.channel) }
         return entry?.output
+    }
+
+    private func placeIsFree(of channel: any Channel) {
+        channel.parent?.read()
+        onRoom?()
     }
 
     /// Closes a link and keeps what was made of it until then: an async channel must not go before its channel.

@@ -12,6 +12,14 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// A device on the radio in memory, by its name there.
     case virtual(String)
 
+    /// Whether links to it are slow; see `LinkKind.isSlow`.
+    public var isSlow: Bool {
+        switch self {
+        case .dynamic, .tcp: false
+        case .bluetooth, .virtual: true
+        }
+    }
+
     /// BEP's port over TCP.
     public static let defaultPort: UInt16 = 22000
 

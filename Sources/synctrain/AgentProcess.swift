@@ -65,7 +65,12 @@ enum AgentProcess {
         }
     }
 
-    private static func spawn(_ arguments: [String], logFile: String) throws(ControlError) -> pid_t {
+    /// Starts a program in a session of its own, with both outputs behind what is in the file. Whoever calls this waits
+    /// for its end, with `waitpid`.
+    static func spawn(
+        _ arguments: [String], logFile: String,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(ControlError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -84,7 +89,7 @@ enum AgentProcess {
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, setSession | Int16(POSIX_SPAWN_SETSIGDEF))
         var child: pid_t = 0
-        let variables = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        let variables = environment.map { "\($0.key)=\($0.value)" }
         let result = withCStrings(arguments) { argv in
             withCStrings(variables) { envp in
                 posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)

@@ -9,7 +9,8 @@ struct Synctrain: ParsableCommand {
         abstract: "Shared folders that keep only the files you pick, and fetch any other on demand.",
         discussion: """
             Talks to Syncthing devices. `synctrain init` makes this device's identity, `synctrain agent start` starts \
-            the agent, `synctrain device add` and `synctrain folder add` join a cluster.
+            the agent, `synctrain pair` makes two devices know each other, `synctrain device add` and \
+            `synctrain folder add` join a cluster.
 
             --home DIR, --color WHEN, --quiet, --json and --yes may stand before the command as well.
 
@@ -18,11 +19,13 @@ struct Synctrain: ParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InitCommand.self, IDCommand.self, AgentCommandGroup.self, DeviceCommandGroup.self,
-            FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self,
+            InitCommand.self, IDCommand.self, AgentCommandGroup.self, PairCommand.self, UnpairCommand.self,
+            DeviceCommandGroup.self, FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self,
+            SearchCommand.self,
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
             CatCommand.self, NeedCommand.self, ExtraneousCommandGroup.self, ScanCommand.self, StatusCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
+            DemoCommand.self, VirtualAirCommand.self,
         ])
 
     static func main() async {

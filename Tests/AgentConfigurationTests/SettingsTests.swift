@@ -59,7 +59,7 @@ import Testing
 @Suite struct AddressSyntaxTests {
     @Test(arguments: [
         "dynamic", "tcp://192.0.2.7:22000", "tcp://nas.local:1", "tcp://[fe80::1]:22000", "tcp://[fe80::1%eth0]:65535",
-        "tcp://[::ffff:192.0.2.1]:5", "tcp://bücher.example:22000", "tcp://my_host:22000",
+        "tcp://[::ffff:192.0.2.1]:5", "tcp://bücher.example:22000", "tcp://my_host:22000", "virtual://my-host_2.x",
     ])
     func takesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) == nil) }
 
@@ -67,14 +67,14 @@ import Testing
         "", "Dynamic", "tcp://", "tcp://host", "tcp://host:", "tcp://:22000", "tcp://host:65536", "tcp://host:123456",
         "tcp://host:0", "quic://host:22000", "tcp://fe80::1:22000", "tcp://[fe80::1]", "tcp://[host]:1", "tcp://[]:1",
         "tcp://[fe80::1%]:1", "tcp://ho st:1", "tcp://host:1/x", "tcp://u@host:1", "tcp://host:+1",
-        "tcp://0.0.0.0:22000",
+        "tcp://0.0.0.0:22000", "virtual://", "virtual://a b", "virtual://ü", "virtual://a/b",
         "tcp://[::]:22000", "tcp://host:１", "tcp://ho\nst:1", "tcp://\(String(repeating: "a", count: 300)):1",
     ])
     func refusesDevices(_ text: String) { #expect(AddressSyntax.problem(deviceAddress: text) != nil) }
 
     @Test(arguments: [
         "tcp://:22000", "tcp://:0", "tcp://0.0.0.0:22000", "tcp://[::]:22000", "tcp://127.0.0.1:0", "tcp://localhost:1",
-        "tcp://[fe80::1%eth0]:22000",
+        "tcp://[fe80::1%eth0]:22000", "virtual://laptop",
     ])
     func takesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) == nil) }
 

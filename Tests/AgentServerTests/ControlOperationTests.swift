@@ -22,6 +22,10 @@ struct ControlOperationTests {
         .perform(FolderAction(folder: "f", action: .confirm, isDryRun: true)), .scan(ScanRequest()),
         .scan(ScanRequest(paths: [oddPath])), .extraneous(folder: nil), .extraneous(folder: "ä"), .needs(folder: nil),
         .needs(folder: "ä"), .syncNow(SyncRequest()), .syncNow(SyncRequest(folder: "f")),
+        .pair(PairRequest()), .pair(PairRequest(address: "tcp://[::1]:1", folders: ["a b"], seconds: 120)), .pairStatus,
+        .answerPairing(.confirm(code: "042137")), .answerPairing(.refuse),
+        .answerPairing(.dial(address: "virtual://a")),
+        .nearby,
     ]
 
     @Test(arguments: operations)
@@ -47,7 +51,9 @@ struct ControlOperationTests {
         ("GET", "/v1/explain", "invalid-request"), ("POST", "/v1/folders/mode", "invalid-request"),
         ("POST", "/v1/folders/action", "invalid-request"), ("GET", "/v1/folders/action", "method-not-allowed"),
         ("POST", "/v1/scan", "invalid-request"), ("DELETE", "/v1/extraneous", "method-not-allowed"),
-        ("POST", "/v1/need", "method-not-allowed"), ("GET", "/v1/sync", "method-not-allowed"),
+        ("POST", "/v1/pair/answer", "invalid-request"), ("GET", "/v1/pair/answer", "method-not-allowed"),
+        ("POST", "/v1/nearby", "method-not-allowed"), ("POST", "/v1/need", "method-not-allowed"),
+        ("GET", "/v1/sync", "method-not-allowed"),
     ])
     func refusesWhatItIsNot(method: String, target: String, code: String) {
         let error = #expect(throws: ControlError.self) {

@@ -13,6 +13,8 @@ final class ScriptedControl: AgentControl {
     private let onList: (@Sendable (EntryEmit) async throws -> Void)?
     private let onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)?
     private let onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)?
+    private let onPair: (@Sendable (PairingScript) async throws -> Void)?
+    private let pairAnswers = AsyncStream.makeStream(of: PairAnswer.self)
     private let readFailure: (afterBytes: Int, error: ControlError)?
     private let statuses: Mutex<[AgentStatus]>
     private let folders: FolderScript
@@ -23,8 +25,10 @@ final class ScriptedControl: AgentControl {
         readFailure: (afterBytes: Int, error: ControlError)? = nil,
         onList: (@Sendable (EntryEmit) async throws -> Void)? = nil,
         onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)? = nil,
-        onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)? = nil
+        onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)? = nil,
+        onPair: (@Sendable (PairingScript) async throws -> Void)? = nil
     ) {
+        self.onPair = onPair
         self.entries = entries
         self.content = content
         self.failure = failure
@@ -60,6 +64,43 @@ final class ScriptedControl: AgentControl {
         try note("pendingDevices")
         return [PendingDevice(id: "AAAAAAA-B", name: "neu", address: "tcp://10.0.0.9:22000", lastSeen: Sample.time)]
     }
+
+    func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws {
+        try note("pair \(request.address ?? "-") \(request.folders) \(request.seconds ?? 0)")
+        let (events, continuation) = AsyncStream.makeStream(of: PairEvent.self)
+        guard let onPair else { return }
+        let answers = pairAnswers.stream
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { continuation.finish() }
+                try await onPair(
+                    PairingScript(
+                        tell: { continuation.yield($0) },
+                        answer: {
+                            for await answer in answers { return answer }
+                            return nil
+                        }))
+            }
+            for await event in events { try await emit(event) }
+            try await group.waitForAll()
+        }
+    }
+
+    func answerPairing(_ answer: PairAnswer) async throws {
+        try note("answer \(answer)")
+        pairAnswers.continuation.yield(answer)
+    }
+
+    func pairStatus() async throws -> PairStatus {
+        try note("pairStatus")
+        return PairStatus(state: .comparing, code: "042137", device: "AAAAAAA-B")
+    }
+
+    func nearbyDevices() async throws -> [NearbyEntry] {
+        try note("nearby")
+        return [NearbyEntry(name: "kitchen", address: "ble://AA:BB:CC:DD:EE:FF", transport: "l2cap", signal: -48)]
+    }
+
     func addFolder(_ settings: FolderSettings) async throws { try note("addFolder \(settings)") }
     func setFolderPaused(_ id: String, _ isPaused: Bool) async throws { try note("pause \(id) \(isPaused)") }
     func removeFolder(_ id: String) async throws { try note("removeFolder \(id)") }
@@ -172,6 +213,12 @@ final class ScriptedControl: AgentControl {
     }
 
     func stop() async throws { try note("stop") }
+}
+
+/// A pairing that a test makes up: what is told, and what the client answers.
+struct PairingScript: Sendable {
+    var tell: @Sendable (PairEvent) -> Void
+    var answer: @Sendable () async -> PairAnswer?
 }
 
 /// What a scripted agent says of its folders.

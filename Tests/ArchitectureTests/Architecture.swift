@@ -42,7 +42,7 @@ struct Architecture {
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "IndexStore", "LinkSecurity", "Reconciliation", "Selection", "Transport",
+                "FolderWatcher", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
             "AgentServer": ["ControlAPI"],
@@ -50,10 +50,13 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportTCP",
+                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportBluetooth",
+                "TransportTCP",
+                "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
+            "RadioBenchmark": ["TransportVirtual"],
             "ScanBenchmark": ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
         ],
         modules: [
@@ -62,6 +65,7 @@ struct Architecture {
                 [
                     "BlockExchange", "Transport", "TransportTCP", "TransportVirtual", "TransportBluetooth",
                     "LinkSecurity", "SyncAgent", "AgentServer", "ControlClient", "synctrain", "CodecBenchmark",
+                    "RadioBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),

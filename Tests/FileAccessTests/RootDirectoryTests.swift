@@ -450,4 +450,31 @@ import Testing
         #expect(
             failure { try root.setModificationTime(FileTime(seconds: 1), of: relative("no")) }?.code == .notFound)
     }
+
+    /// A directory that its owner may not write to either still gets what is to be in it, and stays as it is.
+    @Test func directoriesThatAreNotToBeWrittenToAreWrittenTo() throws {
+        try directory.makeDirectory("d/e")
+        try directory.makeDirectory("d/sub")
+        for name in ["d/a", "d/b", "d/e/c"] { try directory.write(name, to: name) }
+        for name in ["d/a", "d/b", "d/e/c", "d/sub", "d/e", "d"] {
+            if getuid() == 0 { chown(directory.path(name), 65_534, 65_534) }
+        }
+        for name in ["d/e", "d"] { chmod(directory.path(name), 0o555) }
+        try withoutPrivileges {
+            let seen = try #require(try root.status(of: relative("d/a")))
+            let staged = try root.stage(relative("d/a"))
+            try staged.write(Array("new".utf8), at: 0)
+            _ = try staged.commit(replacing: .exactly(seen), permissions: 0o640, modified: nil)
+            #expect(try root.remove(relative("d/b"), expecting: nil))
+            #expect(try root.removeDirectory(relative("d/sub")))
+            try root.rename(relative("d/e/c"), to: relative("d/c"))
+            try root.createSymlink(relative("d/l"), target: Array("a".utf8))
+            try root.createDirectories(relative("d/f/g"))
+            let status = try #require(try root.status(of: relative("d/c")))
+            try root.preserve(relative("d/c"), as: relative("d/e/copy"), expecting: status)
+        }
+        #expect(directory.names("d") == ["a", "c", "e", "f", "l"])
+        #expect(directory.text("d/a") == "new" && directory.text("d/e/copy") == "d/e/c")
+        for name in ["d", "d/e"] { #expect(try root.status(of: relative(name))?.permissions == 0o555) }
+    }
 }

@@ -28,6 +28,17 @@ import Testing
         #expect(folder.all.last == .state(.stopped))
     }
 
+    @Test func directoriesThatComeAndGoAreCounted() async throws {
+        let folder = try WatchedFolder()
+        try await folder.watching {
+            try await folder.untilSet()
+            try folder.makeDirectory("d/e")
+            try await folder.until { $0.contains(.state(.running(watched: 3))) }
+            #expect(rmdir(folder.path("d/e")) == 0)
+            try await folder.until { $0.contains(.state(.running(watched: 2))) }
+        }
+    }
+
     @Test func aFileIsNotReportedBeforeItIsClosed() async throws {
         let folder = try WatchedFolder()
         try await folder.watching {

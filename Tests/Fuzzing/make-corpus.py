@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the seeds in Corpus/{frames,lz4,fileinfo} from the golden bytes of Tests/BlockExchangeTests."""
+"""Makes the seeds in Corpus/{frames,lz4,fileinfo,drop} from the golden bytes of Tests/BlockExchangeTests and of
+Tests/GhostDropTests."""
 import json
 import pathlib
 
@@ -60,3 +61,16 @@ for vector in vectors:
             seed("fileinfo", f"{vector['name']}-{number}", b"\x00" + entry)
 seed("frames", "all", b"\x40" + hello + b"".join(
     bytes.fromhex(v["hex"]) for v in vectors if v["what"].get("type") not in (None, "Close")))
+
+drop = json.loads((here / "../GhostDropTests/Vectors/ghostdrop-v1.json").read_text())
+frames = [(frame["name"], bytes.fromhex(frame["hex"])) for frame in drop["frames"]]
+for name, data in frames:
+    seed("drop", f"frame-{name}", b"\0" + data)
+seed("drop", "transfer", b"\x04" + b"".join(data for _, data in frames))
+for number, vector in enumerate(drop["gatt"]):
+    packets = [bytes.fromhex(packet[2:]) for packet in vector["packets"]]
+    seed("drop", f"packets-{number}", b"\x01" + b"".join(bytes([len(p)]) + p for p in packets if len(p) < 256))
+for name in ("advertisement", "advertisementNoPSM"):
+    seed("drop", name, b"\x02" + drop[name].encode())
+stream = [bytes([0, 0, 0]) + b"data", bytes([0xE0, 0, 1]) + b"end", bytes([0x40, 0, 0, 8, 0, 0]), bytes([0x60, 0, 0, 0x18, 0, 0, 5])]
+seed("drop", "stream", b"\x03" + b"".join(bytes([len(p)]) + p for p in stream))

@@ -8,6 +8,8 @@ struct IndexModel {
     var announced: [String: [DeviceID: FileInfo]] = [:]
     var local: [String: LocalEntry] = [:]
     var ignored: Set<String> = []
+    /// What this device had before it was ignored, for as long as others announce it.
+    var had: Set<String> = []
 
     /// The global version: of what is valid (if anything is) and of which nothing later is known, live before deleted,
     /// then the newest, then the greatest vector; of equal versions that of the lowest device id, this device last.
@@ -83,12 +85,21 @@ struct IndexModel {
 
     /// What becomes of what this device has when other names are ignored.
     mutating func reselect(_ names: Set<String>) {
+        for name in had.intersection(ignored).subtracting(names) where local[name] == nil {
+            guard let winner = winner(of: name), !winner.isInvalid else { continue }
+            var file = unvouched(winner).withoutSequence
+            file.symlinkTarget = []
+            local[name] = LocalEntry(file: file, flags: .mustRescan)
+        }
         ignored = names
         for (name, entry) in local {
             if names.contains(name) {
                 local[name]?.flags.insert(.ignored)
                 local[name]?.file.isInvalid = true
-                if !isOnDisk(entry), isVouchedForByOthers(name) { local[name] = nil }
+                if !isOnDisk(entry), isVouchedForByOthers(name) {
+                    local[name] = nil
+                    had.insert(name)
+                }
             } else if entry.flags.contains(.ignored) {
                 local[name]?.flags.remove(.ignored)
                 local[name]?.flags.insert(.mustRescan)
@@ -102,6 +113,7 @@ struct IndexModel {
         guard let entry = local[name] else { return }
         if ignored.contains(name), isVouchedForByOthers(name) {
             local[name] = nil
+            had.insert(name)
         } else if entry.status != nil || !entry.file.isInvalid {
             var file = entry.file.withoutBlocks
             file.size = 0

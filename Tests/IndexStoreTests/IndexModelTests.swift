@@ -62,6 +62,7 @@ import Testing
                 for name in model.announced.keys { model.announced[name]?[device] = nil }
             }
 
+            model.had.formIntersection(model.names)
             try await Self.check(index.store, against: model)
             // Paging through everything takes longest: each half of it after every other step.
             if step.isMultiple(of: 2) {

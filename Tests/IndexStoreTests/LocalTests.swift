@@ -68,6 +68,25 @@ import Testing
         #expect(try await index.store.global(music, "a") == nil)
     }
 
+    /// Whoever has heard that this device has the name, and nothing since, hears that it has not.
+    @Test func whatIsGoneIsStillGoneWhenItIsSelectedAgain() async throws {
+        let index = try await TestIndex()
+        try await index.announce([file("a", version((alice, 1))), file("b", version((alice, 1)))], by: alice)
+        try await index.store.applyLocal(
+            in: music, [.set(LocalEntry(file: file("a", version((alice, 1))), status: Self.status))]
+        ) { _ in false }
+        let heard = try await index.store.localUpdates(of: music, after: 0, limit: 10).last
+        #expect(heard?.isInvalid == false)
+        try await index.store.reselect(music) { _ in true }
+        try await index.store.applyLocal(in: music, [.forget("a")]) { _ in true }
+        try await index.store.reselect(music) { _ in false }
+        // What never was here is not spoken of.
+        let updates = try await index.store.localUpdates(of: music, after: heard?.sequence ?? 0, limit: 10)
+        #expect(updates.map(\.name) == ["a"] && updates.map(\.isInvalid) == [true])
+        #expect(try await index.store.local(music, "a")?.flags == .mustRescan)
+        #expect(try await index.store.local(music, "b") == nil)
+    }
+
     @Test func selectionChangesWhatIsAnnounced() async throws {
         let index = try await TestIndex()
         let names = (0..<20).map { "d/\($0)" }

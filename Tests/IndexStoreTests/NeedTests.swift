@@ -325,8 +325,8 @@ import Testing
         let local = try await index.store.local(music, "a")
         #expect(local?.flags == .mustRescan && local?.status == Self.status && local?.file.isInvalid == true)
         let updates = try await Self.updates(index, after: before)
-        #expect(Set(updates.map(\.name)) == ["a", "only here"] && updates.allSatisfy(\.isInvalid))
-        // "gone" has the winner of others again.
+        // Of "gone", which has the winner of others again, it is said that it is not here.
+        #expect(Set(updates.map(\.name)) == ["a", "gone", "only here"] && updates.allSatisfy(\.isInvalid))
         let needed = try await index.store.needed(
             in: music, limit: 10, isKept: { _ in true }, mayContain: { _ in true })
         #expect(needed.entries.map(\.path) == ["a", "gone"] && needed.entries[0].hasSameContent)

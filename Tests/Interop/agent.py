@@ -59,13 +59,14 @@ class Agent(Child):
         self.output_path = os.path.join(home, "..", f"{name}.out")
         self.port = free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
+        self.variables = {}
         self._id = None
 
     @property
     def environment(self):
         drop = ("SYNCTRAIN", "XDG_")
         kept = {key: value for key, value in os.environ.items() if not key.startswith(drop)}
-        return {**kept, "HOME": self.home, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+        return {**kept, "HOME": self.home, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **self.variables}
 
     def init(self, *arguments):
         self.run("init", "--listen", self.address, "--no-discovery", "--name", self.name, *arguments)

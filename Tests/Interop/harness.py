@@ -14,8 +14,8 @@ from syncthing import Syncthing
 
 
 class Lab:
-    def __init__(self):
-        self.root = tempfile.mkdtemp(prefix="synctrain-lab-")
+    def __init__(self, parent=None):
+        self.root = tempfile.mkdtemp(prefix="synctrain-lab-", dir=parent)
         self._nodes, self._peers = [], []
 
     def path(self, *parts):
@@ -90,6 +90,9 @@ class Lab:
             node.kill() if not node.is_running else (node.resume(), node.kill())
         if keep:
             self._keep_logs()
+        self.remove_files()
+
+    def remove_files(self):
         shutil.rmtree(self.root, ignore_errors=True)
 
     def _keep_logs(self):

@@ -53,12 +53,12 @@ class Identity:
         return cls(certificate, key)
 
 
-def tls_context(identity, server_side, trust=()):
+def tls_context(identity, server_side, trust=(), alpn="bep/1.0"):
     """TLS 1.3 with one certificate each way. A server must be told the certificates (PEM files) it will meet, since the
     ssl module cannot accept a client certificate that it cannot verify."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.set_alpn_protocols(["bep/1.0"])
+    context.set_alpn_protocols([alpn])
     context.load_cert_chain(identity.certificate, identity.key)
     if server_side:
         context.num_tickets = 0
@@ -98,10 +98,10 @@ class Link:
         self.peer_raw_id = hashlib.sha256(certificate).digest() if certificate else None
 
     @classmethod
-    def dial(cls, address, identity, timeout=DEADLINE):
+    def dial(cls, address, identity, timeout=DEADLINE, alpn="bep/1.0"):
         sock = socket.create_connection(split_address(address), timeout)
         try:
-            return cls(sock, tls_context(identity, False), timeout=timeout)
+            return cls(sock, tls_context(identity, False, alpn=alpn), timeout=timeout)
         except BaseException:
             sock.close()
             raise

@@ -10,12 +10,12 @@ import Testing
     static let v2 = S.version((S.other, 10), (S.me, 1000))
 
     private func update(
-        _ observed: Observation, previous: LocalVersion? = nil, global: FileInfo? = nil, isKept: Bool = true,
-        kind: FolderKind = .sendReceive, now: Int64 = S.now
+        _ observed: Observation, previous: LocalVersion? = nil, global: FileInfo? = nil, placed: FileInfo? = nil,
+        isKept: Bool = true, kind: FolderKind = .sendReceive, now: Int64 = S.now
     ) -> LocalUpdate {
         LocalChanges.update(
-            of: "f", observed: observed, previous: previous, global: global, isKept: isKept, rules: S.rules(kind),
-            unixSeconds: now)
+            of: "f", observed: observed, previous: previous, global: global, placed: placed, isKept: isKept,
+            rules: S.rules(kind), unixSeconds: now)
     }
 
     private func set(_ update: LocalUpdate) throws -> LocalVersion {
@@ -141,6 +141,48 @@ import Testing
         let theirs = S.tombstone(S.version((S.other, 11)))
         #expect(try set(update(.missing, previous: before, global: theirs)).file == theirs)
         #expect(update(.missing, previous: nil, global: before.file) == .unchanged)
+    }
+
+    /// This device may have died when it had made room for what is new.
+    @Test func aDeletionOfWhatOthersHaveChangedIsNotTold() throws {
+        let before = S.here(S.file("one", Self.v1))
+        let successor = S.version((S.other, 11))
+        for theirs in [S.file("two", successor), S.directory(successor), S.symlink("two", successor)] {
+            #expect(update(.missing, previous: before, global: theirs) == .forget)
+            // Who only sends has the last word.
+            #expect(try set(update(.missing, previous: before, global: theirs, kind: .sendOnly)).file.isDeleted)
+        }
+        // What this device knew of is deleted.
+        let known = S.here(S.file("two", successor))
+        #expect(try set(update(.missing, previous: known, global: S.file("one", Self.v1))).file.isDeleted)
+    }
+
+    // MARK: put there and not noted
+
+    @Test func whatWasAboutToBePutThereIsThatVersion() throws {
+        var placed = S.file("two", S.version((S.other, 11)))
+        placed.blocks = []
+        let newer = S.file("four", S.version((S.other, 13)))
+        let before = S.here(S.file("one", Self.v1))
+        for previous in [before, nil] {
+            let found = try set(
+                update(.item(S.item("two")), previous: previous, global: newer, placed: placed))
+            #expect(found.file.version == placed.version && found.flags == [] && found.isOnDisk)
+            #expect(found.file.blocks == S.blocks("two"))
+        }
+    }
+
+    @Test func whatElseIsThereIsAChange() throws {
+        let placed = S.file("two", S.version((S.other, 11)))
+        let newer = S.file("four", S.version((S.other, 13)))
+        let before = S.here(S.file("one", Self.v1))
+        #expect(update(.item(S.item("one")), previous: before, global: newer, placed: placed) == .unchanged)
+        let changed = try set(update(.item(S.item("mine")), previous: before, global: newer, placed: placed))
+        #expect(changed.file.version == S.version((S.other, 10), (S.me, 1000)))
+        // It was there, and was changed since: the same content again is another version.
+        let later = S.here(S.file("three", S.version((S.other, 12))))
+        let again = try set(update(.item(S.item("two")), previous: later, global: newer, placed: placed))
+        #expect(again.file.version == S.version((S.other, 12), (S.me, 1000)))
     }
 
     // MARK: found here for the first time

@@ -65,7 +65,7 @@ struct SimulatedSource: BlockSource {
     let simulation: Simulation
     let pair: Network.Pair
 
-    func request(_ request: BlockRequest) async throws -> ByteBuffer {
+    func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
         try await simulation.request(request, over: pair)
     }
 }

@@ -27,6 +27,10 @@ final class SimulatedAgent: Sendable {
         var step: Task<Void, Never>?
         var skew: Int64
         var selection: Selection?
+        /// The one that its index is in line with.
+        var appliedSelection: Selection?
+        var lostClaims: [String] = []
+        var interruption: (@Sendable (String) -> Void)?
     }
 
     static let folder = FolderID("simulated")
@@ -56,7 +60,10 @@ final class SimulatedAgent: Sendable {
         let state = Weak()
         disk = FaultyDisk(
             root: "\(home)/root", trash: "\(home)/trash", seed: generator.next(),
-            note: { trace.noteDisk(number, $0) }, check: { state.agent?.check($0, isFilled: $1) },
+            note: {
+                trace.noteDisk(number, $0)
+                state.agent?.interruption?($0)
+            }, check: { state.agent?.check($0, isFilled: $1) },
             died: { state.agent?.cancelStep() })
         self.state = Mutex(State(skew: skew, selection: nil))
         state.set(self)
@@ -83,6 +90,7 @@ final class SimulatedAgent: Sendable {
         logger.logLevel = .critical
         let index = try IndexStore.open(path: "\(home)/index.sqlite", cacheBytes: 1 << 20)
         try await index.addFolder(Self.folder, newIndexID: indexID)
+        try await loseWhatIsNotDurable(index)
         let agentTime = self.agentTime
         let events = EventHub(wall: agentTime.wall)
         var configuration = rules
@@ -111,6 +119,42 @@ final class SimulatedAgent: Sendable {
         session.engine = engine
         state.withLock { $0.process = Process(index: index, session: session, engine: engine) }
         selectionChanged()
+    }
+
+    /// Called with each change of the disk, in words, right before it is made.
+    var interruption: (@Sendable (_ change: String) -> Void)? {
+        get { state.withLock { $0.interruption } }
+        set { state.withLock { $0.interruption = newValue } }
+    }
+
+    /// What the index says is on the disk, or gone from it, and is not so any more since the power was lost: it said so
+    /// too early.
+    var lostClaims: [String] { state.withLock { $0.lostClaims } }
+
+    private func loseWhatIsNotDurable(_ index: IndexStore) async throws {
+        var claims: [(name: String, item: Item?)] = []
+        for file in try await index.localUpdates(of: Self.folder, after: 0, limit: 10_000) where !file.isInvalid {
+            let status = files.status(file.name)
+            let local = try await index.local(Self.folder, file.name)
+            let isTrue =
+                file.isDeleted
+                ? status == nil : local?.status?.inode == status.map { UInt64($0.st_ino) } && status != nil
+            if isTrue { claims.append((file.name, files.item(file.name))) }
+        }
+        for loss in disk.restart() { trace.note("agent \(number) lost \(loss)") }
+        let lost = claims.filter { claim in
+            switch (claim.item, files.item(claim.name)) {
+            case (nil, nil), (.directory, .directory): false
+            case (.symlink(let before), .symlink(let after)): before != after
+            case (.file(let before, _, _, _), .file(let after, _, _, _)): before != after
+            default: true
+            }
+        }
+        state.withLock { state in
+            state.lostClaims = lost.map {
+                "agent \(number) lost \($0.name), which its index had noted\($0.item == nil ? " as gone" : "")"
+            }
+        }
     }
 
     var agentTime: AgentTime {
@@ -149,6 +193,18 @@ final class SimulatedAgent: Sendable {
 
     /// What the ignore file says now; nil if it is broken.
     var selection: Selection? { state.withLock { $0.selection } }
+
+    /// Whether its user, or the agent itself, takes the name for one that is kept.
+    func mayKeep(_ name: String) -> Bool {
+        let (selection, applied) = state.withLock { ($0.selection, $0.appliedSelection) }
+        return [selection, applied].contains { $0?.isLeftOut(name) == false }
+    }
+
+    /// What the engine has made of the ignore file by now.
+    func noteAppliedSelection() {
+        guard let applied = process?.engine.state.withLock({ $0.appliedSelection }) else { return }
+        state.withLock { $0.appliedSelection = applied }
+    }
 
     /// The ignore file was written.
     func selectionChanged() {

@@ -42,7 +42,7 @@ extension Simulation {
         return ["no quiet after \(Self.roundLimit) rounds; the last lines:\n      \(last)"]
     }
 
-    private var pairs: [Network.Pair] {
+    var pairs: [Network.Pair] {
         agents.flatMap { left in
             agents.compactMap { $0.number == left.number ? nil : Network.Pair(from: left.number, to: $0.number) }
         }
@@ -199,6 +199,11 @@ extension Simulation {
         tree.contains { other, item in
             name.hasPrefix(other + "/") && !item.isDirectory && agent.selection?.isLeftOut(other) != false
         }
+    }
+
+    /// What the agent's index says other than its disk.
+    func indexProblems(of agent: SimulatedAgent) async throws -> [String] {
+        try await checkIndex(of: agent, agent.files.tree()).filter { !$0.hasSuffix("needed for ever") }
     }
 
     /// The index says of this disk what is on it.

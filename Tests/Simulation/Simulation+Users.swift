@@ -14,8 +14,10 @@ extension Simulation {
         leaves + directories.flatMap { directory in leaves.prefix(2).map { "\(directory)/\($0)" } }
 
     /// One thing that the agent's user does.
-    func actAsUser(of agent: SimulatedAgent, isFilesOnly: Bool = false) async {
-        switch generator.int(0...(isFilesOnly ? 79 : 99)) {
+    ///
+    /// - Parameter isByHand: without a word to the agent, which is in the middle of something.
+    func actAsUser(of agent: SimulatedAgent, isByHand: Bool = false) async {
+        switch generator.int(0...(isByHand ? 87 : 99)) {
         case 0..<32: write(agent)
         case 32..<40: append(agent)
         case 40..<50: rename(agent)
@@ -25,9 +27,33 @@ extension Simulation {
         case 67..<71: makeDirectory(agent)
         case 71..<75: makeSymlink(agent)
         case 75..<80: changePermissions(agent)
-        case 80..<92: await changeSelection(agent)
-        default: editIgnoreFile(agent)
+        case 80..<88: editIgnoreFile(agent)
+        case 88..<91: await freeSpace(agent)
+        default: await changeSelection(agent)
         }
+    }
+
+    /// Two users do something to the same file, and the agent of the second hears of what the first did before it has
+    /// seen what its own user does.
+    func race() async throws {
+        let pairs = pairs.filter { network.isUp($0) }
+        guard !pairs.isEmpty else { return }
+        let pair = generator.pick(pairs)
+        let (first, second) = (agents[pair.from], agents[pair.to])
+        let names = Self.names.filter { first.files.isFile($0) && second.files.content($0) == first.files.content($0) }
+        guard !names.isEmpty else { return }
+        let name = generator.pick(names)
+        trace.note("race over \(name)")
+        generator.isOne(in: 2) ? delete(first, name) : write(first, name)
+        first.process?.engine.scanSoon([RelativePath(name)].compactMap { $0 })
+        try await work(first)
+        let hadHints = isUnseen
+        isUnseen = true
+        generator.isOne(in: 3) ? append(second, name) : write(second, name)
+        isUnseen = hadHints
+        while try await send(pair, limit: 1000) {}
+        while try await receive(pair) {}
+        try await work(second)
     }
 
     /// The agent's watcher sees most of what its user does, when the file is closed.
@@ -35,7 +61,7 @@ extension Simulation {
         trace.note("user \(agent.number): \(what)")
         for name in names { agent.disk.changedByUser("\(agent.files.root)/\(name)") }
         hideRealTimes(agent)
-        guard let engine = agent.process?.engine, !generator.isOne(in: 4) else { return }
+        guard !isUnseen, let engine = agent.process?.engine, !generator.isOne(in: 3) else { return }
         engine.scanSoon(names.compactMap { RelativePath($0) })
     }
 
@@ -66,8 +92,8 @@ extension Simulation {
         return makeParents(agent, of: parent) && agent.files.makeDirectory(parent)
     }
 
-    private func write(_ agent: SimulatedAgent) {
-        let name = generator.pick(Self.names)
+    private func write(_ agent: SimulatedAgent, _ name: String? = nil) {
+        let name = name ?? generator.pick(Self.names)
         guard !agent.files.isDirectory(name), makeParents(agent, of: name) else { return }
         let before = agent.files.content(name)
         let bytes = freshBytes
@@ -80,8 +106,8 @@ extension Simulation {
         did(agent, "writes \(name) \(Self.short(content))\(before.map { " over \(Self.short($0))" } ?? "")", name)
     }
 
-    private func append(_ agent: SimulatedAgent) {
-        let name = generator.pick(Self.names)
+    private func append(_ agent: SimulatedAgent, _ name: String? = nil) {
+        let name = name ?? generator.pick(Self.names)
         guard let before = agent.files.read(name) else { return }
         let bytes = before + freshBytes
         guard bytes.count < 2 << 20, agent.files.write(bytes, to: name) else { return }
@@ -115,7 +141,10 @@ extension Simulation {
         // Conflict copies are deleted by people too, once they have looked at them.
         let names = agent.files.allNames().filter { !agent.files.isDirectory($0) }
         guard !names.isEmpty else { return }
-        let name = generator.pick(names)
+        delete(agent, generator.pick(names))
+    }
+
+    private func delete(_ agent: SimulatedAgent, _ name: String) {
         let before = agent.files.content(name)
         guard agent.files.remove(name) else { return }
         supersedeByDeletion(before, of: name, at: agent)
@@ -123,11 +152,11 @@ extension Simulation {
     }
 
     /// Who deletes what he keeps means it to be deleted everywhere; who removes what is not selected only frees space,
-    /// and what others have stays.
+    /// and what others have stays. Unless his agent has not heard yet that it is not selected: if it is selected again
+    /// before, the agent cannot tell.
     private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
         guard let content else { return }
-        let isKept = agent.selection?.isLeftOut(name) == false
-        if isKept || !agents.contains(where: { $0.files.holds(content) }) { ledger.supersede(content) }
+        if agent.mayKeep(name) || !agents.contains(where: { $0.files.holds(content) }) { ledger.supersede(content) }
     }
 
     private func deleteDirectory(_ agent: SimulatedAgent) {
@@ -167,7 +196,7 @@ extension Simulation {
         let mode: UInt32
         switch item {
         case .symlink: return
-        case .directory: mode = generator.pick([0o755, 0o700, 0o775])
+        case .directory: mode = generator.pick([0o755, 0o700, 0o775, 0o555])
         case .file: mode = generator.pick([0o644, 0o600, 0o755])
         }
         guard agent.files.setPermissions(mode, of: name) else { return }
@@ -177,15 +206,33 @@ extension Simulation {
     // MARK: what is selected
 
     private func changeSelection(_ agent: SimulatedAgent) async {
-        guard agent.isUp else { return }
         let path = generator.pick(Self.names + Self.directories)
-        let isSelecting = !generator.isOne(in: 3)
+        await select([path], isSelecting: !generator.isOne(in: 3), agent)
+    }
+
+    /// Deselects a file and removes it from the disk, to have it again some day, or soon.
+    private func freeSpace(_ agent: SimulatedAgent) async {
+        let names = agent.files.allNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == false }
+        guard agent.isUp, !names.isEmpty else { return }
+        let name = generator.pick(names)
+        await select([name], isSelecting: false, agent)
+        guard agent.selection?.isLeftOut(name) == true else { return }
+        let before = agent.files.content(name)
+        if agent.files.remove(name) {
+            supersedeByDeletion(before, of: name, at: agent)
+            did(agent, "removes \(name)\(before.map { " \(Self.short($0))" } ?? "")", name)
+        }
+        if generator.isOne(in: 2) { await select([name], isSelecting: true, agent) }
+    }
+
+    private func select(_ paths: [String], isSelecting: Bool, _ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
         let trace = trace
         let number = agent.number
-        trace.note("user \(number): \(isSelecting ? "selects" : "deselects") \(path)")
+        trace.note("user \(number): \(isSelecting ? "selects" : "deselects") \(paths.joined(separator: " "))")
         await inProcess(of: agent) { process in
             do {
-                _ = try await process.engine.select([path], isSelecting: isSelecting, isDryRun: false)
+                _ = try await process.engine.select(paths, isSelecting: isSelecting, isDryRun: false)
             } catch {
                 trace.note("user \(number): that did not work")
             }

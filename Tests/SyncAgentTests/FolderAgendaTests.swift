@@ -23,7 +23,7 @@ import Testing
         let look = agenda.nextLook(at: .zero)
         #expect(look == .at(nil))
         let pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
-        #expect(pulls == [.now, .wait(until: nil)])
+        #expect(pulls == [.now(nil), .wait(until: nil)])
         #expect(!agenda.hasWork)
     }
 
@@ -34,7 +34,7 @@ import Testing
         let looks = [agenda.nextLook(at: .seconds(1)), agenda.nextLook(at: .seconds(1))]
         #expect(looks == [.at([try path("a"), try path("a/x"), try path("b")]), .wait(until: nil)])
         let pull = agenda.nextPull(at: .seconds(1))
-        #expect(pull == .now)
+        #expect(pull == .now(["a", "a/x", "b"]))
     }
 
     @Test func `where names are gone is looked at when it is due, or with what comes before`() throws {
@@ -65,6 +65,25 @@ import Testing
         #expect(looks == [.at([try path("new"), try path("old")]), .wait(until: nil)])
     }
 
+    @Test func `what changed in the index is pulled by name, unless anything may be needed`() {
+        var agenda = settled()
+        agenda.pullSoon(["b"])
+        agenda.pullSoon(["a", "b"])
+        agenda.pullSoon([])
+        var pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
+        #expect(pulls == [.now(["a", "b"]), .wait(until: nil)])
+        agenda.pullSoon(["a"])
+        agenda.pullSoon()
+        agenda.pullSoon(["b"])
+        pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
+        #expect(pulls == [.now(nil), .wait(until: nil)])
+        agenda.pullSoon((0...FolderAgenda.pathLimit).map { "f\($0)" })
+        let many = agenda.nextPull(at: .zero)
+        #expect(many == .now(nil))
+        agenda.pullSoon([])
+        #expect(!agenda.hasWork)
+    }
+
     @Test func `too many names become a look at everything`() throws {
         var agenda = settled()
         agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })
@@ -93,7 +112,7 @@ import Testing
             pauses.append(due - now)
             now = due
             let pull = agenda.nextPull(at: now)
-            #expect(pull == .now)
+            #expect(pull == .now(nil))
         }
         #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 600, 600, 600].map { .seconds($0) })
         agenda.succeeded()

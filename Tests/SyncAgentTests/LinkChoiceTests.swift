@@ -1,4 +1,5 @@
 import Testing
+import Transport
 
 @testable import SyncAgent
 
@@ -15,8 +16,8 @@ import Testing
                         func survivorIsOurs(_ local: Int, seesOwnFirst: Bool) -> Bool {
                             let (me, other) = local == 0 ? (left, right) : (right, left)
                             let choice = LinkChoice.decide(
-                                local: me, peer: other, activeIsOurs: seesOwnFirst, newIsOurs: !seesOwnFirst,
-                                peerKnowsRule: true)
+                                local: me, peer: other, active: LinkChoice.Link(kind: .tcp, isOurs: seesOwnFirst),
+                                new: LinkChoice.Link(kind: .tcp, isOurs: !seesOwnFirst), peerKnowsRule: true)
                             return choice == .replace ? !seesOwnFirst : seesOwnFirst
                         }
                         let leftKeepsOwn = survivorIsOurs(0, seesOwnFirst: leftSeesOwnFirst)
@@ -33,8 +34,9 @@ import Testing
         for isOurs in [true, false] {
             for knowsRule in [true, false] {
                 let choice = LinkChoice.decide(
-                    local: Self.devices[0], peer: Self.devices[1], activeIsOurs: isOurs, newIsOurs: isOurs,
-                    peerKnowsRule: knowsRule)
+                    local: Self.devices[0], peer: Self.devices[1],
+                    active: LinkChoice.Link(kind: .tcp, isOurs: isOurs),
+                    new: LinkChoice.Link(kind: .tcp, isOurs: isOurs), peerKnowsRule: knowsRule)
                 #expect(choice == .replace)
             }
         }
@@ -42,8 +44,28 @@ import Testing
 
     @Test func aSyncthingPeerDecidesForItself() {
         let choice = LinkChoice.decide(
-            local: Self.devices[0], peer: Self.devices[1], activeIsOurs: true, newIsOurs: false, peerKnowsRule: false)
+            local: Self.devices[0], peer: Self.devices[1], active: LinkChoice.Link(kind: .tcp, isOurs: true),
+            new: LinkChoice.Link(kind: .tcp, isOurs: false), peerKnowsRule: false)
         #expect(choice == .wait)
+    }
+
+    /// Whoever dialled, whoever the peer is: both ends see the same two kinds, so both keep the same link.
+    @Test func aBetterKindTakesOver() {
+        let order: [LinkKind] = [.tcp, .l2cap, .gatt, .virtual]
+        for (rank, better) in order.enumerated() {
+            for worse in order[(rank + 1)...] {
+                for (isOurs, knowsRule) in [(true, true), (true, false), (false, true), (false, false)] {
+                    func choice(_ active: LinkKind, _ new: LinkKind) -> LinkChoice {
+                        LinkChoice.decide(
+                            local: Self.devices[0], peer: Self.devices[1],
+                            active: LinkChoice.Link(kind: active, isOurs: isOurs),
+                            new: LinkChoice.Link(kind: new, isOurs: !isOurs), peerKnowsRule: knowsRule)
+                    }
+                    #expect(choice(worse, better) == .replace)
+                    #expect(choice(better, worse) == .refuse)
+                }
+            }
+        }
     }
 
     @Test func backoffDoublesToAMinuteAndStartsAnew() {

@@ -15,6 +15,9 @@ public final class FaultyDisk: DiskInterposer {
         case full
         /// One call in so many fails with EIO.
         case failing(oneIn: Int)
+        /// Every call that this errno can come from fails with it: what takes space for ENOSPC and EDQUOT, what opens for
+        /// EMFILE, all for others.
+        case refusing(CInt)
     }
 
     /// How a process ends in the middle of something.
@@ -88,12 +91,12 @@ public final class FaultyDisk: DiskInterposer {
         }
     }
 
-    /// What somebody else changed is durable, and so are the names that it was found under.
+    /// What somebody else changed is durable, and so are the names that it was found under and that lie below it.
     public func changedByUser(_ path: String) {
         var status = stat()
         let isThere = lstat(path, &status) == 0
         state.withLock { state in
-            state.journal = []
+            state.journal.removeAll { $0.concerns(path) }
             if isThere { state.dirty.remove(UInt64(status.st_ino)) }
         }
     }
@@ -138,10 +141,20 @@ public final class FaultyDisk: DiskInterposer {
         case .full where takesSpace(change): return (.fail(ENOSPC), "\(words): full", hasDied)
         case .failing(let count) where state.generator.isOne(in: count):
             return (.fail(EIO), "\(words): failed", hasDied)
+        case .refusing(let number) where refuses(change, with: number):
+            return (.fail(number), "\(words): errno \(number)", hasDied)
         default: break
         }
         let verdict = remember(change, &state)
         return (verdict, hasDied ? "\(words), died" : words, hasDied)
+    }
+
+    private func refuses(_ change: DiskChange, with number: CInt) -> Bool {
+        switch number {
+        case ENOSPC, EDQUOT: return takesSpace(change)
+        case EMFILE, ENFILE: if case .create = change { return true } else { return false }
+        default: return true
+        }
     }
 
     private func takesSpace(_ change: DiskChange) -> Bool {
@@ -240,6 +253,15 @@ public final class FaultyDisk: DiskInterposer {
             NameChange(path: place.path, kind: .removedDirectory(mode: mode), directories: [place.directory])
         }
 
+        /// Whether it is a change of the name at `path`, of one above it, or of one below it.
+        func concerns(_ path: String) -> Bool {
+            func isRelated(_ other: String) -> Bool {
+                other == path || other.hasPrefix(path + "/") || path.hasPrefix(other + "/")
+            }
+            if case .moved(let target, _, _) = kind, isRelated(target) { return true }
+            return isRelated(self.path)
+        }
+
         /// Takes the change back, unless what came after it does not let it.
         func undo() -> Bool {
             switch kind {
@@ -329,7 +351,14 @@ public final class FaultyDisk: DiskInterposer {
 
     private func relative(_ directory: CInt, _ name: String) -> String { relative("\(path(of: directory))/\(name)") }
 
+    /// `path` without what is other in each run: the numbers in the name of a swap.
     private func relative(_ path: String) -> String {
+        let (path, name) = (plain(path), String(path.split(separator: "/").last ?? ""))
+        guard let swap = RelativePath(name), swap.isSwap else { return path }
+        return path.dropLast(name.count) + ".syncthing.\(swap.swapTarget?.name ?? "long").swap"
+    }
+
+    private func plain(_ path: String) -> String {
         path.hasPrefix(root + "/") ? String(path.dropFirst(root.utf8.count + 1)) : path == root ? "." : path
     }
 

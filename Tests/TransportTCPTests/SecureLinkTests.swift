@@ -178,6 +178,26 @@ extension LinkTests {
             }
         }
 
+        /// A device that does not wait to be paired closes before a byte of it was read, and goes on with BEP; one that does
+        /// speaks BEP all the same.
+        @Test func pairsOnlyWhenItWaitsForIt() async throws {
+            let pairing = LinkAuthenticator.pairingProtocol
+            try await withListener(otherAuthenticator()) { listener, _, outcomes in
+                let error = await #expect(throws: LinkSecurityError.self) {
+                    _ = try await TCPTransport().dial(
+                        listener.address, timeout: .seconds(10), install: authenticator(protocols: [pairing]).install)
+                }
+                #expect(error?.code == .notPairing)
+                #expect(await outcomes.nextRefusal()?.code == .otherProtocol)
+                try await expectAlive(listener)
+            }
+            let waiting = try otherAuthenticator(protocols: [LinkAuthenticator.blockExchangeProtocol, pairing])
+            try await withSecurePair(authenticator(), waiting) { link, accepted in
+                #expect(link.applicationProtocol == LinkAuthenticator.blockExchangeProtocol)
+                #expect(accepted.applicationProtocol == LinkAuthenticator.blockExchangeProtocol)
+            }
+        }
+
         @Test func refusesItself() async throws {
             let identity = try TestIdentity.other.get()
             try await withListener(otherAuthenticator()) { listener, port, outcomes in

@@ -51,12 +51,17 @@ struct ConfigurationReader {
         _ root: TOMLTable, _ outline: TOMLOutline
     ) throws(ConfigurationError) -> Configuration {
         let settings = settings(root, in: "", outline, [])
-        try settings.allow(["name", "listen", "discovery", "cache", "fetch", "log", "device", "folder"])
+        try settings.allow(["name", "listen", "discovery", "bluetooth", "cache", "fetch", "log", "device", "folder"])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen }
         if let discovery = try section("discovery", of: root, outline) {
             try discovery.allow(["local"])
             if let local = try discovery.bool("local") { configuration.discovery.local = local }
+        }
+        if let bluetooth = try section("bluetooth", of: root, outline) {
+            try bluetooth.allow(["enabled", "adapter"])
+            if let isEnabled = try bluetooth.bool("enabled") { configuration.bluetooth.isEnabled = isEnabled }
+            configuration.bluetooth.adapter = try bluetooth.string("adapter")
         }
         if let cache = try section("cache", of: root, outline) {
             try cache.allow(["limit"])

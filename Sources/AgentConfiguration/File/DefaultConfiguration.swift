@@ -17,6 +17,12 @@ enum DefaultConfiguration {
         # Announce this device on the local network and listen for others there (UDP port 21027).
         local = \(localDiscovery)
 
+        [bluetooth]
+        # Reach and be reached by paired devices near-by over Bluetooth LE, where this machine has it. Needs bluetoothd.
+        enabled = true
+        # Which adapter; left out, the first that is switched on.
+        # adapter = "hci0"
+
         [cache]
         # How much of what was fetched or streamed without being selected is kept on this disk.
         # Sizes have a unit: KiB MiB GiB TiB, or KB MB GB TB. 0 keeps nothing.

@@ -2,9 +2,10 @@
 public enum AddressSyntax {
     public static let defaultPort = 22000
 
-    /// Nil if `text` is `dynamic` (asked of discovery) or `tcp://host:port`, else what is wrong and what to write.
+    /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`,
+    /// else what is wrong and what to write.
     public static func problem(deviceAddress text: String) -> String? {
-        if text == "dynamic" { return nil }
+        if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
         guard let (host, port) = split(text) else {
             return "the address `\(text)` is none that synctrain knows; write `dynamic` or `tcp://HOST:PORT`, "
                 + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
@@ -16,10 +17,11 @@ public enum AddressSyntax {
         return nil
     }
 
-    /// Nil if `text` is `tcp://:port` for all addresses of this machine or `tcp://address:port` for one, else what is
-    /// wrong and what to write. Port 0 lets the system choose one. A name is refused: it may change its meaning.
+    /// Nil if `text` is `tcp://:port` for all addresses of this machine, `tcp://address:port` for one, or a name on the
+    /// virtual radio, else what is wrong and what to write. Port 0 lets the system choose one. A host's name is refused:
+    /// it may change its meaning.
     public static func problem(listenAddress text: String) -> String? {
-        if portOnly(text) != nil { return nil }
+        if portOnly(text) != nil || isVirtual(text) { return nil }
         if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
         return "the address `\(text)` is none to listen on; write `tcp://:\(defaultPort)` for all addresses of this "
             + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`"
@@ -30,6 +32,14 @@ public enum AddressSyntax {
         let prefix = "tcp://:"
         guard text.hasPrefix(prefix) else { return nil }
         return split("tcp://localhost:" + text.dropFirst(prefix.count))?.port
+    }
+
+    /// Whether `text` is `virtual://name`.
+    private static func isVirtual(_ text: String) -> Bool {
+        let prefix = "virtual://"
+        guard text.hasPrefix(prefix), text.utf8.count <= 200 else { return false }
+        let name = text.utf8.dropFirst(prefix.utf8.count)
+        return !name.isEmpty && name.allSatisfy { $0 < 0x80 && isHostByte($0) }
     }
 
     private static func isIPv4(_ host: String) -> Bool {
@@ -62,6 +72,15 @@ public enum AddressSyntax {
             guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else { return nil }
         }
         return (String(host), port)
+    }
+
+    /// Whether `text` is `ble://AA:BB:CC:DD:EE:FF`.
+    private static func isBluetooth(_ text: String) -> Bool {
+        let scheme = "ble://"
+        guard text.hasPrefix(scheme) else { return false }
+        let octets = text.dropFirst(scheme.count).split(separator: ":", omittingEmptySubsequences: false)
+        return octets.count == 6
+            && octets.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { isHexDigit($0) } }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

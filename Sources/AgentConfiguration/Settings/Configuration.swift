@@ -9,6 +9,18 @@ public struct Configuration: Equatable, Sendable {
         public init(local: Bool = true) { self.local = local }
     }
 
+    public struct Bluetooth: Equatable, Sendable {
+        /// Used wherever the machine has it.
+        public var isEnabled: Bool
+        /// The adapter, as `hci0`; nil: the first that is switched on.
+        public var adapter: String?
+
+        public init(isEnabled: Bool = true, adapter: String? = nil) {
+            self.isEnabled = isEnabled
+            self.adapter = adapter
+        }
+    }
+
     public struct Cache: Equatable, Sendable {
         /// Bytes of blocks that the cache on disk keeps; 0 for none.
         public var byteLimit: Int64
@@ -58,6 +70,7 @@ public struct Configuration: Equatable, Sendable {
     /// `tcp://:port` or `tcp://address:port` each; empty for an agent that only dials.
     public var listen: [String]
     public var discovery: Discovery
+    public var bluetooth: Bluetooth
     public var cache: Cache
     public var fetch: Fetch
     public var log: Log
@@ -66,12 +79,14 @@ public struct Configuration: Equatable, Sendable {
 
     public init(
         name: String, listen: [String] = Configuration.defaultListen, discovery: Discovery = Discovery(),
-        cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(), devices: [DeviceConfiguration] = [],
+        bluetooth: Bluetooth = Bluetooth(), cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(),
+        devices: [DeviceConfiguration] = [],
         folders: [FolderConfiguration] = []
     ) {
         self.name = name
         self.listen = listen
         self.discovery = discovery
+        self.bluetooth = bluetooth
         self.cache = cache
         self.fetch = fetch
         self.log = log

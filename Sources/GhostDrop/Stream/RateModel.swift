@@ -45,6 +45,8 @@ struct RateModel: Sendable {
     private var firstSentAt: Nanoseconds = 0
     private var limitedUntil = 0
 
+    /// The link itself, not want of data, has set a rate that was measured.
+    private var isMeasured = false
     private var roundEnd = 0
     private var roundRates = [0]
     private var roundLost = 0
@@ -73,7 +75,8 @@ struct RateModel: Sendable {
     }
 
     private var paceRate: Double? {
-        guard rate > 0 else { return nil }
+        // What little was sent so far must not hold back the first larger message.
+        guard isMeasured, rate > 0 else { return nil }
         let gain =
             switch phase {
             case .startup: Self.startupGain
@@ -144,6 +147,7 @@ struct RateModel: Sendable {
         guard interval > 0, interval >= leastRoundTrip?.value ?? 0 else { return }
         let sample = Int(Double(delivered - snapshot.delivered) * 1e9 / Double(interval))
         guard !snapshot.isLimited || sample > rate else { return }
+        if !snapshot.isLimited { isMeasured = true }
         roundRates[roundRates.count - 1] = max(roundRates[roundRates.count - 1], sample)
     }
 

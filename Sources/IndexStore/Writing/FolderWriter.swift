@@ -128,6 +128,7 @@ final class FolderWriter {
         guard var row = try entries.read(entry), row.winner != nil else { return }
         let before = try announcements.announcements(of: entry)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {
+            if !isIgnored, row.own != nil, try locals.isNoted(entry) { return try announceAbsence(row, before) }
             return try settle(row, before: before, after: before, isIgnored: isIgnored, name: nil)
         }
         let local = try locals.read(entry)
@@ -148,6 +149,24 @@ final class FolderWriter {
         try entries.update(row)
         let after = before.map { $0.announcer == Announcement.thisDevice ? new : $0 }
         try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
+    }
+
+    /// Says of a name that was ignored until now, and that this device had before, that it is not here. Whoever has heard
+    /// that it was, and has not asked since, would believe it for ever if the announcement as ignored were just withdrawn.
+    private func announceAbsence(_ row: EntryRow, _ before: [Announcement]) throws {
+        guard let winner = before.first(where: { $0.announcer == row.winner })?.file else { return }
+        var row = row
+        let file = FileInfo(
+            name: "", kind: winner.kind, permissions: winner.permissions, modifiedSeconds: winner.modifiedSeconds,
+            modifiedNanoseconds: winner.modifiedNanoseconds, isDeleted: winner.isDeleted, isInvalid: true,
+            hasNoPermissions: winner.hasNoPermissions, version: winner.version, modifiedBy: winner.modifiedBy)
+        let content = try announcements.write(file, by: Announcement.thisDevice, of: row.id, replacing: .none)
+        try locals.write(LocalEntry(file: file, flags: .mustRescan), of: row.id)
+        if let sequence = row.own { try own.withdraw(sequence) }
+        row.own = own.announce(row.id)
+        try entries.update(row)
+        let absence = Announcement(announcer: Announcement.thisDevice, file: file, content: content)
+        try settle(row, before: before, after: before + [absence], isIgnored: false, name: nil)
     }
 
     // MARK: the end of the transaction
@@ -303,7 +322,8 @@ final class FolderWriter {
     ) throws {
         var row = row
         try forgetDisk(old, of: row.id)
-        try locals.remove(row.id)
+        // That it was here is noted as long as others announce it: see `announceAbsence`.
+        try locals.write(LocalEntry(file: old.file, flags: .ignored), of: row.id)
         try announcements.remove(old, of: row.id)
         // What was announced was this device's own row; whatever follows is another announcement.
         if let sequence = row.own { try own.withdraw(sequence) }
@@ -328,9 +348,9 @@ final class FolderWriter {
         unannounced.removeAll()
         guard !candidates.isEmpty else { return }
         while let id = candidates.popLast() {
-            guard let row = try entries.read(id), let parent = row.parent, row.winner == nil,
-                try !entries.hasChildren(id)
-            else { continue }
+            guard let row = try entries.read(id), let parent = row.parent, row.winner == nil else { continue }
+            try locals.remove(id)
+            guard try !entries.hasChildren(id) else { continue }
             try entries.delete(id)
             candidates.append(parent)
         }

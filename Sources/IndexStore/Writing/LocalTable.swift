@@ -37,6 +37,12 @@ struct LocalTable {
         } ?? ([], false)
     }
 
+    /// Whether this device has, or had before it was ignored, something of the entry.
+    func isNoted(_ entry: Int64) throws -> Bool {
+        try select.bind(1, entry)
+        return try select.first { _ in true } ?? false
+    }
+
     func setFlags(_ flags: LocalFlags, of entry: Int64) throws {
         try updateFlags.bind(1, entry)
         try updateFlags.bind(2, Int64(flags.rawValue))

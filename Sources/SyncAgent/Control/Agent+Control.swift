@@ -22,7 +22,7 @@ extension Agent: AgentControl {
                 version: AgentVersion.current, startedAt: startedAt.rfc3339,
                 listening: listeningAddresses.map(\.description), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
-                problems: [discovery?.problem].compactMap { $0 })
+                bluetooth: setup.radio?.status(), problems: [discovery?.problem].compactMap { $0 })
         }
     }
 
@@ -169,7 +169,7 @@ extension Agent: AgentControl {
     }
 
     /// Edits the configuration file and brings the sessions in line, one change at a time.
-    private func reconfigure(_ edits: () throws -> [ConfigurationEdit]) async throws {
+    func reconfigure(_ edits: () throws -> [ConfigurationEdit]) async throws {
         try await answering {
             try await gate.withUnits(1) {
                 try await apply(try setup.configurationFile.apply(try edits()))
@@ -187,7 +187,7 @@ extension Agent: AgentControl {
         EntryReader(folder: folder, index: index, place: try? folder.place().get(), threads: threads)
     }
 
-    private func folder(_ id: String) throws(ControlError) -> FolderSession {
+    func folder(_ id: String) throws(ControlError) -> FolderSession {
         guard let folder = folders.folder(FolderID(id)) else {
             throw ControlError(
                 .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)

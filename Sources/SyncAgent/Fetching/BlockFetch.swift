@@ -28,8 +28,8 @@ struct FetchEnvironment: Sendable {
 
 /// Whoever can be asked for blocks: a link to a device.
 protocol BlockSource: Sendable {
-    /// Asks for one block. Throws `RequestError`, or `CancellationError`.
-    func request(_ request: BlockRequest) async throws -> ByteBuffer
+    /// Asks for one block; bulk may wait for what a person waits for. Throws `RequestError`, or `CancellationError`.
+    func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer
 }
 
 /// Gets blocks of one file from all devices that hold it, verified, in any order or in order.
@@ -38,6 +38,8 @@ struct BlockFetch: Sendable {
     let file: FileInfo
     let holders: [DeviceID]
     let environment: FetchEnvironment
+    /// Nobody waits for it: over a slow link it comes after what somebody does wait for.
+    var isBulk = false
     /// Called with each verified block on a thread for disk work, before it is delivered; several at a time.
     var store: (@Sendable (_ block: Int, _ bytes: ByteBuffer) throws -> Void)?
 
@@ -205,7 +207,7 @@ struct BlockFetch: Sendable {
                 weakHash: block.weakHash, blockIndex: Int32(clamping: index))
             do {
                 let bytes = try await environment.budget.withUnits(Int(block.size)) {
-                    try await session.request(request)
+                    try await session.request(request, isBulk: isBulk)
                 }
                 guard bytes.readableBytes == Int(block.size) else { return .failed(assignment, .wrongBytes) }
                 return try await environment.threads.runIfActive { [store] in

@@ -15,6 +15,8 @@ struct StagedFetch: Sendable {
     let environment: FetchEnvironment
     /// Bytes that must stay free on the disk.
     var freeSpaceFloor: UInt64 = 0
+    /// Nobody waits for it.
+    var isBulk = false
 
     /// `progress` is told of every block, also of those that were here. Makes the directories above the target. Throws
     /// `ControlError` or `FileAccessError`; what was staged stays.
@@ -36,7 +38,7 @@ struct StagedFetch: Sendable {
 
         let blocks = file.blocks
         let fetch = BlockFetch(
-            folder: folder, file: file, holders: holders, environment: environment,
+            folder: folder, file: file, holders: holders, environment: environment, isBulk: isBulk,
             store: { block, bytes in
                 try bytes.withUnsafeReadableBytes { try staged.write($0, at: blocks[block].offset) }
             })

@@ -129,7 +129,12 @@ final class FolderSession: Sendable {
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
         engine?.deletionsAnnounced(batch.files)
-        if result.changedCount > 0 || batch.isLast { engine?.indexChanged() }
+        if batch.isFullIndex {
+            // Names that it no longer has may be other than before, too.
+            engine?.indexChanged()
+        } else if result.changedCount > 0 {
+            engine?.indexChanged(at: batch.files.map(\.name))
+        }
         events.post("index-updated", device: device, folder: id)
     }
 
@@ -218,7 +223,7 @@ final class FolderSession: Sendable {
             logger.warning("cannot note that \(file.name) was fetched: \(error)")
         }
         ownIndexChanged()
-        engine?.indexChanged()
+        engine?.indexChanged(at: [file.name])
     }
 
     func status() async -> FolderStatus {

@@ -21,6 +21,7 @@ struct LinkEnvironment: Sendable {
     var index: IndexStore
     var events: EventHub
     var time: AgentTime
+    var partials: PartialBlocks
     var logger: Logger
 
     func hello(isKnown: Bool) -> Hello {
@@ -35,11 +36,12 @@ actor DeviceSession {
     private struct Active {
         var session: PeerSession
         var hello: Hello
-        var isOurs: Bool
     }
 
     /// How long a second link waits to see which of the two a Syncthing peer closes.
     private static let crossingPatience: Duration = .seconds(5)
+    /// How often a device that is reached over a slow link is looked for elsewhere, if nothing wakes it before.
+    private static let upgradeInterval: Duration = .seconds(30)
     /// A configured device with no address to dial is looked for again after so long, if nothing wakes it before.
     private static let idleInterval: Duration = .seconds(60)
 
@@ -128,11 +130,11 @@ actor DeviceSession {
         }
     }
 
-    /// Dials whenever there is no link, until stopped or cancelled.
+    /// Dials whenever there is no link, until stopped or cancelled; and for a better one while there is a slow one.
     func run() async {
         while !Task.isCancelled, !isStopped {
-            if active != nil {
-                await wake.wait()
+            if let active {
+                await seekBetter(than: active.session)
                 continue
             }
             let addresses = addressesToDial()
@@ -150,13 +152,24 @@ actor DeviceSession {
         }
     }
 
+    /// Waits while a link is in use; if it is a slow one, tries now and then the addresses that are none. A link that
+    /// comes of it takes over.
+    private func seekBetter(than session: PeerSession) async {
+        guard session.information.kind.isSlow else { return await wake.wait() }
+        await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
+        for address in addressesToDial() where !address.isSlow && active?.session === session && !isStopped {
+            await dial(address)
+        }
+    }
+
     /// Runs a link with this device to its end.
     func serve(_ link: SecureLink) async {
         var logger = environment.logger
         logger[metadataKey: "device"] = "\(id.shortID)"
         logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
         let session = PeerSession(
-            link: link, hello: environment.hello(isKnown: true), time: environment.time, logger: logger)
+            link: link, hello: environment.hello(isKnown: true), time: environment.time,
+            partials: environment.partials, logger: logger)
         let reason = await session.run(owner: Owner(device: self, environment: environment))
         await ended(session, reason, logger)
     }
@@ -173,7 +186,9 @@ actor DeviceSession {
             }
         }
         var seen: Set<LinkAddress> = []
-        return addresses.filter { seen.insert($0).inserted }
+        addresses.removeAll { !seen.insert($0).inserted }
+        // The order given, but a slow link only where there is no other.
+        return addresses.filter { !$0.isSlow } + addresses.filter(\.isSlow)
     }
 
     private func dial(_ address: LinkAddress) async {
@@ -201,10 +216,10 @@ actor DeviceSession {
     }
 
     fileprivate func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
-        let isOurs = session.information.isInitiator
         while let current = active {
             let choice = LinkChoice.decide(
-                local: environment.localDevice, peer: id, activeIsOurs: current.isOurs, newIsOurs: isOurs,
+                local: environment.localDevice, peer: id, active: LinkChoice.Link(current.session.information),
+                new: LinkChoice.Link(session.information),
                 peerKnowsRule: hello.clientName == AgentVersion.clientName)
             switch choice {
             case .refuse: return false
@@ -217,7 +232,13 @@ actor DeviceSession {
             }
         }
         guard !isStopped, !Task.isCancelled else { return false }
-        active = Active(session: session, hello: hello, isOurs: isOurs)
+        active = Active(session: session, hello: hello)
+        return true
+    }
+
+    /// Lets everybody use the link that was admitted, unless another has taken over meanwhile.
+    fileprivate func opened(_ session: PeerSession, _ hello: Hello) async {
+        guard active?.session === session else { return }
         let now = environment.time.wall()
         snapshot.withLock { snapshot in
             snapshot.session = session
@@ -234,7 +255,6 @@ actor DeviceSession {
         environment.events.post("device-connected", device: id)
         environment.devices.linkChanged()
         await rememberLastSeen(now)
-        return true
     }
 
     /// The peer said what it shares: the link is good, and the next dial after its end need not wait.
@@ -277,6 +297,7 @@ private struct Owner: PeerSessionOwner {
     let environment: LinkEnvironment
 
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
+    func opened(_ session: PeerSession, _ hello: Hello) async { await device.opened(session, hello) }
 
     func clusterConfig() async throws -> ClusterConfig {
         try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice)

@@ -1,4 +1,5 @@
 import BlockExchange
+import Transport
 
 /// What to do with a second link to a device that has one: the same on both ends, so that two devices that dial each
 /// other at the same moment settle on one link at once. Pure.
@@ -10,13 +11,26 @@ enum LinkChoice: Equatable, Sendable {
     /// The peer decides by a rule of its own: the new link waits a moment to see which one the peer closes.
     case wait
 
-    /// - Parameters:
-    ///   - activeIsOurs: whether this device dialled the link in use.
-    ///   - newIsOurs: whether this device dialled the new one.
-    ///   - peerKnowsRule: whether the peer is a synctrain too and decides by this same function.
+    /// A link as this device sees it: what carries it, and whether this device dialled it.
+    struct Link: Equatable, Sendable {
+        var kind: LinkKind
+        var isOurs: Bool
+
+        init(kind: LinkKind, isOurs: Bool) {
+            self.kind = kind
+            self.isOurs = isOurs
+        }
+
+        init(_ information: LinkInformation) { self.init(kind: information.kind, isOurs: information.isInitiator) }
+    }
+
+    /// - Parameter peerKnowsRule: whether the peer is a synctrain too and decides by this same function.
     static func decide(
-        local: DeviceID, peer: DeviceID, activeIsOurs: Bool, newIsOurs: Bool, peerKnowsRule: Bool
+        local: DeviceID, peer: DeviceID, active: Link, new: Link, peerKnowsRule: Bool
     ) -> LinkChoice {
+        if new.kind.isPreferred(over: active.kind) { return .replace }
+        if active.kind.isPreferred(over: new.kind) { return .refuse }
+        let (activeIsOurs, newIsOurs) = (active.isOurs, new.isOurs)
         // Whoever dials again has lost the link that the other end still believes in.
         if activeIsOurs == newIsOurs { return .replace }
         guard peerKnowsRule else { return .wait }

@@ -15,6 +15,8 @@ enum RequestError: Error, Equatable, Sendable {
 protocol PeerSessionOwner: Sendable {
     /// The peer has introduced itself. False ends the link, quietly.
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
+    /// The peer was told what is shared with it: the link may be used.
+    func opened(_ session: PeerSession, _ hello: Hello) async
     /// What this device tells the peer of its folders.
     func clusterConfig() async throws -> ClusterConfig
     /// What the peer tells; returns the indexes that are to be sent to it from now on.
@@ -47,12 +49,16 @@ final class PeerSession: BlockSource {
         /// What the peer said last that it shares.
         var peerConfig: ClusterConfig?
         var endReason: String?
+        /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
+        var answersSlices = false
     }
 
     /// Batches of an index that wait to be applied: a few, so that answers behind them on the link can pass.
     private static let waitingBatches = 4
-    /// Our own index goes out in messages of so many entries.
+    /// Our own index goes out in messages of so many entries; over a slow link in smaller ones, for what else is to be
+    /// sent waits behind each.
     private static let entriesPerMessage = 1000
+    private static let entriesPerSlowMessage = 100
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
@@ -69,10 +75,12 @@ final class PeerSession: BlockSource {
     private let clock: any Clock<Duration>
     private let now: @Sendable () -> MonotonicTime
     private let feedsChanged = Signal()
+    private let turns: SliceTurns
+    private let partials: PartialBlocks
     private let receivedBytes = Atomic<Int64>(0)
     private let sentBytes = Atomic<Int64>(0)
 
-    init(link: SecureLink, hello: Hello, time: AgentTime, logger: Logger) {
+    init(link: SecureLink, hello: Hello, time: AgentTime, partials: PartialBlocks, logger: Logger) {
         self.link = link
         self.hello = hello
         device = link.peer
@@ -81,6 +89,8 @@ final class PeerSession: BlockSource {
         clock = time.clock
         now = time.monotonic
         self.logger = logger
+        self.partials = partials
+        turns = SliceTurns(now: time.monotonic)
         state = Mutex(State(machine: ConnectionMachine(now: time.monotonic())))
     }
 
@@ -118,8 +128,15 @@ final class PeerSession: BlockSource {
         return close(fallbackReason: reason)
     }
 
-    /// Asks for one block. Throws `RequestError`, or `CancellationError`; then an answer that still comes is dropped.
-    func request(_ request: BlockRequest) async throws -> ByteBuffer {
+    /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
+    /// that still comes is dropped.
+    func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+        guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else { return try await ask(request) }
+        let sliced = SlicedRequest(turns: turns, partials: partials, isBulk: isBulk) { try await self.ask($0) }
+        return try await sliced.run(request)
+    }
+
+    private func ask(_ request: BlockRequest) async throws -> ByteBuffer {
         let requestID = Mutex<Int32?>(nil)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<ByteBuffer, any Error>) in
@@ -217,8 +234,11 @@ final class PeerSession: BlockSource {
     ) async throws -> Bool {
         switch event {
         case .hello(let hello):
+            state.withLock { $0.answersSlices = hello.clientName == AgentVersion.clientName }
             guard await owner.admit(self, hello) else { return false }
             announce(try await owner.clusterConfig())
+            // Only now may others send on it: what comes before the cluster config ends a link.
+            await owner.opened(self, hello)
         case .clusterConfig(let config):
             state.withLock { $0.peerConfig = config }
             let feeds = try await owner.received(config)
@@ -299,12 +319,13 @@ final class PeerSession: BlockSource {
         var position = feed.after
         var isFull = feed.isFull
         var batchesSeen = 0
+        let entriesPerMessage = information.kind.isSlow ? Self.entriesPerSlowMessage : Self.entriesPerMessage
         let changed = feed.folder.subscribe()
         defer { feed.folder.unsubscribe(changed) }
         do {
             while !Task.isCancelled {
                 await feed.folder.quietMoment(since: &batchesSeen, clock: clock)
-                let files = try await feed.folder.updates(after: position, limit: Self.entriesPerMessage)
+                let files = try await feed.folder.updates(after: position, limit: entriesPerMessage)
                 guard let last = files.last?.sequence else {
                     await changed.wait()
                     continue
@@ -375,6 +396,7 @@ final class PeerSession: BlockSource {
             defer { state.waiters = [:] }
             return (Array(state.waiters.values), state.endReason ?? fallbackReason)
         }
+        turns.close()
         for waiter in waiters { waiter.resume(throwing: RequestError.linkLost) }
         return reason
     }

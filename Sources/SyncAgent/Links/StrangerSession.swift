@@ -17,6 +17,7 @@ struct StrangerSession: PeerSessionOwner {
         return false
     }
 
+    func opened(_ session: PeerSession, _ hello: Hello) async {}
     func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
     func received(_ config: ClusterConfig) async throws -> [IndexFeed] { [] }
     func received(_ batch: IndexBatch) async throws {}

@@ -10,13 +10,18 @@ import NIOCore
 import ServiceLifecycle
 import SyncAgent
 import Transport
+import TransportBluetooth
 import TransportTCP
+import TransportVirtual
 
 /// `agent run`: the one place that joins transports, agent and control server.
 enum AgentProgram {
     /// Runs until SIGTERM, SIGINT or the control verb `stop`.
+    ///
+    /// - Parameter virtualAir: the socket of a virtual radio to take part in; nil for none.
     static func run(
-        _ places: AgentPlaces, _ options: CommandEnvironment.RunOptions, ready: @escaping @Sendable () async -> Void
+        _ places: AgentPlaces, _ options: CommandEnvironment.RunOptions, virtualAir: String? = nil,
+        ready: @escaping @Sendable () async -> Void
     ) async throws {
         do {
             try places.createDirectories()
@@ -33,28 +38,53 @@ enum AgentProgram {
                     device: device, instanceID: Int64(bitPattern: SecureRandom.uint64()), network: network,
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
+            var transports: [any LinkTransport] = [TCPTransport(setUpLimit: 512)]
+            if let virtualAir {
+                transports.append(VirtualTransport(air: virtualAir, name: virtualName(configuration.listen)))
+                logger.notice("the virtual radio at \(virtualAir) plays Bluetooth; it is for tests and demonstrations")
+            }
+            let bluetooth = try bluetooth(configuration.bluetooth, logger)
+            if let bluetooth { transports.append(bluetooth.transport) }
             let setup = AgentSetup(
-                places: places, configurationFile: file, transports: [TCPTransport(setUpLimit: 512)],
+                places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
+                nearby: [bluetooth].compactMap { $0 }, radio: bluetooth?.radio,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
             try await agent.listen()
             let server = AgentServer(
                 control: agent, socketPath: places.controlSocket, logger: logger, onListening: ready)
+            // Those named first end last: what the server still answers when the agent has ended are errors, not silence,
+            // and links are closed before what carries them.
+            var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]
+            if let bluetooth { services.append(.init(service: bluetooth)) }
+            services += [
+                .init(service: agent),
+                .init(service: Settling()),
+                .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
+            ]
             let group = ServiceGroup(
                 configuration: ServiceGroupConfiguration(
-                    services: [
-                        // Ends last: what it still answers when the agent has ended are errors, not silence.
-                        .init(service: server),
-                        .init(service: agent),
-                        .init(service: Settling()),
-                        .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
-                    ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                    services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
             try await group.run()
         } catch {
             throw ControlError(describing: error)
         }
+    }
+
+    /// Bluetooth, unless it is switched off or the machine has no system bus to reach bluetoothd by.
+    private static func bluetooth(_ settings: Configuration.Bluetooth, _ logger: Logger) throws -> BluetoothRadio? {
+        guard settings.isEnabled, BluetoothRadio.hasSystemBus else { return nil }
+        return try BluetoothRadio(BluetoothConfiguration(adapter: settings.adapter), logger)
+    }
+
+    /// What this device is called on the virtual radio: as it listens there.
+    private static func virtualName(_ listen: [String]) -> String? {
+        for text in listen {
+            if case .virtual(let name)? = try? LinkAddress(parsing: text) { return name }
+        }
+        return nil
     }
 
     private static func logger(
@@ -81,14 +111,37 @@ enum AgentProgram {
     }
 }
 
-/// Gives back what starting took, once the folders were looked at for the first time, as a rule.
+/// Gives back what starting took, once the folders were looked at for the first time, as a rule; and later what work
+/// took, after a quiet minute.
 private struct Settling: Service {
-    private static let pause: Duration = .seconds(3)
+    private static let firstPause: Duration = .seconds(3)
+    private static let pause: Duration = .seconds(60)
+    /// Less processor time than this in a pause is rest.
+    private static let rest: Duration = .milliseconds(50)
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.pause) }
-        StartupPages.release()
+        await cancelWhenGracefulShutdown {
+            var (usedAtRelease, usedBefore) = (Duration.zero, processorTime())
+            var pause = Self.firstPause
+            while (try? await Task.sleep(for: pause)) != nil {
+                let used = processorTime()
+                let hasWorked = used - usedAtRelease > Self.rest
+                if hasWorked, pause == Self.firstPause || used - usedBefore < Self.rest {
+                    StartupPages.release()
+                    usedAtRelease = processorTime()
+                }
+                (usedBefore, pause) = (used, Self.pause)
+            }
+        }
         try await gracefulShutdown()
+    }
+
+    private func processorTime() -> Duration {
+        var usage = rusage()
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return .zero }
+        return [usage.ru_utime, usage.ru_stime].reduce(.zero) { sum, time in
+            sum + .seconds(time.tv_sec) + .microseconds(time.tv_usec)
+        }
     }
 }
 
@@ -111,6 +164,17 @@ extension LocalDiscovery: DeviceDiscovery {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.run() }
             group.addTask { for await sighting in self.sightings { await heard(sighting.device) } }
+        }
+    }
+
+    /// Says that this device is here, so that those that were heard of hear of it.
+    public func lookAround() async { announce() }
+
+    public var nearby: [Transport.NearbyDevice] {
+        entries().flatMap { entry in
+            entry.addresses.prefix(1).map {
+                Transport.NearbyDevice(id: entry.device.description, address: $0, kind: .tcp)
+            }
         }
     }
 

@@ -23,7 +23,9 @@ extension CommandEnvironment {
             initialise: { places, options in try controlErrors { try initialise(places, options) } },
             deviceID: { places in try controlErrors { try localDevice(try agentPlaces(places)).description } },
             runAgent: { places, options, ready in
-                try await AgentProgram.run(try agentPlaces(places), options, ready: ready)
+                try await AgentProgram.run(
+                    try agentPlaces(places), options, virtualAir: places.variables["SYNCTRAIN_VIRTUAL_AIR"],
+                    ready: ready)
             },
             configured: { places in
                 try controlErrors {

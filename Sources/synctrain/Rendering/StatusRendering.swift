@@ -10,6 +10,10 @@ struct StatusRendering: Sendable {
             ["agent", "\(status.version), since \(Timestamp.local(status.startedAt))"],
             ["listening", status.listening.isEmpty ? "on nothing" : status.listening.joined(separator: " ")],
         ])
+        if let bluetooth = status.bluetooth, bluetooth.state != "ready" {
+            let text = [bluetooth.message, bluetooth.remedy].compactMap { $0 }.joined(separator: " ")
+            lines.append("bluetooth: \(style.name(text))")
+        }
         lines += status.problems.map { "problem: \(style.name($0))" }
         lines += ["", style.heading("Folders")]
         lines += status.folders.isEmpty ? ["none; add one with `synctrain folder add`"] : folders(status.folders)

@@ -10,6 +10,10 @@ struct Terminal: Sendable {
     var width: Int
     /// One line of standard input without its line feed.
     var readLine: @Sendable () -> String?
+    /// As `readLine`, but given up when the task is cancelled. Not to be mixed with it in one command.
+    var nextLine: @Sendable () async throws -> String? = { nil }
+    /// Forgets what was typed and not yet read, so that it answers no question that was not asked then.
+    var discardInput: @Sendable () -> Void = {}
 
     static var live: Terminal {
         var size = winsize()
@@ -17,7 +21,8 @@ struct Terminal: Sendable {
         return Terminal(
             isInputTTY: isatty(STDIN_FILENO) == 1, isOutputTTY: isatty(STDOUT_FILENO) == 1,
             isErrorTTY: isatty(STDERR_FILENO) == 1, width: hasSize ? Int(size.ws_col) : 80,
-            readLine: { Swift.readLine() })
+            readLine: { Swift.readLine() }, nextLine: InputLines().next,
+            discardInput: { tcflush(STDIN_FILENO, TCIFLUSH) })
     }
 
     static var liveVariables: [String: String] { ProcessInfo.processInfo.environment }

@@ -21,6 +21,8 @@ struct LinkConditions {
     var dropsWhenFull = false
     /// Nothing gets through in this time.
     var outage: Range<Duration>?
+    /// What would arrive in this time arrives at its end.
+    var standstill: Range<Duration>?
 }
 
 /// One user of a stream: writes all of `outgoing`, then finishes; reads everything.
@@ -173,9 +175,9 @@ struct SimulatedLink {
         if random.int(1...1000) <= conditions.truncation { packet.removeLast(random.int(1...packet.count)) }
         for _ in 0..<(random.int(1...1000) <= conditions.duplication ? 2 : 1) {
             let jitter = Int64(random.int(0...Int(conditions.jitter / .microseconds(1))))
-            events.insert(
-                .arrival(side == .central ? .peripheral : .central, packet),
-                at: end + conditions.delay + .microseconds(jitter))
+            var time = end + conditions.delay + .microseconds(jitter)
+            if let standstill = conditions.standstill, standstill.contains(time) { time = standstill.upperBound }
+            events.insert(.arrival(side == .central ? .peripheral : .central, packet), at: time)
         }
     }
 }
@@ -184,6 +186,8 @@ struct SimulatedLink {
 struct EventQueue<Event> {
     private var heap: [(time: Duration, number: Int, event: Event)] = []
     private var count = 0
+
+    var nextTime: Duration? { heap.first?.time }
 
     mutating func insert(_ event: Event, at time: Duration) {
         heap.append((time, count, event))

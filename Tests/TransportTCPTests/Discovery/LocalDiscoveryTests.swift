@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import SyncTestKit
 import Synchronization
 import Testing
 import Transport

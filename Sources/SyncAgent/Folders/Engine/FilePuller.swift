@@ -206,7 +206,7 @@ struct FilePuller: Sendable {
             defer { transfers.end(transfer) }
             let fetch = StagedFetch(
                 folder: folder, file: file, holders: item.holders, target: FetchTarget(root: root, path: path),
-                environment: environment, freeSpaceFloor: freeSpaceFloor)
+                environment: environment, freeSpaceFloor: freeSpaceFloor, isBulk: true)
             let bytes = try await fetch.run { count, holder in
                 transfers.progressed(transfer, by: count, from: holder)
             }
@@ -246,6 +246,7 @@ struct FilePuller: Sendable {
             }
         }
         let chosen = group
+        if !chosen.isEmpty { try await index.notePlacing(chosen.map(\.file), in: folder) }
         let (outcomes, changes) = try await environment.threads.runIfActive { [root] in
             var outcomes: [(Int, Outcome)] = []
             var ready: [Staged] = []
@@ -270,8 +271,11 @@ struct FilePuller: Sendable {
             }
             return (outcomes, changes)
         }
-        // Killed here, the files are in place and the index does not know: the next look takes them for what they are.
-        if !changes.isEmpty { try await index.applyLocal(in: folder, changes, isIgnored: isIgnored) }
+        // Killed here, the files are in place and the index has only the note: the next look takes them for what they are.
+        if !chosen.isEmpty {
+            try await index.applyLocal(
+                in: folder, changes, placed: chosen.map(\.file.name), isIgnored: isIgnored)
+        }
         return skipped + outcomes
     }
 

@@ -43,8 +43,6 @@ final class FolderActivity: Sendable {
         /// When the last look at the whole folder ended.
         var lastScan: WallTime?
         var watch = (state: "off", message: String?.none, watched: 0)
-        /// How often all that was due was done.
-        var rounds = 0
 
         var problemCount: Int { problems.count + problemsBeyondLimit }
 
@@ -75,7 +73,6 @@ final class FolderActivity: Sendable {
     func setWatch(_ watchState: String, _ message: String? = nil, watched: Int = 0) {
         state.withLock { $0.watch = (watchState, message, watched) }
     }
-    func finishedRound() { state.withLock { $0.rounds += 1 } }
 
     func note(_ message: String, at path: String) {
         state.withLock { state in

@@ -14,11 +14,18 @@ struct FolderAgenda: Sendable {
     }
 
     enum Pull: Equatable, Sendable {
-        case now
+        /// See what is needed of these names; nil for all that is kept.
+        case now([String]?)
         case wait(until: MonotonicTime?)
     }
 
-    /// More changed names than this are looked at by a scan of everything.
+    private enum DuePull {
+        case none
+        case names(Set<String>)
+        case everything
+    }
+
+    /// More changed names than this are looked at by a scan, or a pull, of everything.
     static let pathLimit = 2000
     private static let firstRetry: Duration = .seconds(5)
     private static let lastRetry: Duration = .seconds(600)
@@ -27,7 +34,7 @@ struct FolderAgenda: Sendable {
     var rescanInterval: Duration?
     private(set) var isWholeScanDue = true
     private(set) var dueScans: Set<RelativePath> = []
-    private(set) var isPullDue = true
+    private var duePull = DuePull.everything
     /// Names that were not as a plan saw them, since all was well last.
     private var doubted: Set<RelativePath> = []
     /// Names that were still being written when they were looked at.
@@ -90,10 +97,31 @@ struct FolderAgenda: Sendable {
     /// Whether there is something to do now.
     var hasWork: Bool { isWholeScanDue || !dueScans.isEmpty || !reported.isEmpty || isPullDue }
 
-    /// The index, the selection, the settings or the links changed: there may be something to get.
+    private var isPullDue: Bool {
+        if case .none = duePull { false } else { true }
+    }
+
+    /// The selection, the settings or the links changed: anything may be needed now.
     mutating func pullSoon() {
-        isPullDue = true
+        duePull = .everything
         retryPause = Self.firstRetry
+    }
+
+    /// The index changed at these names: they may be needed now.
+    mutating func pullSoon(_ names: some Collection<String>) {
+        pullLater(names)
+        retryPause = Self.firstRetry
+    }
+
+    private mutating func pullLater(_ names: some Collection<String>) {
+        var due: Set<String>
+        switch duePull {
+        case .everything: return
+        case .none: due = []
+        case .names(let names): due = names
+        }
+        due.formUnion(names)
+        duePull = due.count > Self.pathLimit ? .everything : due.isEmpty ? .none : .names(due)
     }
 
     /// Takes the next look; what it stands for is no longer due.
@@ -121,13 +149,13 @@ struct FolderAgenda: Sendable {
             dueScans = []
             nextRescan = rescanInterval.map { now + $0 }
             // What the scan finds decides what there is to pull.
-            isPullDue = true
+            duePull = .everything
             return .at(nil)
         }
         if !dueScans.isEmpty {
             let paths = dueScans.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
             dueScans = []
-            isPullDue = true
+            pullLater(paths.map(\.text))
             return .at(paths)
         }
         return .wait(until: [nextRescan, laterScansDue, goneScansDue, reportedDue].compactMap { $0 }.min())
@@ -137,12 +165,13 @@ struct FolderAgenda: Sendable {
     mutating func nextPull(at now: MonotonicTime) -> Pull {
         if let nextRetry, now >= nextRetry {
             self.nextRetry = nil
-            isPullDue = true
+            duePull = .everything
         }
         guard isPullDue else { return .wait(until: nextRetry) }
         guard !isWholeScanDue, dueScans.isEmpty, reported.isEmpty else { return .wait(until: nil) }
-        isPullDue = false
-        return .now
+        defer { duePull = .none }
+        guard case .names(let names) = duePull else { return .now(nil) }
+        return .now(names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
     /// Something was left undone by an error that may pass: it is tried again, later each time.
@@ -163,7 +192,7 @@ struct FolderAgenda: Sendable {
     mutating func halted(at now: MonotonicTime, pause: Duration) {
         isWholeScanDue = false
         dueScans = []
-        isPullDue = false
+        duePull = .none
         laterScans = []
         laterScansDue = nil
         goneScans = []

@@ -52,20 +52,14 @@ extension FolderEngine: FolderControl {
 
     func needs(emit: @Sendable (Entry) async throws -> Void) async throws {
         let place = try session.place().get()
-        let selection = place.selection
         let reader = EntryReader(
             folder: session, index: index, place: place, threads: environment.fetching.threads)
-        var cursor: String?
-        repeat {
-            let page = try await index.needed(
-                in: folder, after: cursor, limit: Self.pageLimit, isKept: { !selection.isLeftOut($0) },
-                mayContain: { selection.mayContainSelected($0) })
-            for needed in page.entries where !needed.file.isDeleted && !needed.isChangedHere {
+        try await eachNeeded(place) { page in
+            for needed in page where !needed.file.isDeleted && !needed.isChangedHere {
                 guard let entry = try await index.global(folder, needed.path), entry.isPresent else { continue }
                 try await emit(try await reader.entry(entry))
             }
-            cursor = page.next
-        } while cursor != nil
+        }
     }
 
     // MARK: settling
@@ -91,10 +85,10 @@ extension FolderEngine: FolderControl {
         let tally = try await exclusively { [self] in
             let place = try await currentPlace()
             var tally = ActionTally()
-            try await eachNeeded(place) { facts in
+            try await eachNeeded(place) { page in
                 let now = environment.time.wall().seconds
                 var changes: [LocalChange] = []
-                for name in facts {
+                for name in page.map({ NameFacts($0) }) {
                     guard
                         let version = Reconciler.override(
                             local: name.localVersion, global: name.global, isKept: true, rules: rules,
@@ -247,14 +241,14 @@ extension FolderEngine: FolderControl {
     }
 
     /// Calls `body` with all that is needed, page by page.
-    private func eachNeeded(_ place: FolderPlace, _ body: ([NameFacts]) async throws -> Void) async throws {
+    private func eachNeeded(_ place: FolderPlace, _ body: ([NeededEntry]) async throws -> Void) async throws {
         let selection = place.selection
         var cursor: String?
         repeat {
             let page = try await index.needed(
                 in: folder, after: cursor, limit: Self.pageLimit, isKept: { !selection.isLeftOut($0) },
                 mayContain: { selection.mayContainSelected($0) })
-            try await body(page.entries.map { NameFacts($0) })
+            try await body(page.entries)
             cursor = page.next
         } while cursor != nil
     }

@@ -12,11 +12,16 @@ extension FolderEngine {
     private static let planLimit = 10_000
     private static let pageLimit = 1000
 
-    /// Does what is needed, window by window. Files are fetched outside of the engine's turn, so that looks at the disk
+    /// Does what is needed of `names`, or of everything, window by window. Files are fetched outside of the engine's turn, so that looks at the disk
     /// and changes of the selection go on meanwhile; they get into their place within it. Throws `FolderHalt` or what
     /// the index says. Not to be called within a turn.
-    func pull() async throws {
+    func pull(_ names: [String]? = nil) async throws {
         guard !isHaltedOverDeletions else { return }
+        // What was left undone before may have been waiting for these.
+        let names = state.withLock { state in
+            defer { state.isInStep = false }
+            return state.isInStep ? names : nil
+        }
         var isComplete = true
         var cursor: String?
         defer { activity.set(isSyncing: false) }
@@ -25,7 +30,9 @@ extension FolderEngine {
             var next: String?
             while true {
                 let (tried, after) = (attempted, cursor)
-                let round = try await turn.withUnits(1) { try await self.beginRound(after: after, without: tried) }
+                let round = try await turn.withUnits(1) {
+                    try await self.beginRound(names, after: after, without: tried)
+                }
                 next = round.next
                 isComplete = isComplete && round.isComplete
                 guard !round.fetches.isEmpty else { break }
@@ -36,14 +43,17 @@ extension FolderEngine {
             cursor = next
         } while cursor != nil
         try await turn.withUnits(1) {
-            try await self.countNeed()
+            try await self.countNeed(names)
             try await self.removeTemporaries(try await self.currentPlace())
         }
         forgetFailures()
         let now = environment.time.monotonic()
-        state.withLock { isComplete ? $0.agenda.succeeded() : $0.agenda.retryLater(at: now) }
+        let isInStep = isComplete && activity.snapshot.need == NeededTotals()
+        state.withLock { state in
+            isComplete ? state.agenda.succeeded() : state.agenda.retryLater(at: now)
+            state.isInStep = isInStep
+        }
         if isComplete { activity.set(isShortOfSpace: false) }
-        activity.finishedRound()
         session.engineChanged()
     }
 
@@ -58,16 +68,18 @@ extension FolderEngine {
 
     /// Plans the window after `cursor` and does what comes before the first file that is to be fetched, or all of it if
     /// there is none. Files that were tried in this window already are left out.
-    private func beginRound(after cursor: String?, without attempted: Set<String>) async throws -> Round {
+    private func beginRound(
+        _ names: [String]?, after cursor: String?, without attempted: Set<String>
+    ) async throws -> Round {
         let place = try await currentPlace()
         try await outlive(place)
-        var window = try await needed(place, after: cursor)
+        var window = try await needed(names, place, after: cursor)
         var round = Round(place: place, next: window.next)
         window.facts.removeAll { attempted.contains($0.name) }
         guard !window.facts.isEmpty else { return round }
         if !activity.snapshot.isSyncing {
             activity.set(isSyncing: true)
-            try await countNeed()
+            try await countNeed(names)
             session.engineChanged()
         }
         let options = PlanOptions(
@@ -140,7 +152,7 @@ extension FolderEngine {
                     again.insert(copy)
                     if let path { again.formUnion(try removeExcessConflicts(of: path, in: place.root)) }
                 }
-            case .outdated: indexChanged()
+            case .outdated: indexChanged(at: [item.file.name])
             case .changedOnDisk:
                 isComplete = false
                 if let path { doubted.insert(path) }
@@ -174,11 +186,15 @@ extension FolderEngine {
         return removed
     }
 
-    /// The next names of which this device has not what it should have.
+    /// The next names, of these or of all, of which this device has not what it should have.
     private func needed(
-        _ place: FolderPlace, after: String?
+        _ names: [String]?, _ place: FolderPlace, after: String?
     ) async throws -> (facts: [NameFacts], next: String?) {
         let selection = place.selection
+        if let names {
+            let entries = try await index.needed(in: folder, names: names, isKept: { !selection.isLeftOut($0) })
+            return (entries.map { NameFacts($0) }, nil)
+        }
         var facts: [NameFacts] = []
         var cursor = after
         repeat {
@@ -196,10 +212,14 @@ extension FolderEngine {
         try await index.facts(in: folder, names: names)
     }
 
-    /// Brings `status` in line with what is needed now.
-    func countNeed() async throws {
+    /// Brings `status` in line with what is needed now; where names are given, nothing but of them is.
+    func countNeed(_ names: [String]? = nil) async throws {
         guard case .success(let place) = session.place() else { return }
         let selection = place.selection
+        if let names {
+            let needed = try await index.needed(in: folder, names: names, isKept: { !selection.isLeftOut($0) })
+            return activity.set(need: NeededTotals(needed))
+        }
         let need = try await index.neededTotals(
             in: folder, isKept: { !selection.isLeftOut($0) }, mayContain: { selection.mayContainSelected($0) })
         activity.set(need: need)
@@ -239,18 +259,20 @@ extension FolderEngine {
         UInt64(clamping: session.configuration.minimumFree.byteCount(ofDisk: Int64(clamping: space.total)))
     }
 
-    /// Writes changes of what this device has into the index, and tells those who send it on.
-    func apply(_ changes: [LocalChange], _ place: FolderPlace) async throws {
-        guard !changes.isEmpty else { return }
+    /// Writes changes of what this device has into the index, and tells those who send it on. `placed` are names of
+    /// which it was noted what is about to be put there, and which is over.
+    func apply(_ changes: [LocalChange], _ place: FolderPlace, placed: Set<String> = []) async throws {
+        guard !changes.isEmpty || !placed.isEmpty else { return }
         let selection = place.selection
-        let result = try await index.applyLocal(in: folder, changes, isIgnored: { selection.isLeftOut($0) })
+        let result = try await index.applyLocal(
+            in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
         session.ownIndexChanged()
         // A change made here seldom leaves something to get, and a pull looks at all that is kept.
         guard result.changedCount > 0 else { return }
         if state.withLock({ $0.agenda.awaitsRetry }) { return indexChanged() }
         let needed = try await index.needed(
             in: folder, names: changes.map(\.name), isKept: { !selection.isLeftOut($0) })
-        if !needed.isEmpty { indexChanged() }
+        if !needed.isEmpty { indexChanged(at: needed.map(\.path)) }
     }
 }
 

@@ -11,10 +11,6 @@ extension FolderEngine {
     /// Changes that are kept together, so that a new name and the deletion of the old one are announced as a rename.
     fileprivate static let heldChangeLimit = 2000
     fileprivate static let heldBlockLimit = 50_000
-    /// Temporary files that one look clears away.
-    fileprivate static let temporaryLimit = 10_000
-    /// After this, a temporary file is given up even if what it is to become may still be wanted.
-    private static let temporaryLifetime: Int64 = 86_400
     /// How soon a file that was still being written is looked at again.
     private static let unsettledPause: Duration = .seconds(3)
 
@@ -41,7 +37,8 @@ extension FolderEngine {
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
             options: options)
         let collector = ChangeCollector(
-            engine: self, place: place, isWhole: subtrees == nil, mayWait: !isAsked)
+            engine: self, place: place, placed: try await index.placing(in: folder), isWhole: subtrees == nil,
+            mayWait: !isAsked)
         let report: ScanReport
         do {
             report = try await scanner.scan(subtrees) { try await collector.take($0.findings) }
@@ -57,7 +54,8 @@ extension FolderEngine {
         }
         if isHaltedOverDeletions { ended(activity.snapshot.halt) }
         let found = await collector.found
-        noteTemporaries(found.temporaries.compactMap { RelativePath($0) })
+        noteTemporaries(found.temporaries)
+        try await settle(found.swaps, place)
         try await removeTemporaries(place)
         if !found.again.isEmpty {
             let due = environment.time.monotonic() + Self.unsettledPause
@@ -73,54 +71,6 @@ extension FolderEngine {
             changed: found.changed, deleted: found.deleted, bytesHashed: report.bytesHashed,
             problems: Int64(report.problems), problemList: found.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
-    }
-
-    /// These files were found, or left, by somebody who put them together.
-    func noteTemporaries(_ paths: some Sequence<RelativePath>) {
-        state.withLock { state in
-            for path in paths where state.temporaries.count < Self.temporaryLimit { state.temporaries.insert(path) }
-        }
-    }
-
-    /// Removes what fetches that ended before their time have left, once it is of no use: what it was to become is here,
-    /// or has been deleted. What a later fetch may go on with stays for a day.
-    func removeTemporaries(_ place: FolderPlace) async throws {
-        let paths = state.withLock { state in
-            defer { state.temporaries = [] }
-            return state.temporaries.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
-        }
-        guard !paths.isEmpty else { return }
-        let targets = paths.map { $0.temporaryTarget?.text }
-        let facts = Dictionary(
-            try await facts(targets.compactMap { $0 }).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let now = environment.time.wall().seconds
-        let found = zip(paths, targets).map { path, target in
-            (path, isUseless: target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
-        }
-        let root = place.root
-        let kept = try await environment.fetching.threads.runIfActive { [logger] in
-            var kept: [RelativePath] = []
-            for (path, isUseless) in found {
-                do throws(FileAccessError) {
-                    guard let status = try root.status(of: path) else { continue }
-                    let isOld = now &- status.modified.seconds > Self.temporaryLifetime
-                    if isUseless || isOld, try root.removeTemporary(path) { continue }
-                    kept.append(path)
-                } catch {
-                    logger.debug("\(path.text) is left where it is: \(error.message)")
-                }
-            }
-            return kept
-        }
-        noteTemporaries(kept)
-    }
-
-    /// Whether no fetch of the name can be under way or to come.
-    private static func needsNothing(_ facts: NameFacts) -> Bool {
-        guard let global = facts.global else { return false }
-        if global.isDeleted { return true }
-        guard let local = facts.local, local.status != nil else { return false }
-        return local.file.version == global.version
     }
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
@@ -225,27 +175,34 @@ private actor ChangeCollector {
         var deleted: Int64 = 0
         var problems: [FolderProblem] = []
         /// Files that were being put together.
-        var temporaries: [String] = []
+        var temporaries: [RelativePath] = []
+        /// What was about to swap names with others.
+        var swaps: [RelativePath] = []
         /// To be looked at again soon.
         var again: Set<RelativePath> = []
     }
 
     private let engine: FolderEngine
     private let place: FolderPlace
+    /// What was about to be put into its place when this device was last heard of.
+    private let placed: [String: FileInfo]
     private let isWhole: Bool
     private let mayWait: Bool
     private(set) var found = Found()
     private var held: [AnnouncementOrder.Change] = []
     private var statuses: [String: IndexedStatus] = [:]
     private var heldBlocks = 0
+    /// Names that `placed` has and that are known by now.
+    private var settled: Set<String> = []
     private var gone: [String] = []
     /// How many names there were not before.
     private var created = 0
     private var others: [LocalChange] = []
 
-    init(engine: FolderEngine, place: FolderPlace, isWhole: Bool, mayWait: Bool) {
+    init(engine: FolderEngine, place: FolderPlace, placed: [String: FileInfo], isWhole: Bool, mayWait: Bool) {
         self.engine = engine
         self.place = place
+        self.placed = placed
         self.isWhole = isWhole
         self.mayWait = mayWait
     }
@@ -265,7 +222,12 @@ private actor ChangeCollector {
             case .unkept(let known, let presence):
                 observations.append((known.name, presence == .absent ? .missing : .unsupported, nil))
             case .temporary(let name):
-                if found.temporaries.count < FolderEngine.temporaryLimit { found.temporaries.append(name) }
+                guard let path = RelativePath(name) else { continue }
+                if path.isSwap {
+                    if found.swaps.count < FolderEngine.temporaryLimit { found.swaps.append(path) }
+                } else if found.temporaries.count < FolderEngine.temporaryLimit {
+                    found.temporaries.append(path)
+                }
             case .problem(let problem):
                 note(problem)
                 guard problem.code == .unsupportedType else { continue }
@@ -289,6 +251,7 @@ private actor ChangeCollector {
             }
             if isWhole { engine.state.withLock { $0.confirmsDeletions = false } }
         }
+        if isWhole { settled.formUnion(placed.keys) }
         try await flush()
         return verdict
     }
@@ -308,6 +271,7 @@ private actor ChangeCollector {
         let facts = try await engine.facts(observations.map(\.name))
         let now = engine.environment.time.wall().seconds
         for (observation, facts) in zip(observations, facts) {
+            if placed[observation.name] != nil { settled.insert(observation.name) }
             var observed = observation.observed
             // The scanner says that the contents are what they were; what that is only the index knows.
             if case .item(var item) = observed, item.kind == .file, item.blocksHash == nil {
@@ -316,8 +280,8 @@ private actor ChangeCollector {
             }
             let update = LocalChanges.update(
                 of: observation.name, observed: observed, previous: facts.localVersion,
-                global: facts.global, isKept: !place.selection.isLeftOut(observation.name), rules: engine.rules,
-                unixSeconds: now)
+                global: facts.global, placed: placed[observation.name],
+                isKept: !place.selection.isLeftOut(observation.name), rules: engine.rules, unixSeconds: now)
             switch update {
             case .unchanged:
                 if let status = observation.status, facts.local != nil {
@@ -352,7 +316,8 @@ private actor ChangeCollector {
         held = []
         statuses = [:]
         heldBlocks = 0
-        try await engine.apply(changes, place)
+        try await engine.apply(changes, place, placed: settled)
+        settled = []
     }
 }
 

@@ -62,6 +62,8 @@ final class FolderEngine: Sendable {
         var failedPulls: Set<String> = []
         /// The same of the pull that is under way.
         var failingPulls: Set<String> = []
+        /// Whether nothing is needed but for names that the agenda has: only these need be looked at then.
+        var isInStep = false
         /// What others announced as deleted and may be wanted here; the newest of each name.
         var announcedDeletions: [String: FileInfo] = [:]
         var settings = Settings()
@@ -114,9 +116,15 @@ final class FolderEngine: Sendable {
         wake.notify()
     }
 
-    /// A peer announced something, or came or went.
+    /// A peer came or went, or announced more than can be named.
     func indexChanged() {
         state.withLock { $0.agenda.pullSoon() }
+        pullWake.notify()
+    }
+
+    /// A peer announced these names, or they were changed here.
+    func indexChanged(at names: some Collection<String>) {
+        state.withLock { $0.agenda.pullSoon(names) }
         pullWake.notify()
     }
 
@@ -148,12 +156,6 @@ final class FolderEngine: Sendable {
             guard (try? await environment.time.clock.sleep(for: .milliseconds(50))) != nil else { return }
         }
         state.withLock { $0.takesAnnouncements = true }
-    }
-
-    /// The selection's file may have changed.
-    func selectionChanged() {
-        state.withLock { $0.agenda.scanEverything() }
-        wake.notify()
     }
 
     func scanSoon(_ paths: [RelativePath]) {
@@ -250,10 +252,10 @@ final class FolderEngine: Sendable {
         while !Task.isCancelled {
             let now = environment.time.monotonic()
             switch state.withLock({ $0.agenda.nextPull(at: now) }) {
-            case .now:
+            case .now(let names):
                 // While an index comes in, each batch would cost a pass over all that is kept.
                 await session.quietMoment(since: &batchesSeen, clock: environment.time.clock)
-                await step { try await self.pull() }
+                await step { try await self.pull(names) }
             case .wait(let deadline): await rest(until: deadline, now, pullWake)
             }
         }
@@ -273,8 +275,8 @@ final class FolderEngine: Sendable {
             await performLook(paths)
             return true
         }
-        guard case .now = state.withLock({ $0.agenda.nextPull(at: now) }) else { return false }
-        await step { try await self.pull() }
+        guard case .now(let names) = state.withLock({ $0.agenda.nextPull(at: now) }) else { return false }
+        await step { try await self.pull(names) }
         return true
     }
 
@@ -286,7 +288,7 @@ final class FolderEngine: Sendable {
 
     /// Who has what is needed may be there now.
     private func followLinks() async {
-        for await _ in environment.fetching.linksChanged() { indexChanged() }
+        for await _ in environment.fetching.linksChanged() where !state.withLock({ $0.isInStep }) { indexChanged() }
         await Signal().wait()
     }
 

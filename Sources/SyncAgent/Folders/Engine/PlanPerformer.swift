@@ -34,6 +34,8 @@ struct PlanPerformer {
     /// comes after them is planned anew when they are here.
     mutating func perform(_ plan: Plan) async throws -> [FilePuller.Item] {
         var fetches: [FilePuller.Item] = []
+        let placing = plan.steps.prefix { !$0.isFetch }.compactMap(\.placedFile)
+        if !placing.isEmpty { try await engine.index.notePlacing(placing, in: engine.folder) }
         for step in plan.steps {
             try Task.checkCancellation()
             if case .fetch(let file, let occupant) = step {
@@ -44,7 +46,7 @@ struct PlanPerformer {
             try await carryOut(step)
             if changes.count >= Self.changesPerTransaction { try await flush() }
         }
-        try await flush()
+        try await flush(placed: Set(placing.map(\.name)))
         if !rescans.isEmpty { engine.scanSoon(rescans.sorted { $0.text < $1.text }) }
         engine.doubt(doubted)
         return fetches
@@ -88,7 +90,7 @@ struct PlanPerformer {
         let path = try RelativePath(parsing: file.name)
         let expected = expected(file.name)
         let root = root
-        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
             guard let expected, let now = try root.status(of: path), now.isUnchanged(since: expected) else {
                 throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
             }
@@ -99,7 +101,6 @@ struct PlanPerformer {
             }
             return try root.status(of: path)
         }
-        isDurable = false
         try await record(LocalVersion(file: file, isOnDisk: true), status.map { IndexedStatus($0) })
     }
 
@@ -108,29 +109,27 @@ struct PlanPerformer {
         try await clear(path, occupant, by: file.modifiedBy)
         let root = root
         let ignoresPermissions = file.hasNoPermissions || engine.session.configuration.ignoresPermissions
-        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
             try root.createDirectories(path, durability: .deferred)
-            // A directory that nobody may write to is given its permissions when what is in it is there.
-            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777 | 0o700, of: path) }
+            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: path) }
             return try root.status(of: path)
         }
-        isDurable = false
         changes.append(
             .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
     }
 
     private mutating func makeSymlink(_ file: FileInfo, _ occupant: Occupant) async throws {
         let path = try RelativePath(parsing: file.name)
-        try await clear(path, occupant, by: file.modifiedBy)
+        let replacement = try await replacement(path, occupant, by: file.modifiedBy)
         let root = root
-        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
             if let parent = path.parent { try root.createDirectories(parent, durability: .deferred) }
-            try root.createSymlink(path, target: file.symlinkTarget, durability: .deferred)
+            try root.createSymlink(
+                path, target: file.symlinkTarget, replacing: replacement, durability: .deferred)
             let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
             try root.setModificationTime(time, of: path)
             return try root.status(of: path)
         }
-        isDurable = false
         changes.append(
             .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
     }
@@ -142,18 +141,17 @@ struct PlanPerformer {
         let target = try RelativePath(parsing: file.name)
         guard let full = try await engine.withBlocks(file) else { return lookAgain(file.name) }
         guard let expected = expected(from.file.name) else { return lookAgain(from.file.name) }
-        try await clear(target, occupant, by: file.modifiedBy)
+        let replacement = try await replacement(target, occupant, by: file.modifiedBy)
         let root = root
         let ignoresPermissions = file.hasNoPermissions || engine.session.configuration.ignoresPermissions
-        let status = try await onDisk { () throws -> FileAccess.FileStatus? in
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
             if let parent = target.parent { try root.createDirectories(parent, durability: .deferred) }
-            try root.rename(source, to: target, replacing: .nothing, expecting: expected, durability: .deferred)
+            try root.rename(source, to: target, replacing: replacement, expecting: expected, durability: .deferred)
             if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: target) }
             try root.setModificationTime(
                 FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds), of: target)
             return try root.status(of: target)
         }
-        isDurable = false
         changes.append(.set(LocalEntry(file: full, status: status.map { IndexedStatus($0) } ?? .unknown)))
         changes.append(.set(LocalEntry(file: tombstone)))
     }
@@ -169,13 +167,37 @@ struct PlanPerformer {
         } else {
             try await removeFile(path)
         }
-        isDurable = false
         changes.append(tombstone.map { .set(LocalEntry(file: $0)) } ?? .forget(local.file.name))
     }
 
     // MARK: making room
 
-    /// Lets what is in the place of something of another kind go; files make room for files when they are replaced.
+    /// What a file or link is to find in its place, so that it can take it at one instant: the loser of a conflict has
+    /// got its second name by then. A directory goes first.
+    private mutating func replacement(
+        _ path: RelativePath, _ occupant: Occupant, by device: ShortID
+    ) async throws -> Replacement {
+        switch occupant {
+        case .nothing: return .nothing
+        case .replaced(let local) where local.file.kind == .directory:
+            try await clear(path, occupant, by: device)
+            return .nothing
+        case .replaced, .conflicting:
+            guard let expected = expected(path.text) else {
+                throw FileAccessError(.changedOnDisk, .rename, path: path.text)
+            }
+            if case .conflicting = occupant {
+                let copy = try engine.conflictCopy(of: path, by: device, in: root)
+                let root = root
+                try await changeDisk { try root.preserve(path, as: copy, expecting: expected) }
+                rescans.insert(copy)
+                rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
+            }
+            return .exactly(expected)
+        }
+    }
+
+    /// Lets what is in the place of a directory, or a directory in the place of something else, go.
     private mutating func clear(_ path: RelativePath, _ occupant: Occupant, by device: ShortID) async throws {
         switch occupant {
         case .nothing: return
@@ -183,43 +205,32 @@ struct PlanPerformer {
         case .replaced(let local):
             if local.file.kind == .directory {
                 let root = root
-                _ = try await onDisk { try root.removeDirectory(path, durability: .deferred) }
+                _ = try await changeDisk { try root.removeDirectory(path, durability: .deferred) }
             } else {
                 try await removeFile(path)
             }
         }
-        isDurable = false
     }
 
     /// Removes a file or link that is what the index says; anything else stays, and is looked at anew.
-    private func removeFile(_ path: RelativePath) async throws {
+    private mutating func removeFile(_ path: RelativePath) async throws {
         guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .remove, path: path.text)
         }
         let root = root
-        _ = try await onDisk { try root.remove(path, expecting: expected, durability: .deferred) }
+        _ = try await changeDisk { try root.remove(path, expecting: expected, durability: .deferred) }
     }
 
     /// Keeps the loser of a conflict under its own name; it is announced as a new file by the next look.
     private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
-        let copy = try conflictCopy(of: path, by: device)
+        let copy = try engine.conflictCopy(of: path, by: device, in: root)
         guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .rename, path: path.text)
         }
         let root = root
-        try await onDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
+        try await changeDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
         rescans.insert(copy)
         rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
-    }
-
-    private func conflictCopy(of path: RelativePath, by device: ShortID) throws -> RelativePath {
-        let now = engine.environment.time.wall().seconds
-        let time = ConflictTime(unixSeconds: now, utcOffset: engine.environment.utcOffset(now))
-        let name = ConflictName.copy(of: path.text, at: time, by: device) { name in
-            guard let path = RelativePath(name) else { return false }
-            return (try? root.status(of: path)) ?? nil != nil
-        }
-        return try RelativePath(parsing: name)
     }
 
     /// Removes a directory with what may go with it. False if it stays.
@@ -233,7 +244,7 @@ struct PlanPerformer {
         case .remove(let first):
             let kinds = Dictionary(items.map { ($0.name, $0.isDirectory) }, uniquingKeysWith: { first, _ in first })
             let root = root
-            try await onDisk {
+            try await changeDisk {
                 for name in first {
                     guard let item = RelativePath(name) else { continue }
                     if kinds[name] == true {
@@ -294,10 +305,12 @@ struct PlanPerformer {
         return zip(found, facts).map { found, facts in
             let decision = selection.decision(for: found.name)
             let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
+            // It may be all that is left of what somebody wrote: a look settles it first.
+            let isSwap = RelativePath(found.name)?.isSwap ?? false
             return DirectoryRemoval.Item(
                 name: found.name, isDirectory: found.type == .directory,
-                isTemporary: RelativePath(found.name)?.isTemporary ?? false,
-                isLeftOut: selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
+                isTemporary: !isSwap && RelativePath(found.name)?.isTemporary ?? false,
+                isLeftOut: !isSwap && selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
                 local: facts.localVersion,
                 isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
         }
@@ -324,7 +337,9 @@ struct PlanPerformer {
                     return nil
                 }
                 item.replacement = .exactly(expected)
-                if case .conflicting = occupant { item.conflictCopy = try conflictCopy(of: path, by: file.modifiedBy) }
+                if case .conflicting = occupant {
+                    item.conflictCopy = try engine.conflictCopy(of: path, by: file.modifiedBy, in: root)
+                }
             }
             return item
         } catch let error as FileAccessError {
@@ -336,7 +351,9 @@ struct PlanPerformer {
     // MARK: -
 
     /// Makes what was done durable, and then lets the index say it.
-    private mutating func flush() async throws {
+    ///
+    /// - parameter placed: of which it was noted that something is put there, and where that is over.
+    private mutating func flush(placed: Set<String> = []) async throws {
         if !isDurable {
             let root = root
             try await onDisk { try root.synchronizeFileSystem() }
@@ -344,7 +361,15 @@ struct PlanPerformer {
         }
         let done = changes
         changes = []
-        try await engine.apply(done, place)
+        try await engine.apply(done, place, placed: placed)
+    }
+
+    /// Changes the disk. Also what fails half-way is made durable by the next `flush`: a look takes it for what it finds.
+    private mutating func changeDisk<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        isDurable = false
+        return try await onDisk(body)
     }
 
     private func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
@@ -377,6 +402,18 @@ struct PlanPerformer {
             isComplete = false
             engine.activity.note(error.message, at: name)
             if error.code == .noSpace || error.code == .quota { engine.activity.set(isShortOfSpace: true) }
+        }
+    }
+}
+
+extension Action {
+    fileprivate var isFetch: Bool { if case .fetch = self { true } else { false } }
+
+    /// The file or link that the step puts into a place, without fetching it.
+    fileprivate var placedFile: FileInfo? {
+        switch self {
+        case .rename(_, _, let file, _), .adopt(let file, _, _), .makeSymlink(let file, _): file
+        case .nothing, .blocked, .record, .forget, .fetch, .makeDirectory, .delete: nil
         }
     }
 }

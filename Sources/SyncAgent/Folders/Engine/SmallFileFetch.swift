@@ -5,7 +5,8 @@ import NIOCore
 import NIOPosix
 
 /// Gets many files of at most one block each, all at once: what `StagedFetch` does for each of them is done here once
-/// for all, and each is asked of one device only. Files that do not come this way are left to `StagedFetch`.
+/// for all, and each is asked of one device, or of two if the first is late with its answer. Files that do not come this
+/// way are left to `StagedFetch`.
 struct SmallFileFetch: Sendable {
     /// Files larger than this are fetched one by one: a file up to here has one block, whatever its block size.
     static let byteLimit = Int64(BlockSize.minimum)
@@ -31,6 +32,7 @@ struct SmallFileFetch: Sendable {
         // A block that is on this disk is not asked for; and what is left of an earlier try is worth nothing here.
         let here = await environment.blocksHere(
             items.filter { $0.file.size > 0 }.flatMap { $0.file.blocks.map(\.hash) })
+        let pace = HolderPace(minimumPatience: environment.settings.minimumPatience)
         let bytes = try await withThrowingTaskGroup(of: (Int, ByteBuffer?).self) { group in
             var bytes = [ByteBuffer?](repeating: nil, count: items.count)
             for (position, item) in items.enumerated() {
@@ -39,12 +41,13 @@ struct SmallFileFetch: Sendable {
                     continue
                 }
                 guard item.file.blocks.count == 1, let block = item.file.blocks.first, !here.contains(block.hash),
-                    Int64(block.size) == item.file.size, let session = session(for: item, position, sessions)
+                    Int64(block.size) == item.file.size
                 else { continue }
+                let sources = sources(for: item, position, sessions)
                 if isInOrder {
-                    bytes[position] = try await request(block, of: item.file, session)
+                    bytes[position] = try await request(block, of: item.file, sources, pace)
                 } else {
-                    group.addTask { (position, try await request(block, of: item.file, session)) }
+                    group.addTask { (position, try await request(block, of: item.file, sources, pace)) }
                 }
             }
             for try await (position, answer) in group { bytes[position] = answer }
@@ -53,21 +56,83 @@ struct SmallFileFetch: Sendable {
         return try await environment.threads.runIfActive { stage(items, bytes) }
     }
 
-    /// Files are spread over the devices that hold them.
-    private func session(
-        for item: Item, _ position: Int, _ sessions: [DeviceID: any BlockSource]
-    ) -> (any BlockSource)? {
-        let connected = item.holders.filter { sessions[$0] != nil }
-        return connected.isEmpty ? nil : sessions[connected[position % connected.count]]
+    private struct Source: Sendable {
+        var holder: DeviceID
+        var session: any BlockSource
     }
 
-    private func request(_ block: BlockInfo, of file: FileInfo, _ session: any BlockSource) async throws -> ByteBuffer?
-    {
+    /// The connected devices that hold a file, in the order in which they are to be asked: files are spread over them.
+    private func sources(
+        for item: Item, _ position: Int, _ sessions: [DeviceID: any BlockSource]
+    ) -> [Source] {
+        let connected = item.holders.compactMap { id in sessions[id].map { Source(holder: id, session: $0) } }
+        guard !connected.isEmpty else { return [] }
+        let first = position % connected.count
+        return Array(connected[first...] + connected[..<first])
+    }
+
+    private enum Event: Sendable {
+        /// Nil for no bytes.
+        case answer(ByteBuffer?)
+        case timer
+    }
+
+    /// Asks the first of `sources` that is not late; if it does not answer in time, the next one as well. Nil if no bytes
+    /// come, or all are late.
+    private func request(
+        _ block: BlockInfo, of file: FileInfo, _ sources: [Source], _ pace: HolderPace
+    ) async throws -> ByteBuffer? {
         let request = BlockRequest(
             folder: folder, name: file.name, offset: 0, size: block.size, hash: block.hash, weakHash: block.weakHash,
             blockIndex: 0)
+        return try await environment.budget.withUnits(Int(block.size)) {
+            guard let first = sources.first(where: { !pace.isLate($0.holder) }) else { return nil }
+            // Nobody else could be asked: whoever is slow is waited for, as it is with larger files.
+            guard sources.count > 1 else { return try await ask(first, request, pace) }
+            return try await withThrowingTaskGroup(of: Event.self) { group in
+                defer { group.cancelAll() }
+                let now = environment.time.monotonic
+                let start = now()
+                var (running, hasHedged) = (1, false)
+                group.addTask { .answer(try await ask(first, request, pace)) }
+                addTimer(for: pace.patience(with: first.holder), &group)
+                while running > 0, let event = try await group.next() {
+                    switch event {
+                    case .answer(let bytes?): return bytes
+                    case .answer(nil): running -= 1
+                    case .timer where hasHedged: break
+                    case .timer:
+                        let left = pace.patience(with: first.holder) - (now() - start)
+                        // Other answers of the holder may have shown that it takes longer.
+                        guard left <= .zero else {
+                            addTimer(for: left, &group)
+                            continue
+                        }
+                        pace.setLate(first.holder)
+                        guard let second = sources.first(where: { !pace.isLate($0.holder) }) else { continue }
+                        hasHedged = true
+                        running += 1
+                        group.addTask { .answer(try await ask(second, request, pace)) }
+                    }
+                }
+                return nil
+            }
+        }
+    }
+
+    private func addTimer(for time: MonotonicTime, _ group: inout ThrowingTaskGroup<Event, any Error>) {
+        group.addTask { [clock = environment.time.clock] in
+            try await clock.sleep(for: time)
+            return .timer
+        }
+    }
+
+    private func ask(_ source: Source, _ request: BlockRequest, _ pace: HolderPace) async throws -> ByteBuffer? {
+        let start = environment.time.monotonic()
         do {
-            return try await environment.budget.withUnits(Int(block.size)) { try await session.request(request) }
+            let bytes = try await source.session.request(request, isBulk: true)
+            pace.answered(source.holder, after: environment.time.monotonic() - start)
+            return bytes
         } catch let error as CancellationError {
             throw error
         } catch {

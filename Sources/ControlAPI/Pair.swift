@@ -1,0 +1,242 @@
+/// To pair with a device: wait for one, and dial one if there is an address.
+public struct PairRequest: Codable, Equatable, Sendable {
+    /// Longest time to wait in seconds.
+    public static let longestWait = 120
+
+    /// `tcp://host:port` and so on; nil to wait only.
+    public var address: String?
+    /// Ids of folders to share with the device once it is paired.
+    public var folders: [String]
+    /// How long to wait for a device, and then for each user's answer: 1 to 120 seconds; nil for 120.
+    public var seconds: Int?
+
+    public init(address: String? = nil, folders: [String] = [], seconds: Int? = nil) {
+        self.address = address
+        self.folders = folders
+        self.seconds = seconds
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        address = try container.decodeIfPresent(String.self, forKey: .address)
+        folders = try container.decodeIfPresent([String].self, forKey: .folders) ?? []
+        seconds = try container.decodeIfPresent(Int.self, forKey: .seconds)
+    }
+
+    enum CodingKeys: String, CodingKey { case address, folders, seconds }
+
+    /// The six digits of a code as people write it, with spaces or dashes anywhere; nil for anything else.
+    public static func code(parsing text: String) -> String? {
+        let digits = text.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
+        guard digits.count == 6, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            return nil
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    func check() throws(ControlError) {
+        if let seconds, !(1...Self.longestWait).contains(seconds) {
+            throw ControlError(.invalidRequest, "Pairing waits from 1 to \(Self.longestWait) seconds.")
+        }
+        guard folders.count <= 1000 else { throw ControlError(.tooLarge, "Name at most 1000 folders.") }
+    }
+}
+
+/// What the user says to a pairing that is under way.
+public enum PairAnswer: Codable, Equatable, Sendable {
+    /// Both devices show this code. Any other than the one that this device shows ends the pairing.
+    case confirm(code: String)
+    case refuse
+    /// Dial this one of the devices near-by.
+    case dial(address: String)
+
+    enum CodingKeys: String, CodingKey { case action, code, address }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        switch try container.decode(String.self, forKey: .action) {
+        case "confirm": self = .confirm(code: try container.decode(String.self, forKey: .code))
+        case "refuse": self = .refuse
+        case "dial": self = .dial(address: try container.decode(String.self, forKey: .address))
+        case let action:
+            throw DecodingError.dataCorruptedError(
+                forKey: .action, in: container, debugDescription: "no answer is named \(action)")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .confirm(let code):
+            try container.encode("confirm", forKey: .action)
+            try container.encode(code, forKey: .code)
+        case .refuse: try container.encode("refuse", forKey: .action)
+        case .dial(let address):
+            try container.encode("dial", forKey: .action)
+            try container.encode(address, forKey: .address)
+        }
+    }
+}
+
+/// A device to pair with.
+public struct NearbyEntry: Codable, Equatable, Sendable {
+    /// The device's id, if it is known.
+    public var device: String?
+    public var name: String?
+    public var address: String
+    /// `tcp` and so on.
+    public var transport: String
+    /// dBm.
+    public var signal: Int?
+    /// Whether this device has it in its configuration already.
+    public var isKnown: Bool
+
+    public init(
+        device: String? = nil, name: String? = nil, address: String, transport: String, signal: Int? = nil,
+        isKnown: Bool = false
+    ) {
+        self.device = device
+        self.name = name
+        self.address = address
+        self.transport = transport
+        self.signal = signal
+        self.isKnown = isKnown
+    }
+
+    enum CodingKeys: String, CodingKey { case device, name, address, transport, signal, isKnown = "known" }
+}
+
+public struct NearbyList: Codable, Equatable, Sendable {
+    public var schema = 1
+    public var devices: [NearbyEntry]
+
+    public init(devices: [NearbyEntry]) { self.devices = devices }
+}
+
+/// What pairing is at.
+public struct PairStatus: Codable, Equatable, Sendable {
+    public enum State: String, Codable, Sendable {
+        case idle
+        /// The user has asked for it; no device is there yet.
+        case waiting
+        /// A device is there.
+        case opening
+        /// Both users look at the code.
+        case comparing
+        /// Both have said yes.
+        case closing
+    }
+
+    public var schema = 1
+    public var state: State
+    /// While comparing.
+    public var code: String?
+    /// The device's id, once there is one.
+    public var device: String?
+    /// Seconds until pairing may begin again after too many failures.
+    public var blockedSeconds: Int?
+
+    public init(state: State, code: String? = nil, device: String? = nil, blockedSeconds: Int? = nil) {
+        self.state = state
+        self.code = code
+        self.device = device
+        self.blockedSeconds = blockedSeconds
+    }
+}
+
+/// What a pairing says on its way, a line of JSON each.
+public enum PairEvent: Codable, Equatable, Sendable {
+    /// First of all: this device can be paired with for so long.
+    case waiting(device: String, listening: [String], seconds: Int)
+    /// All that are near-by at the moment; whenever that has changed.
+    case nearby([NearbyEntry])
+    case dialling(address: String)
+    /// Six digits to compare with those of the other device, and to answer.
+    case code(String, device: String, address: String, transport: String)
+    /// The other device's user has said yes.
+    case confirmedThere
+    /// A device tried and went away before there was a code; the waiting goes on.
+    case attemptFailed(message: String)
+    /// The device is stored here. `isMutual`: there as well, as it has said.
+    case paired(device: String, name: String, addresses: [String], folders: [String], isMutual: Bool)
+    /// Each knew the other before.
+    case alreadyPaired(device: String, name: String, folders: [String])
+
+    enum CodingKeys: String, CodingKey {
+        case type, device, devices, listening, seconds, address, code, transport, message, name, addresses, folders
+        case isMutual = "mutual"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func text(_ key: CodingKeys) throws -> String { try container.decode(String.self, forKey: key) }
+        func texts(_ key: CodingKeys) throws -> [String] { try container.decode([String].self, forKey: key) }
+        switch try text(.type) {
+        case "waiting":
+            self = .waiting(
+                device: try text(.device), listening: try texts(.listening),
+                seconds: try container.decode(Int.self, forKey: .seconds))
+        case "nearby": self = .nearby(try container.decode([NearbyEntry].self, forKey: .devices))
+        case "dialling": self = .dialling(address: try text(.address))
+        case "code":
+            self = .code(
+                try text(.code), device: try text(.device), address: try text(.address),
+                transport: try text(.transport))
+        case "confirmed-there": self = .confirmedThere
+        case "attempt-failed": self = .attemptFailed(message: try text(.message))
+        case "paired":
+            self = .paired(
+                device: try text(.device), name: try text(.name), addresses: try texts(.addresses),
+                folders: try texts(.folders), isMutual: try container.decode(Bool.self, forKey: .isMutual))
+        case "already-paired":
+            self = .alreadyPaired(device: try text(.device), name: try text(.name), folders: try texts(.folders))
+        case let type:
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "no pairing event is named \(type)")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(type, forKey: .type)
+        switch self {
+        case .waiting(let device, let listening, let seconds):
+            try container.encode(device, forKey: .device)
+            try container.encode(listening, forKey: .listening)
+            try container.encode(seconds, forKey: .seconds)
+        case .nearby(let devices): try container.encode(devices, forKey: .devices)
+        case .dialling(let address): try container.encode(address, forKey: .address)
+        case .code(let code, let device, let address, let transport):
+            try container.encode(code, forKey: .code)
+            try container.encode(device, forKey: .device)
+            try container.encode(address, forKey: .address)
+            try container.encode(transport, forKey: .transport)
+        case .confirmedThere: break
+        case .attemptFailed(let message): try container.encode(message, forKey: .message)
+        case .paired(let device, let name, let addresses, let folders, let isMutual):
+            try container.encode(device, forKey: .device)
+            try container.encode(name, forKey: .name)
+            try container.encode(addresses, forKey: .addresses)
+            try container.encode(folders, forKey: .folders)
+            try container.encode(isMutual, forKey: .isMutual)
+        case .alreadyPaired(let device, let name, let folders):
+            try container.encode(device, forKey: .device)
+            try container.encode(name, forKey: .name)
+            try container.encode(folders, forKey: .folders)
+        }
+    }
+
+    /// Kebab-case, as `type` has it.
+    public var type: String {
+        switch self {
+        case .waiting: "waiting"
+        case .nearby: "nearby"
+        case .dialling: "dialling"
+        case .code: "code"
+        case .confirmedThere: "confirmed-there"
+        case .attemptFailed: "attempt-failed"
+        case .paired: "paired"
+        case .alreadyPaired: "already-paired"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// Why a transfer with a GhostDrop app ended, or a packet or frame was refused.
+public struct GhostDropError: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable, CaseIterable {
+        /// Bytes that are no frame, no JSON of the announced kind, or values out of range.
+        case malformed
+        /// A length beyond the limits of `DropFrame`.
+        case tooLarge = "too-large"
+        /// A frame that may not come now.
+        case unexpectedFrame = "unexpected-frame"
+        /// The two sides do not see the same keys: somebody is between them, or the peer is faulty.
+        case codesDiffer = "codes-differ"
+        /// A user said no, here or there.
+        case declined
+        /// The peer gave up; the message has its reason.
+        case cancelled
+        /// A frame that the peer cannot have sealed.
+        case notAuthentic = "not-authentic"
+        /// The peer said nothing for too long. Trying again may help.
+        case timedOut = "timed-out"
+        /// The file that arrived is not the one that was announced. Trying again may help.
+        case digestDiffers = "digest-differs"
+        /// The file could not be read as it was announced.
+        case fileChanged = "file-changed"
+    }
+
+    public let code: Code
+    /// A sentence for people, with what to do where something can be done.
+    public let message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+
+    static func malformed(_ what: String) -> Self {
+        Self(.malformed, "the other side sent \(what); check that it runs a current GhostDrop app and try again")
+    }
+}

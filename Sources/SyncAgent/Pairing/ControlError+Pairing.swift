@@ -1,0 +1,53 @@
+import ControlAPI
+import LinkSecurity
+import Pairing
+
+extension ControlError {
+    static let nothingStored = "Nothing was stored"
+
+    init(_ failure: PairingFailure) {
+        let code: Code =
+            switch failure.code {
+            case .refusedHere: .confirmationNeeded
+            case .refusedThere: .pairingRefused
+            case .otherCode, .brokenCommitment: .pairingMismatch
+            case .busy: .busy
+            case .timeout, .timeoutThere: .timeout
+            case .wrongOrder, .malformedMessage, .mistakeHere, .linkEnded, .notStoredHere, .notStoredThere:
+                .pairingFailed
+            }
+        let isRetryable = [.busy, .timeout, .timeoutThere, .linkEnded].contains(failure.code)
+        self.init(code, "\(Self.nothingStored): \(failure.message).", isRetryable: isRetryable)
+    }
+
+    /// Why a device could not be dialled to pair with it.
+    init(pairingWith address: String, _ error: any Error) {
+        switch error {
+        case let error as LinkSecurityError where error.code == .notPairing:
+            self.init(.notPairing, "\(Self.nothingStored): \(error.message).", isRetryable: true, path: address)
+        case let error as LinkSecurityError where error.code == .otherProtocol:
+            self.init(
+                .notPairing,
+                "\(Self.nothingStored): the device at \(address) does not pair by a code; if it is a Syncthing, add its "
+                    + "id with `synctrain device add`, and this device's id there.", path: address)
+        case is CancellationError:
+            self.init(.stopping, "The agent is stopping. Start it again and pair anew.", isRetryable: true)
+        default:
+            self.init(.pairingFailed, "\(Self.nothingStored): \(error).", isRetryable: true, path: address)
+        }
+    }
+
+    static func pairingBlocked(for wait: Duration) -> ControlError {
+        let seconds = wait.components.seconds + 1
+        return ControlError(
+            .pairingBlocked,
+            "Pairing has failed too often, which may be somebody's attempts to guess the code. Try again in \(seconds) s.",
+            isRetryable: true)
+    }
+
+    static let pairingTimeout = ControlError(
+        .timeout, "\(nothingStored): no device came to be paired in time. Begin again on both.", isRetryable: true)
+
+    static let notPairingHere = ControlError(
+        .notPairing, "There is no code to confirm. Begin with `synctrain pair` on both devices.")
+}

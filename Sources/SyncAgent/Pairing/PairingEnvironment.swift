@@ -1,0 +1,48 @@
+import BlockExchange
+import ControlAPI
+import LinkSecurity
+import Logging
+import Pairing
+import Transport
+
+/// A device that both users have confirmed.
+struct PairedDevice: Sendable, Equatable {
+    var id: DeviceID
+    var name: String
+    /// As the configuration has them.
+    var addresses: [String]
+    /// To be shared with it.
+    var folders: [FolderID]
+}
+
+/// What a pairing needs of the agent around it.
+struct PairingEnvironment: Sendable {
+    var localDevice: DeviceID
+    /// What the other device is told once both users have confirmed.
+    var introduction: @Sendable () -> PairingIntroduction
+    /// What a device in the configuration is called; nil if it is not in it.
+    var knownName: @Sendable (DeviceID) -> String?
+    /// Connects for pairing. Throws `LinkError`, `LinkSecurityError` or `CancellationError`.
+    var dial: @Sendable (LinkAddress) async throws -> SecureLink
+    /// Writes the device, and the folders shared with it, to the configuration.
+    var store: @Sendable (PairedDevice) async throws -> Void
+    /// Both have stored each other: they may speak BEP at once.
+    var connect: @Sendable (DeviceID) async -> Void
+    var nearby: [any NearbyDevices]
+    var nonce: @Sendable () -> PairingNonce
+    var events: EventHub
+    var time: AgentTime
+    var logger: Logger
+
+    /// Anybody may announce anything: what is shown to a person has an end.
+    private static let nearbyLimit = 50
+
+    func nearbyEntries() -> [NearbyEntry] {
+        nearby.flatMap(\.nearby).prefix(Self.nearbyLimit).map { device in
+            let id = device.id.flatMap { try? DeviceID(parsing: $0) }
+            return NearbyEntry(
+                device: device.id, name: device.name.map { String($0.prefix(64)) }, address: device.address.description,
+                transport: device.kind.rawValue, signal: device.signal, isKnown: id.flatMap(knownName) != nil)
+        }
+    }
+}

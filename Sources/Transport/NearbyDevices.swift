@@ -1,0 +1,28 @@
+/// A device that can be reached without being configured, as whoever found it knows it.
+public struct NearbyDevice: Sendable, Hashable {
+    /// The device's id, if what it sends has it.
+    public var id: String?
+    /// What it calls itself, if it says so to strangers. Text of somebody else: to be escaped before it is shown.
+    public var name: String?
+    public var address: LinkAddress
+    public var kind: LinkKind
+    /// Signal strength in dBm; nil where there is none.
+    public var signal: Int?
+
+    public init(id: String? = nil, name: String? = nil, address: LinkAddress, kind: LinkKind, signal: Int? = nil) {
+        self.id = id
+        self.name = name
+        self.address = address
+        self.kind = kind
+        self.signal = signal
+    }
+}
+
+/// Finds devices near-by to pair with.
+public protocol NearbyDevices: Sendable {
+    /// Runs while the user pairs, until cancelled: looks for devices, and lets this one be found by others that do, where
+    /// either takes more than is always done. May return early if there is nothing to do. One call at a time.
+    func lookAround() async
+    /// Those seen of late; never waits.
+    var nearby: [NearbyDevice] { get }
+}

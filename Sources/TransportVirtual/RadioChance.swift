@@ -1,0 +1,19 @@
+/// The radio's chance: the same for the same seed (SplitMix64), so that what went wrong goes wrong again.
+struct RadioChance: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// True with the given probability; never asks for a number when the answer is certain.
+    mutating func happens(_ probability: Double) -> Bool {
+        probability > 0 && (probability >= 1 || Double.random(in: 0..<1, using: &self) < probability)
+    }
+}

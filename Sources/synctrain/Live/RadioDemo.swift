@@ -1,0 +1,223 @@
+import ControlAPI
+import Cryptography
+import Foundation
+import NIOPosix
+import TransportVirtual
+
+/// `demo --ble`: two agents of this program over a virtual radio, driven by their command lines as a person would.
+struct RadioDemo {
+    /// The folder that the laptop has.
+    private static let letters = 120
+    private static let letterByteCount = 600
+    private static let photoByteCount = 250_000
+    private static let videoByteCount = 1_000_000
+
+    private let directory: URL
+    private let air: VirtualAir
+    private let say: (String) throws -> Void
+    private let connect: @Sendable (CommandEnvironment.Places) -> any AgentControl
+    private let places: (String) throws -> CommandEnvironment.Places
+
+    /// Throws `ControlError` when anything is not as it should be. Removes everything it has made.
+    static func run(
+        _ conditions: RadioConditions, say: @escaping (String) throws -> Void,
+        connect: @escaping @Sendable (CommandEnvironment.Places) -> any AgentControl,
+        places: @escaping (String) throws -> CommandEnvironment.Places
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "synctrain-demo-\(getpid())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let air = try await VirtualAir.open(at: directory.appending(path: "air").path, conditions: conditions)
+        let demo = RadioDemo(directory: directory, air: air, say: say, connect: connect, places: places)
+        do {
+            try await demo.play(conditions)
+            await demo.end()
+        } catch {
+            await demo.end()
+            throw error
+        }
+    }
+
+    private func play(_ conditions: RadioConditions) async throws {
+        try say("# Two devices and no network: a virtual radio plays Bluetooth LE between them.")
+        try say(Self.words(for: conditions))
+        for name in ["laptop", "tablet"] {
+            try await show(
+                name, "init", "--name", name, "--listen", "virtual://\(name)", "--no-discovery")
+            try await show(name, "agent", "start")
+        }
+        let laptop = try await id(of: "laptop"), tablet = try await id(of: "tablet")
+        try await show("laptop", "device", "add", tablet, "--name", "tablet")
+        try await show("tablet", "device", "add", laptop, "--name", "laptop", "--address", "virtual://laptop")
+
+        try say("\n# The laptop has a folder: letters, a photo, a video.")
+        let files = try writeFolder()
+        let start = ContinuousClock.now
+        try await show("laptop", "folder", "add", "docs", path("laptop-docs"), "--device", tablet, "--mode", "full")
+        try await show("tablet", "folder", "add", "docs", path("tablet-docs"), "--device", laptop)
+        try await wait("the index") { status in
+            status.folders.first { $0.id == "docs" }?.global.files == Int64(files)
+        }
+        try await report("The index of \(files) files", nil, since: start, from: AirStatistics())
+        try await show("tablet", "status")
+        try await show("tablet", "ls", "-l", "docs:")
+
+        try say("\n# What the tablet selects is kept there.")
+        var before = try await air.statistics()
+        var from = ContinuousClock.now
+        try await show("tablet", "select", "docs:letters")
+        try await show("tablet", "wait", "docs", "--timeout", "120")
+        try await report(
+            "\(Self.letters) letters", Self.letters * Self.letterByteCount, since: from, from: before)
+
+        try say("\n# Any other file comes on demand, verified.")
+        before = try await air.statistics()
+        from = ContinuousClock.now
+        try await show("tablet", "fetch", "docs:photo.jpg", "-o", path("photo.jpg"))
+        try compare("photo.jpg")
+        try await report("The photo", Self.photoByteCount, since: from, from: before)
+
+        try say("\n# The tablet is carried out of range in the middle of a video, and back.")
+        before = try await air.statistics()
+        from = ContinuousClock.now
+        try await fetchWhileWalking(before)
+        try compare("video.mp4")
+        try await report("The video", Self.videoByteCount, since: from, from: before)
+        try say("\nAll of it worked.")
+    }
+
+    private func fetchWhileWalking(_ before: AirStatistics) async throws {
+        let air = air
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                // A third of the way.
+                while try await air.statistics().total.streamBytes - before.total.streamBytes < Self.videoByteCount / 3
+                {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                try await air.setSignal(-120, of: "tablet")
+                while try await air.statistics().openConnections > 0 { try await Task.sleep(for: .milliseconds(20)) }
+                try await air.setSignal(-70, of: "tablet")
+            }
+            try await show("tablet", "fetch", "docs:video.mp4", "-o", path("video.mp4"))
+            try await group.waitForAll()
+        }
+        try say("The link was lost and made again on the way.")
+    }
+
+    // MARK: the laptop's files
+
+    /// The number of files.
+    private func writeFolder() throws -> Int {
+        let folder = directory.appending(path: "laptop-docs")
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "letters"), withIntermediateDirectories: true)
+        for number in 1...Self.letters {
+            try pattern(number, Self.letterByteCount).write(to: folder.appending(path: "letters/letter \(number).txt"))
+        }
+        try pattern(1001, Self.photoByteCount).write(to: folder.appending(path: "photo.jpg"))
+        try pattern(1002, Self.videoByteCount).write(to: folder.appending(path: "video.mp4"))
+        return Self.letters + 2
+    }
+
+    /// Bytes that do not compress.
+    private func pattern(_ seed: Int, _ byteCount: Int) -> Data {
+        var state = UInt64(seed)
+        return Data(
+            (0..<byteCount).map { _ in
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                return UInt8(truncatingIfNeeded: state >> 56)
+            })
+    }
+
+    private func compare(_ name: String) throws {
+        let sent = try Data(contentsOf: directory.appending(path: "laptop-docs/\(name)"))
+        let received = try Data(contentsOf: directory.appending(path: name))
+        guard SHA256.digest(Array(sent)) == SHA256.digest(Array(received)) else {
+            throw ControlError(.failed, "\(name) differs on the two devices.")
+        }
+        try say("\(name) has the same SHA-256 on both.")
+    }
+
+    // MARK: agents
+
+    private func path(_ name: String) -> String { directory.appending(path: name).path }
+
+    private func id(of name: String) async throws -> String {
+        try await run(name, ["id"]).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Runs a command and prints it with what it says.
+    private func show(_ name: String, _ arguments: String...) async throws {
+        let shown = arguments.map { $0.replacingOccurrences(of: directory.path, with: "…") }
+        try say("\(name)$ synctrain \(shown.joined(separator: " "))")
+        let output = try await run(name, arguments).replacingOccurrences(of: directory.path, with: "…")
+        if !output.isEmpty { try say(output.trimmingCharacters(in: .newlines)) }
+    }
+
+    /// What a command says on both outputs. Throws `ControlError` if it fails.
+    private func run(_ name: String, _ arguments: [String]) async throws -> String {
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SYNCTRAIN") }
+        variables["SYNCTRAIN_VIRTUAL_AIR"] = air.path
+        let outputPath = path("output")
+        try Data().write(to: URL(filePath: outputPath))
+        let child = try AgentProcess.spawn(
+            [try AgentProcess.executable(), "--home", path("home-\(name)")] + arguments, logFile: outputPath,
+            environment: variables)
+        let status = try await NIOThreadPool.singleton.runIfActive {
+            var status: Int32 = 0
+            while waitpid(child, &status, 0) == -1, errno == EINTR {}
+            return status
+        }
+        let text = try String(contentsOfFile: outputPath, encoding: .utf8)
+        guard status == 0 else { throw ControlError(.failed, "\(arguments.joined(separator: " ")): \(text)") }
+        return text
+    }
+
+    /// Until the tablet's status meets the condition.
+    private func wait(_ what: String, until condition: (AgentStatus) -> Bool) async throws {
+        let agent = connect(try places(path("home-tablet")))
+        let deadline = ContinuousClock.now + .seconds(120)
+        while try await !condition(agent.status()) {
+            guard ContinuousClock.now < deadline else { throw ControlError(.timeout, "No sign of \(what).") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func end() async {
+        for name in ["laptop", "tablet"] { _ = try? await run(name, ["agent", "stop"]) }
+        await air.close()
+    }
+
+    // MARK: figures
+
+    private func report(
+        _ what: String, _ byteCount: Int?, since start: ContinuousClock.Instant, from before: AirStatistics
+    ) async throws {
+        let now = try await air.statistics()
+        let elapsed = ContinuousClock.now - start
+        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        let carried = now.total.frameBytes - before.total.frameBytes
+        var text = "→ \(what): \(Self.decimal(seconds)) s, \(Self.kilobytes(carried)) on the radio"
+        if let byteCount {
+            text += " for \(Self.kilobytes(byteCount)) of files"
+            text += ", \(Self.decimal(Double(byteCount) / 1000 / seconds)) KB/s"
+        }
+        let repeated = now.total.repeatedPackets - before.total.repeatedPackets
+        if repeated > 0 { text += "; \(repeated) of \(now.total.packets - before.total.packets) packets sent again" }
+        let lost = now.lostConnections - before.lostConnections
+        if lost > 0 { text += "; the link was lost \(lost == 1 ? "once" : "\(lost) times")" }
+        try say(text + ".")
+    }
+
+    private static func words(for conditions: RadioConditions) -> String {
+        let interval =
+            Double(conditions.connectionInterval.components.attoseconds) / 1e15
+            + Double(conditions.connectionInterval.components.seconds) * 1000
+        return "The radio: \(conditions.phy == .oneMegabit ? 1 : 2) Mbit/s on the air, \(decimal(interval)) ms between "
+            + "connection events, \(decimal(conditions.loss * 100)) % of the packets lost."
+    }
+
+    private static func decimal(_ number: Double) -> String { String(format: "%.1f", number) }
+    private static func kilobytes(_ count: Int) -> String { "\(decimal(Double(count) / 1000)) KB" }
+}

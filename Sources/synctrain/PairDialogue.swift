@@ -1,0 +1,205 @@
+import ControlAPI
+
+/// What `pair` says to the user and to the agent, from what each of them says. Pure.
+struct PairDialogue {
+    /// Who compares the codes.
+    enum Judge: Equatable {
+        /// A person at a terminal.
+        case person
+        /// A script that knows what the other device shows.
+        case expected(String)
+        /// A script that writes what the other device shows to standard input.
+        case input
+    }
+
+    enum Input: Equatable, Sendable {
+        case event(PairEvent)
+        case line(String)
+        case inputEnded
+    }
+
+    enum Action: Equatable {
+        /// A line on standard error.
+        case say(String)
+        /// A question on standard error, without a line feed.
+        case ask(String)
+        /// A line on standard output.
+        case print(String)
+        case answer(PairAnswer)
+        case discardInput
+        /// How the command ends, whatever the agent says when it is over.
+        case fail(ControlError)
+    }
+
+    private enum State: Equatable {
+        case waiting
+        case choosing([NearbyEntry])
+        case comparing(String)
+        case answered
+    }
+
+    let judge: Judge
+    /// Whether there is a choice among devices near-by.
+    let isNearby: Bool
+    /// Whether there is room for large digits.
+    let isLarge: Bool
+    private var state = State.waiting
+    /// What a script has written before there was a code.
+    private var early: String?
+    private var hasInputEnded = false
+
+    init(judge: Judge, isNearby: Bool, isLarge: Bool) {
+        self.judge = judge
+        self.isNearby = isNearby
+        self.isLarge = isLarge
+    }
+
+    mutating func take(_ input: Input) -> [Action] {
+        switch input {
+        case .event(let event): take(event)
+        case .line(let line): take(line: line)
+        case .inputEnded: takeEnd()
+        }
+    }
+
+    private mutating func take(_ event: PairEvent) -> [Action] {
+        switch event {
+        case .waiting(_, let listening, let seconds):
+            let places = listening.isEmpty ? "" : ", at \(listening.joined(separator: ", "))"
+            return [.say("This device can be paired with for \(seconds) s\(places).")]
+        case .nearby(let devices):
+            guard isNearby else { return [] }
+            return choose(among: devices)
+        case .dialling(let address):
+            return [.say("Calling \(address).")]
+        case .code(let code, let device, let address, let transport):
+            return compare(code, device, address, transport)
+        case .confirmedThere:
+            return [.say(isComparing ? "\nThe other device's user has said yes." : "The other device's user said yes.")]
+        case .attemptFailed(let message):
+            return [.say(message)] + ask()
+        case .paired(let device, let name, _, let folders, let isMutual):
+            var actions: [Action] = [.print("Paired with \(Self.name(name, device)).")] + Self.shared(folders)
+            if !isMutual {
+                actions.append(
+                    .say(
+                        "The other device has not said that it stored this one. If it does not list it, pair once more."
+                    ))
+            }
+            return actions
+        case .alreadyPaired(let device, let name, let folders):
+            return [.print("Already paired with \(Self.name(name, device)).")] + Self.shared(folders)
+        }
+    }
+
+    private static func name(_ name: String, _ device: String) -> String {
+        name.isEmpty ? device : "\(EscapedName.escape(name)) (\(device))"
+    }
+
+    private static func shared(_ folders: [String]) -> [Action] {
+        folders.isEmpty ? [] : [.print("Shared with it: \(folders.map(EscapedName.escape).joined(separator: ", ")).")]
+    }
+
+    private mutating func choose(among devices: [NearbyEntry]) -> [Action] {
+        switch state {
+        case .waiting, .choosing: break
+        case .comparing, .answered: return []
+        }
+        state = .choosing(devices)
+        guard !devices.isEmpty else { return [.say("No device is near-by.")] }
+        let rows = devices.enumerated().map { index, device in
+            [
+                "\(index + 1)", EscapedName.escape(device.name ?? device.device.map { String($0.prefix(7)) } ?? "?"),
+                device.address, device.signal.map { "\($0) dBm" } ?? "", device.isKnown ? "known" : "",
+            ]
+        }
+        return Table.lines(rows).map { .say($0) } + ask()
+    }
+
+    private mutating func compare(
+        _ code: String, _ device: String, _ address: String, _ transport: String
+    ) -> [Action] {
+        let shown = isLarge ? LargeDigits.lines(code) : ["    " + LargeDigits.spaced(code)]
+        var actions: [Action] = ["", "\(device) at \(address) (\(transport))", ""].map { .say($0) }
+        actions += shown.map { .say($0) } + [.say("")]
+        switch judge {
+        case .expected(let expected):
+            return actions + judged(code, by: expected)
+        case .input:
+            state = .comparing(code)
+            if let early { return actions + judged(code, by: early) }
+            return hasInputEnded ? actions + takeEnd() : actions
+        case .person:
+            state = .comparing(code)
+            return actions + [.discardInput] + (hasInputEnded ? takeEnd() : ask())
+        }
+    }
+
+    private mutating func judged(_ code: String, by text: String) -> [Action] {
+        state = .answered
+        if PairRequest.code(parsing: text) == code { return [.answer(.confirm(code: code))] }
+        return [
+            .answer(.refuse),
+            .fail(
+                ControlError(
+                    .pairingMismatch,
+                    "Nothing was stored: this device shows \(LargeDigits.spaced(code)), and \(EscapedName.escape(text)) was "
+                        + "expected. Somebody may be between the two devices.")),
+        ]
+    }
+
+    private mutating func take(line: String) -> [Action] {
+        let word = String(line.lowercased().filter { !$0.isWhitespace })
+        switch state {
+        case .waiting:
+            if judge == .input { early = early ?? line }
+            return []
+        case .choosing(let devices):
+            if judge == .input {
+                early = early ?? line
+                return []
+            }
+            guard !word.isEmpty else { return ask() }
+            guard let number = Int(word), devices.indices.contains(number - 1) else {
+                return [.say("There is no \(EscapedName.escape(line)) in the list.")] + ask()
+            }
+            return [.answer(.dial(address: devices[number - 1].address))]
+        case .comparing(let code):
+            if judge == .input { return judged(code, by: line) }
+            switch word {
+            case "y", "yes":
+                state = .answered
+                return [.answer(.confirm(code: code)), .say("Waiting for the other device's user.")]
+            case "", "n", "no":
+                state = .answered
+                return [.answer(.refuse)]
+            default: return [.say("Say y or n.")] + ask()
+            }
+        case .answered: return []
+        }
+    }
+
+    private mutating func takeEnd() -> [Action] {
+        hasInputEnded = true
+        guard case .comparing = state else { return [] }
+        state = .answered
+        return [
+            .answer(.refuse),
+            .fail(ControlError(.confirmationNeeded, "Nothing was stored: nobody has confirmed the code.")),
+        ]
+    }
+
+    private var isComparing: Bool {
+        if case .comparing = state { judge == .person } else { false }
+    }
+
+    private func ask() -> [Action] {
+        guard judge == .person else { return [] }
+        switch state {
+        case .choosing(let devices) where !devices.isEmpty:
+            return [.ask("Number of the device to pair with, or wait for it to call: ")]
+        case .comparing: return [.ask("Does the other device show the same digits? [y/N] ")]
+        default: return []
+        }
+    }
+}

@@ -1,0 +1,118 @@
+"""Two agents that have nothing but a Bluetooth LE radio between them, a virtual one."""
+
+import os
+
+import pytest
+
+import agent as cli
+import harness
+from process import wait_until
+from radio import Radio
+
+MB = 1_000_000
+
+
+def share(lab, radio, files):
+    """Agents `far`, which has the files (name → size), and `near`, which has their index."""
+    far, near = radio.join("far"), radio.join("near")
+    root = lab.directory("far-docs")
+    for name, size in files.items():
+        os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(harness.pattern(size))
+    far.add_device(near.id, "near")
+    near.add_device(far.id, "far", "virtual://far")
+    far.add_folder("docs", root, near.id, mode="full")
+    near.add_folder("docs", lab.path("near-docs"), far.id)
+    near.wait_global("docs", len(files))
+    return far, near, root
+
+
+@pytest.mark.parametrize("setting, transport", [("refuse-l2cap=no", "l2cap"), ("refuse-l2cap=yes", "gatt")])
+def test_index_selection_and_fetch(lab, setting, transport):
+    radio = Radio(lab, setting, "loss=0.02", "phy=2M", speed=4)
+    files = {f"letters/{number}.txt": 300 + number for number in range(80)} | {"photo.jpg": 200_000, "empty": 0}
+    far, near, root = share(lab, radio, files)
+    device = near.status()["devices"][0]
+    assert (device["connected"], device["transport"], device["address"]) == (True, transport, "virtual://far")
+    assert {path for path, entry in near.tree("docs").items() if entry["type"] == "file"} == set(files)
+    assert harness.walk(lab.path("near-docs")) == {}
+
+    near.run("fetch", "docs:photo.jpg", "-o", lab.path("photo.jpg"))
+    assert harness.sha256_of(lab.path("photo.jpg")) == harness.sha256_of(os.path.join(root, "photo.jpg"))
+    assert near.run("cat", "docs:photo.jpg", "--range", "150000-150009").stdout == harness.pattern(200_000)[150_000:150_010]
+    near.run("select", "docs:letters")
+    near.run("wait", "docs", "--timeout", "60")
+    for name in files:
+        if name.startswith("letters/"):
+            with open(os.path.join(lab.path("near-docs"), name), "rb") as file:
+                assert file.read() == harness.pattern(files[name])
+    # What goes the other way: a file of the near side's own.
+    with open(lab.path("near-docs", "letters", "mine.txt"), "w") as file:
+        file.write("written on the train\n")
+    wait_until(lambda: os.path.exists(os.path.join(root, "letters", "mine.txt")), 30, "the new file is there")
+    # Nothing of it went over a network.
+    assert all(address.startswith("virtual://") for agent in (far, near) for address in agent.status()["listening"])
+
+
+def test_out_of_range_and_back(lab):
+    radio = Radio(lab, "supervision=500", speed=2)
+    far, near, root = share(lab, radio, {"film.bin": 400_000})
+    fetch = near.begin("fetch", "docs:film.bin", "-o", lab.path("film.bin"))
+    wait_until(lambda: radio.carried("far", "near") > 150_000, 60, "a part of the film")
+    radio.set_signal("near", -110)
+    near.wait_disconnected(far.id)
+    far.wait_disconnected(near.id)
+    assert near.status()["devices"][0]["lastError"]
+    radio.set_signal("near", -70)
+    near.wait_connected(far.id, timeout=60)
+    assert fetch.process.wait(120) == 0
+    assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))
+    assert radio.statistics["lost"] == 1
+
+
+def test_a_link_that_is_cut_loses_nothing(lab):
+    radio = Radio(lab, "phy=2M", "loss=0.05", speed=4)
+    far, near, root = share(lab, radio, {"film.bin": 600_000})
+    fetch = near.begin("fetch", "docs:film.bin", "-o", lab.path("film.bin"))
+    for part in (150_000, 350_000):
+        wait_until(lambda: radio.carried("far", "near") > part, 60, "more of the film")
+        assert radio.cut() == 1
+        near.wait_connected(far.id, timeout=60)
+    assert fetch.process.wait(120) == 0
+    assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))
+    assert radio.statistics["connections"] == 3
+
+
+def test_the_radio_goes_and_comes_back(lab):
+    """As bluetoothd does when it is restarted."""
+    radio = Radio(lab, speed=4)
+    far, near, _ = share(lab, radio, {"a": 1000})
+    radio.kill()
+    near.wait_disconnected(far.id)
+    os.unlink(radio.path)
+    again = Radio(lab, speed=4)
+    near.wait_connected(far.id, timeout=60)
+    assert again.carried("far", "near") > 0
+
+
+# What a film costs on a link that is lost after every 300 KB of L2CAP frames, TLS and everything included, of its size.
+# A link that is lost takes what was under way with it.
+COST = 1.05
+
+
+def test_a_link_that_breaks_every_300_kb(lab):
+    radio = Radio(lab, "phy=2M", "break-after=300000", speed=10)
+    size = 5 * MB
+    far, near, root = share(lab, radio, {"film.bin": size})
+    before = radio.statistics
+    near.run("fetch", "docs:film.bin", "-o", lab.path("film.bin"), timeout=300)
+    after = radio.statistics
+    assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))
+    assert after["lost"] - before["lost"] >= 16
+
+    def carried(statistics):
+        return sum(direction["frameBytes"] for direction in statistics["directions"].values())
+    cost = (carried(after) - carried(before)) / size
+    print(f"cost: {cost:.3f} of the file's size, {after['lost'] - before['lost']} links lost")
+    assert cost <= COST

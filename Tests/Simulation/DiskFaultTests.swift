@@ -1,0 +1,102 @@
+import FileAccess
+import Foundation
+import Glibc
+import SyncTestKit
+import Testing
+
+@testable import SyncAgent
+
+/// Disks that refuse: the folder stays as it is and says why, tries again later and later, and goes on when it can.
+@Suite struct DiskFaultTests {
+    private static let faults: [(number: CInt, words: String)] = [
+        (ENOSPC, "the disk is full"), (EDQUOT, "quota is used up"), (EIO, "the disk reports an error"),
+        (EROFS, "mounted read-only"), (EMFILE, "too many files are open"),
+    ]
+
+    /// What the second agent's status says.
+    private func words(_ agent: SimulatedAgent) throws -> [String] {
+        let snapshot = try #require(agent.process).engine.activity.snapshot
+        return snapshot.problems.values + [snapshot.halt?.message].compactMap { $0 }
+    }
+
+    @Test(arguments: faults) func theFolderStaysWholeAndSaysWhy(fault: (number: CInt, words: String)) async throws {
+        try await Simulation(seed: 1, weather: .init(agentCount: 2)).run { simulation in
+            let (first, second) = (simulation.agents[0], simulation.agents[1])
+            for name in ["replaced", "removed", "moved"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+            try await simulation.looks(first)
+            #expect(try await simulation.settle() == [])
+
+            #expect(first.files.makeDirectory("d"))
+            #expect(first.files.write(Array("small".utf8), to: "d/small"))
+            #expect(first.files.write([UInt8](repeating: 7, count: 300_000), to: "large"))
+            #expect(first.files.write(Array("new".utf8), to: "replaced"))
+            #expect(first.files.makeSymlink("link", target: "d"))
+            #expect(first.files.remove("removed") && first.files.rename("moved", to: "d/moved"))
+            let before = second.files.tree()
+            try await simulation.tell(first, second)
+            second.disk.condition = .refusing(fault.number)
+
+            // Each try comes later than the one before it.
+            var pauses: [Duration] = []
+            var last = simulation.time.now
+            for _ in 0..<400 {
+                simulation.time.advance(by: .seconds(1))
+                let changes = simulation.trace.changeCount
+                await simulation.inProcess(of: second) { while await $0.engine.performDue() {} }
+                guard simulation.trace.changeCount != changes else { continue }
+                pauses.append(simulation.time.now - last)
+                last = simulation.time.now
+            }
+            #expect(pauses.count < 10 && pauses.count > 2, "\(pauses)")
+            let words = try words(second)
+            #expect(words.contains { $0.contains(fault.words) }, "\(words)")
+            // Only where nothing new fits may what goes have gone.
+            for (name, item) in second.files.tree() where before[name] != nil { #expect(item == before[name]) }
+            #expect(second.files.read("replaced") == Array("replaced".utf8))
+            #expect(try await simulation.indexProblems(of: second) == [])
+
+            second.disk.condition = .healthy
+            simulation.time.advance(by: .seconds(700))
+            await simulation.inProcess(of: second) { while await $0.engine.performDue() {} }
+            #expect(try await simulation.settle() == [])
+            #expect(second.files.tree() == first.files.tree())
+            #expect(second.files.allNames(all: true).allSatisfy { RelativePath($0)?.isTemporary == false })
+            #expect(try self.words(second) == [])
+        }
+    }
+
+    /// The disk with the folder is unmounted: what is there then is an empty directory, or nothing.
+    @Test(arguments: [true, false]) func nothingIsTakenForDeletedWhenTheDiskIsGone(hasMountPoint: Bool) async throws {
+        try await Simulation(seed: 1, weather: .init(agentCount: 2)).run { simulation in
+            let (first, second) = (simulation.agents[0], simulation.agents[1])
+            for name in ["a", "b"] { #expect(first.files.write(Array(name.utf8), to: name)) }
+            try await simulation.looks(first)
+            #expect(try await simulation.settle() == [])
+            let before = first.files.tree()
+
+            let (root, away) = (second.files.root, second.files.root + "-away")
+            #expect(rename(root, away) == 0)
+            if hasMountPoint { #expect(mkdir(root, 0o755) == 0) }
+            #expect(first.files.write(Array("new".utf8), to: "c"))
+            try await simulation.tell(first, second)
+            for _ in 0..<3 {
+                second.process?.engine.scanEverythingSoon()
+                simulation.time.advance(by: .seconds(100))
+                await simulation.inProcess(of: second) { while await $0.engine.performDue() {} }
+            }
+            let process = try #require(second.process)
+            #expect(process.engine.activity.snapshot.halt?.reason == (hasMountPoint ? .markerMissing : .rootMissing))
+            #expect(second.files.allNames() == [])
+            let announced = try await process.session.updates(after: 0, limit: 1000)
+            #expect(announced.allSatisfy { !$0.isDeleted })
+
+            if hasMountPoint { #expect(rmdir(root) == 0) }
+            #expect(rename(away, root) == 0)
+            simulation.time.advance(by: .seconds(100))
+            #expect(try await simulation.settle() == [])
+            #expect(first.files.tree() == second.files.tree())
+            #expect(Set(first.files.tree().keys) == Set(before.keys).union(["c"]))
+            #expect(process.engine.activity.snapshot.halt == nil)
+        }
+    }
+}

@@ -1,0 +1,280 @@
+import BlockExchange
+import ControlAPI
+import Cryptography
+import LinkSecurity
+import Logging
+import NIOCore
+import Pairing
+import SyncTestKit
+import Synchronization
+import Testing
+import Transport
+import TransportTCP
+
+@testable import SyncAgent
+
+/// Sessions over real links, by a clock of the tests' own.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct PairingSessionTests {
+    /// A device that pairs, as far as a session knows it.
+    struct Device: Sendable {
+        let identity: LinkIdentity
+        let clock: ManualClock
+        let failures: PairingFailures
+        let stored = Shared<[PairedDevice]>([])
+        let connected = Shared<[DeviceID]>([])
+
+        init(clock: ManualClock) throws {
+            let certificate = try DeviceCertificate.generate(curve: .p256, notBefore: 1_700_000_000)
+            identity = try LinkIdentity(
+                certificatePEM: certificate.certificatePEM, keyPEM: certificate.privateKeyPEM)
+            self.clock = clock
+            failures = PairingFailures(now: { clock.now.offset })
+        }
+
+        func authenticator(_ protocols: [String] = [LinkAuthenticator.pairingProtocol]) throws -> LinkAuthenticator {
+            try LinkAuthenticator(identity: identity, applicationProtocols: protocols)
+        }
+
+        func session(
+            address: LinkAddress? = nil, folders: [FolderID] = [], knowing known: [DeviceID: String] = [:],
+            storing: @escaping @Sendable (PairedDevice) async throws -> Void = { _ in }
+        ) throws -> PairingSession {
+            let (stored, connected, clock) = (stored, connected, clock)
+            let authenticator = try authenticator()
+            let time = AgentTime(
+                clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0.5 })
+            return PairingSession(
+                address: address, folders: folders, seconds: 120,
+                environment: PairingEnvironment(
+                    localDevice: identity.device,
+                    introduction: { PairingIntroduction(name: "a device", addresses: []) },
+                    knownName: { known[$0] },
+                    dial: { try await TCPTransport().dial($0, timeout: .seconds(10), install: authenticator.install) },
+                    store: { device in
+                        try await storing(device)
+                        stored.change { $0.append(device) }
+                    }, connect: { device in connected.change { $0.append(device) } }, nearby: [],
+                    nonce: { .random() }, events: EventHub(wall: { WallTime(seconds: 0) }), time: time,
+                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }),
+                failures: failures)
+        }
+    }
+
+    final class Shared<Value: Sendable>: Sendable {
+        private let value: Mutex<Value>
+        init(_ value: Value) { self.value = Mutex(value) }
+        var current: Value { value.withLock { $0 } }
+        func change(_ body: (inout Value) -> Void) { value.withLock { body(&$0) } }
+    }
+
+    /// Runs `body` while `session` of `device` is served at an address.
+    private func serving(
+        _ session: PairingSession, of device: Device, _ body: @escaping @Sendable (LinkAddress) async throws -> Void
+    ) async throws {
+        let authenticator = try device.authenticator([
+            LinkAuthenticator.blockExchangeProtocol, LinkAuthenticator.pairingProtocol,
+        ])
+        let listener = try await TCPTransport().listen(
+            on: .tcp(host: "127.0.0.1", port: 0), install: authenticator.install)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await withDiscardingTaskGroup { links in
+                    for await link in listener { links.addTask { await session.serve(link) } }
+                }
+            }
+            group.addTask { try await body(listener.address) }
+            defer { group.cancelAll() }
+            do { try await group.next() } catch {
+                await listener.close()
+                throw error
+            }
+            await listener.close()
+        }
+    }
+
+    /// Follows a session to its end: gives its events, and the error's code.
+    private func follow(
+        _ session: PairingSession, _ each: @escaping @Sendable (PairEvent) async -> Void = { _ in }
+    ) async -> (events: [PairEvent], error: ControlError.Code?) {
+        let events = Shared<[PairEvent]>([])
+        do {
+            try await session.run { event in
+                events.change { $0.append(event) }
+                await each(event)
+            }
+            return (events.current, nil)
+        } catch {
+            return (events.current, (error as? ControlError)?.code ?? .failed)
+        }
+    }
+
+    /// Lets time pass, a second at a time, until `isOver`. Gives how much it was.
+    private func pass(_ clock: ManualClock, until isOver: @Sendable () async -> Bool) async -> Duration {
+        let start = clock.now
+        while await !isOver() {
+            clock.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        return start.duration(to: clock.now)
+    }
+
+    /// The code is confirmed on whatever session it is shown.
+    private static func confirming(_ session: PairingSession) -> @Sendable (PairEvent) async -> Void {
+        { event in
+            if case .code(let code, _, _, _) = event { try? await session.confirm(code) }
+        }
+    }
+
+    @Test func nobodyComes() async throws {
+        let device = try Device(clock: ManualClock())
+        let session = try device.session()
+        let isOver = Shared(false)
+        async let passed = pass(device.clock) { isOver.current }
+        let (_, error) = await follow(session)
+        isOver.change { $0 = true }
+        #expect(error == .timeout)
+        #expect(await passed >= .seconds(120))
+        #expect(device.failures.wait == nil)
+    }
+
+    @Test func twoPairAndConnect() async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session(folders: [FolderID("photos")])
+        try await serving(waiting, of: one) { address in
+            let calling = try two.session(address: address)
+            async let there = follow(waiting, Self.confirming(waiting))
+            async let dialled: Void = calling.dialAddress()
+            let here = await follow(calling, Self.confirming(calling))
+            await dialled
+            #expect(here.error == nil)
+            #expect(await there.error == nil)
+            #expect(one.stored.current.map(\.id) == [two.identity.device])
+            #expect(one.stored.current.first?.folders == [FolderID("photos")])
+            #expect(two.stored.current.map(\.id) == [one.identity.device])
+            #expect(two.stored.current.first?.addresses == ["dynamic", address.description])
+        }
+        #expect(one.connected.current == [two.identity.device])
+        #expect(two.connected.current == [one.identity.device])
+    }
+
+    /// A code that nobody answers is there for two minutes; then it is a failure on both, and nothing is stored.
+    @Test func nobodyAnswers() async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session()
+        try await serving(waiting, of: one) { address in
+            let calling = try two.session(address: address)
+            let isShown = Shared(false), isOver = Shared(false)
+            async let passed: Duration = {
+                while !isShown.current { await Task.yield() }
+                return await pass(clock) { isOver.current }
+            }()
+            async let dialled: Void = calling.dialAddress()
+            let here = await follow(calling) { event in
+                if case .code = event { isShown.change { $0 = true } }
+            }
+            isOver.change { $0 = true }
+            await dialled
+            #expect(here.error == .timeout)
+            #expect(await passed >= .seconds(120))
+        }
+        #expect(one.stored.current.isEmpty && two.stored.current.isEmpty)
+    }
+
+    /// Whoever says nothing is shown out after 20 seconds, and does not count as a failure.
+    @Test func aSilentStrangerDoesNotStay() async throws {
+        let clock = ManualClock()
+        let (one, stranger) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session()
+        try await serving(waiting, of: one) { address in
+            for _ in 0..<4 {
+                let link = try await TCPTransport().dial(
+                    address, timeout: .seconds(10), install: try stranger.authenticator().install)
+                while await waiting.status.state != .opening { await Task.yield() }
+                let passed = await pass(clock) { await waiting.status.state == .waiting }
+                #expect(passed >= .seconds(20))
+                let said = try await link.executeThenClose { inbound, _ in
+                    var bytes: [UInt8] = []
+                    for try await piece in inbound { bytes += piece.readableBytesView }
+                    return bytes
+                }
+                #expect(said == PairingRefusal.time.message)
+            }
+        }
+        #expect(one.failures.wait == nil)
+    }
+
+    @Test func whatCannotBeStoredIsSaidOnBoth() async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session(storing: { _ in throw ControlError(.noSpace, "the disk is full") })
+        try await serving(waiting, of: one) { address in
+            let calling = try two.session(address: address)
+            async let there = follow(waiting, Self.confirming(waiting))
+            async let dialled: Void = calling.dialAddress()
+            let here = await follow(calling, Self.confirming(calling))
+            await dialled
+            #expect(await there.error == .pairingFailed)
+            // It had stored the other, or was told before it did.
+            switch here.error {
+            case nil:
+                guard case .paired(_, _, _, _, isMutual: false)? = here.events.last else {
+                    Issue.record("\(here.events)")
+                    return
+                }
+            case let error?: #expect(error == .pairingFailed)
+            }
+        }
+        #expect(one.stored.current.isEmpty && one.connected.current.isEmpty && two.connected.current.isEmpty)
+    }
+
+    /// The user goes away: a code is refused, and what both have confirmed is finished.
+    @Test func theUserGoesAway() async throws {
+        let clock = ManualClock()
+        let (one, two) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session()
+        try await serving(waiting, of: one) { address in
+            let calling = try two.session(address: address)
+            async let there = follow(waiting)
+            async let dialled: Void = calling.dialAddress()
+            await withTaskGroup(of: Void.self) { group in
+                let (shown, show) = AsyncStream.makeStream(of: Void.self)
+                group.addTask {
+                    _ = await follow(calling) { event in
+                        if case .code = event { show.finish() }
+                    }
+                }
+                for await _ in shown {}
+                group.cancelAll()
+            }
+            await dialled
+            #expect(await there.error == .pairingRefused)
+        }
+        #expect(one.stored.current.isEmpty && two.stored.current.isEmpty)
+    }
+
+    @Test func threeFailuresEndIt() async throws {
+        let clock = ManualClock()
+        let (one, stranger) = (try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session()
+        try await serving(waiting, of: one) { address in
+            async let there = follow(waiting)
+            for _ in 0..<3 {
+                let link = try await TCPTransport().dial(
+                    address, timeout: .seconds(10), install: try stranger.authenticator().install)
+                // A commitment, and away with the nonce that it is answered with.
+                try await link.executeThenClose { inbound, outbound in
+                    try await outbound.write(ByteBuffer(bytes: [1, 0, 33] + [UInt8](repeating: 0, count: 33)))
+                    for try await _ in inbound { break }
+                }
+                while await waiting.status.state == .opening { await Task.yield() }
+            }
+            let (events, error) = await there
+            #expect(error == .pairingBlocked)
+            #expect(events.filter { if case .attemptFailed = $0 { true } else { false } }.count == 3)
+        }
+        #expect(one.failures.wait == AttemptLimit.firstPause)
+    }
+}

@@ -1,0 +1,5 @@
+import NIOCore
+
+extension String {
+    var buffer: ByteBuffer { ByteBuffer(string: self) }
+}
