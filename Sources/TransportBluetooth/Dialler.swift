@@ -107,9 +107,9 @@ struct Dialler<Output: Sendable>: Sendable {
     }
 
     private func link(_ adapter: ObjectTree.Adapter, _ device: String) async throws -> Output {
-        let capabilities = try await capabilities(device)
+        let offer = try await capabilities(device)
         var reason: LinkError?
-        if core.configuration.usesL2CAP, capabilities.supportsL2CAP, let psm = capabilities.psm {
+        if core.configuration.usesL2CAP, offer.capabilities.supportsL2CAP, let psm = offer.psm {
             let kind = core.client.facts.tree.device(at: device)?.addressKind ?? .public
             let known = BluetoothCore.KnownPeer(kind: kind, psm: psm)
             do throws(LinkFailure) {
@@ -130,7 +130,7 @@ struct Dialler<Output: Sendable>: Sendable {
         }
     }
 
-    private func capabilities(_ device: String) async throws -> Capabilities {
+    private func capabilities(_ device: String) async throws -> CapabilitiesValue {
         // A service that was registered a moment ago is told of after the others.
         let characteristic: String? = try await core.client.value(within: min(remaining, .seconds(5))) {
             $0.tree.characteristic(SurfaceUUID.capabilities, of: device)
@@ -143,16 +143,20 @@ struct Dialler<Output: Sendable>: Sendable {
         do {
             let answer = try await core.client.call(
                 path, BlueZ.characteristic, "ReadValue", [.properties([:])], timeout: remaining)
-            guard let bytes = answer.first?.data, let capabilities = Capabilities(bytes) else {
+            let value: CapabilitiesValue
+            do throws(GhostDropError) {
+                value = try CapabilitiesValue(parsing: answer.first?.data ?? [])
+            } catch {
                 throw LinkError(
-                    .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true)
+                    .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true,
+                    cause: "\(error)")
             }
-            guard capabilities.protocolVersion >= 2 else {
+            guard value.capabilities.protocolVersion >= Capabilities.synctrainVersion else {
                 throw LinkError(
                     .refused, "\(peer) speaks GhostDrop's first version only; send files to it with `synctrain drop`",
                     isTransient: false)
             }
-            return capabilities
+            return value
         } catch let error as BusError {
             throw LinkError(asking: peer, error)
         }

@@ -1,3 +1,4 @@
+import GhostDrop
 import Testing
 
 @testable import TransportBluetooth
@@ -81,7 +82,7 @@ import Testing
     @Test(arguments: [31, 100, 251])
     func theAdvertisementNamesNobody(_ limit: Int) throws {
         var objects = objects
-        objects.capabilities = Capabilities(psm: 0x80).encoded
+        objects.capabilities = CapabilitiesValue(capabilities: Capabilities(supportsL2CAP: true), psm: 0x80).bytes
         objects.advertisementLimit = limit
         let call = Objects.notice(
             ExportedObjects.advertisementPath, BlueZ.properties, "GetAll", [.string(BlueZ.advertisement)])

@@ -35,9 +35,9 @@ final class GATTServer: Sendable {
     }
 
     /// What the capabilities and the advertisement say from now on.
-    func offer(_ capabilities: Capabilities, advertisementLimit: Int) {
+    func offer(_ capabilities: CapabilitiesValue, advertisementLimit: Int) {
         state.withLock { state in
-            state.objects.capabilities = capabilities.encoded
+            state.objects.capabilities = capabilities.bytes
             state.objects.advertisementLimit = advertisementLimit
         }
     }
