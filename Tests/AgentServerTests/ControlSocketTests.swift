@@ -179,7 +179,7 @@ struct HostileRequestTests {
 
     @Test(arguments: ["target", "header", "headers"])
     func longHeadsAreRefused(_ what: String) async throws {
-        try await ServerHarness.run(ScriptedControl(), limits: .init(requestTime: .seconds(5))) { harness in
+        try await ServerHarness.run(ScriptedControl()) { harness in
             let long = String(repeating: "a", count: 2 << 20)
             let request =
                 switch what {
