@@ -66,6 +66,15 @@ final class GATTServer: Sendable {
     private func written(
         _ device: String, _ characteristic: ExportedObjects.Characteristic, _ bytes: [UInt8]
     ) -> BusAnswer {
+        let current = state.withLock { $0.current }
+        if characteristic == .data, let current {
+            guard current.device == device else {
+                return .error(name: "org.bluez.Error.InProgress", message: "another device is connected by GATT")
+            }
+            current.inbox.put(bytes)
+            return .nothing
+        }
+        // Before a stream's opening packet only: later, an acknowledgement may begin like that, too.
         guard characteristic == .data, !bytes.starts(with: [UInt8(ascii: "G"), UInt8(ascii: "D")]) else {
             let isFirst = state.withLock { state in
                 if state.warnedOfLegacy.count > 100 { state.warnedOfLegacy = [] }
@@ -77,14 +86,6 @@ final class GATTServer: Sendable {
                     metadata: ["device": "\(device)"])
             }
             return .error(name: "org.bluez.Error.NotSupported", message: "protocolVersion 2 is spoken here")
-        }
-        let current = state.withLock { $0.current }
-        if let current {
-            guard current.device == device else {
-                return .error(name: "org.bluez.Error.InProgress", message: "another device is connected by GATT")
-            }
-            current.inbox.put(bytes)
-            return .nothing
         }
         guard let notifications = state.withLock({ $0.notifications }), sink.isOpen else {
             return .error(name: "org.bluez.Error.NotPermitted", message: "subscribe to the notifications first")
