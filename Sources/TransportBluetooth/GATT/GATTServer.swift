@@ -23,6 +23,9 @@ final class GATTServer: Sendable {
         var warnedOfLegacy: Set<String> = []
     }
 
+    /// What a stream's opening packet begins with (docs/bluetooth-wire.md).
+    private static let openingByte: UInt8 = 0x81
+
     private let state = Mutex(State())
     private let logger: Logger
     private let sink: SinkPlace
@@ -87,6 +90,8 @@ final class GATTServer: Sendable {
             }
             return .error(name: "org.bluez.Error.NotSupported", message: "protocolVersion 2 is spoken here")
         }
+        // What is left of a link that is over opens none.
+        guard bytes.first == Self.openingByte else { return .nothing }
         guard let notifications = state.withLock({ $0.notifications }), sink.isOpen else {
             return .error(name: "org.bluez.Error.NotPermitted", message: "subscribe to the notifications first")
         }
