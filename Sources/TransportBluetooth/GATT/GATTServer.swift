@@ -20,6 +20,7 @@ final class GATTServer: Sendable {
         /// This program's end of the socket for notifications.
         var notifications: (socket: Descriptor, mtu: Int)?
         var current: Current?
+        var lastDevice: String?
         var warnedOfLegacy: Set<String> = []
     }
 
@@ -108,7 +109,10 @@ final class GATTServer: Sendable {
     ) throws(SystemError) {
         let inbox = try PacketInbox()
         inbox.put(first)
-        state.withLock { $0.current = Current(device: device, inbox: inbox) }
+        state.withLock { state in
+            state.current = Current(device: device, inbox: inbox)
+            state.lastDevice = device
+        }
         do throws(SystemError) {
             try OwnThread.start("bluetooth-gatt") {
                 let machine = GATTStream(
@@ -135,6 +139,14 @@ final class GATTServer: Sendable {
     private static func information(_ device: String) -> LinkInformation {
         let address = device.split(separator: "_").suffix(6).joined(separator: ":")
         return LinkInformation(kind: .gatt, remoteAddress: "ble://\(address)", isInitiator: false)
+    }
+
+    /// Ends the notifications. Gives the device that used them last.
+    func withdraw() -> String? {
+        state.withLock { state in
+            state.notifications = nil
+            return state.lastDevice
+        }
     }
 
     /// The device has disconnected: its link is over.
