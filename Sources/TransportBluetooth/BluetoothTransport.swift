@@ -99,7 +99,7 @@ public final class BluetoothTransport: LinkTransport {
             core.sink.empty()
             core.client.update { $0.isListening = false }
             // Advertising ends soon after; nothing more is accepted from here on.
-            _ = try? await core.client.value(within: .seconds(2)) { facts in
+            _ = try? await core.client.value(within: .seconds(6)) { facts in
                 facts.socketAdapter == nil && facts.advertisementAdapter == nil ? true : nil
             }
         }

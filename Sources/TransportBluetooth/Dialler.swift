@@ -239,7 +239,8 @@ struct Dialler<Output: Sendable>: Sendable {
                 let machine = GATTStream(
                     role: .central, maximumPacket: GATTPump.packetLimit(mtu: min(sockets.write.1, sockets.notify.1)),
                     token: .random(in: 0...UInt32.max), configuration: configuration)
-                let pump = GATTPump(inlet: .socket(sockets.notify.0), outlet: .socket(sockets.write.0))
+                var pump = GATTPump(inlet: .socket(sockets.notify.0), outlet: .socket(sockets.write.0))
+                pump.openingLimit = limit
                 var isOpen = false
                 let outcome = pump.run(machine) {
                     isOpen = true

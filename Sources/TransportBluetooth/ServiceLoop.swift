@@ -103,6 +103,12 @@ struct ServiceLoop {
             client.update { $0.applicationAdapter = path }
         case .unregisterApplication:
             if let path = facts.applicationAdapter {
+                // bluetoothd 5.66 was seen to crash when the service goes while a device that used it is on its way out.
+                if let device = core.server.withdraw() {
+                    let _: Bool? = try? await client.value(within: .seconds(4)) {
+                        $0.tree.device(at: device)?.isResolved == true ? nil : true
+                    }
+                }
                 // Whether bluetoothd still knows of it does not matter.
                 let arguments: [BusValue] = [.objectPath(ExportedObjects.applicationPath)]
                 _ = try? await client.call(path, BlueZ.applications, "UnregisterApplication", arguments)

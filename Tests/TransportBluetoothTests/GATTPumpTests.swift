@@ -107,6 +107,21 @@ import Testing
         }
     }
 
+    @Test func aPeerThatNeverOpensIsGivenUp() async throws {
+        let (socket, peer) = try Descriptor.pair(.packets)
+        let inbox = try PacketInbox()
+        inbox.put([0x81, 1, 2])
+        let (outcomes, continuation) = AsyncStream.makeStream(of: PacketPump.Outcome.self)
+        try OwnThread.start("test-gatt") {
+            var pump = GATTPump(inlet: .inbox(inbox), outlet: .socket(socket))
+            pump.openingLimit = .milliseconds(20)
+            continuation.yield(pump.run(GATTStream(role: .peripheral, maximumPacket: 100, token: 1)) { nil })
+        }
+        var outcome = outcomes.makeAsyncIterator()
+        #expect(await outcome.next() == .broken(SystemError("GATT stream", ETIMEDOUT)))
+        withExtendedLifetime(peer) {}
+    }
+
     @Test(arguments: [(0, 20), (23, 20), (100, 97), (517, 510), (1000, 510)])
     func longestValue(_ mtu: Int, _ limit: Int) {
         #expect(GATTPump.packetLimit(mtu: mtu) == limit)

@@ -31,6 +31,9 @@ struct GATTPump {
     /// How long the ends of both streams may take to be exchanged after this side's end.
     var lingering = Duration.seconds(5)
 
+    /// How long the stream may take to open, for a peer that sends something else.
+    var openingLimit = Duration.seconds(25)
+
     /// The longest value that bluetoothd 5.66 passes on: 511 and 512 bytes vanish though the MTU allows them.
     static func packetLimit(mtu: Int) -> Int { min(max(mtu - 3, 20), 510) }
 
@@ -109,6 +112,7 @@ struct GATTPump {
                 }
             case .opening, .open, .peerFinished, .finished: break
             }
+            if stream == nil, now >= pump.openingLimit { return .broken(SystemError("GATT stream", ETIMEDOUT)) }
             if let closingDeadline, now >= closingDeadline {
                 machine.reset(code: GATTStream.ResetCode.cancelled)
                 transmit()
@@ -200,6 +204,7 @@ struct GATTPump {
             }
             var limit = packet == nil ? machine.nextDeadline.map { $0 - now } : nil
             if isCongested { limit = GATTPump.congestion }
+            if stream == nil { limit = min(limit ?? .seconds(25), pump.openingLimit - now) }
             if let closingDeadline { limit = min(limit ?? .seconds(5), closingDeadline - now) }
             let events = poll.wait(limit)
             if !events[1].isEmpty { receive() }

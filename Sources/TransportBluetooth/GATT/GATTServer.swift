@@ -20,8 +20,12 @@ final class GATTServer: Sendable {
         /// This program's end of the socket for notifications.
         var notifications: (socket: Descriptor, mtu: Int)?
         var current: Current?
+        var lastDevice: String?
         var warnedOfLegacy: Set<String> = []
     }
+
+    /// What a stream's opening packet begins with (docs/bluetooth-wire.md).
+    private static let openingByte: UInt8 = 0x81
 
     private let state = Mutex(State())
     private let logger: Logger
@@ -66,6 +70,15 @@ final class GATTServer: Sendable {
     private func written(
         _ device: String, _ characteristic: ExportedObjects.Characteristic, _ bytes: [UInt8]
     ) -> BusAnswer {
+        let current = state.withLock { $0.current }
+        if characteristic == .data, let current {
+            guard current.device == device else {
+                return .error(name: "org.bluez.Error.InProgress", message: "another device is connected by GATT")
+            }
+            current.inbox.put(bytes)
+            return .nothing
+        }
+        // Before a stream's opening packet only: later, an acknowledgement may begin like that, too.
         guard characteristic == .data, !bytes.starts(with: [UInt8(ascii: "G"), UInt8(ascii: "D")]) else {
             let isFirst = state.withLock { state in
                 if state.warnedOfLegacy.count > 100 { state.warnedOfLegacy = [] }
@@ -78,14 +91,8 @@ final class GATTServer: Sendable {
             }
             return .error(name: "org.bluez.Error.NotSupported", message: "protocolVersion 2 is spoken here")
         }
-        let current = state.withLock { $0.current }
-        if let current {
-            guard current.device == device else {
-                return .error(name: "org.bluez.Error.InProgress", message: "another device is connected by GATT")
-            }
-            current.inbox.put(bytes)
-            return .nothing
-        }
+        // What is left of a link that is over opens none.
+        guard bytes.first == Self.openingByte else { return .nothing }
         guard let notifications = state.withLock({ $0.notifications }), sink.isOpen else {
             return .error(name: "org.bluez.Error.NotPermitted", message: "subscribe to the notifications first")
         }
@@ -102,7 +109,10 @@ final class GATTServer: Sendable {
     ) throws(SystemError) {
         let inbox = try PacketInbox()
         inbox.put(first)
-        state.withLock { $0.current = Current(device: device, inbox: inbox) }
+        state.withLock { state in
+            state.current = Current(device: device, inbox: inbox)
+            state.lastDevice = device
+        }
         do throws(SystemError) {
             try OwnThread.start("bluetooth-gatt") {
                 let machine = GATTStream(
@@ -129,6 +139,14 @@ final class GATTServer: Sendable {
     private static func information(_ device: String) -> LinkInformation {
         let address = device.split(separator: "_").suffix(6).joined(separator: ":")
         return LinkInformation(kind: .gatt, remoteAddress: "ble://\(address)", isInitiator: false)
+    }
+
+    /// Ends the notifications. Gives the device that used them last.
+    func withdraw() -> String? {
+        state.withLock { state in
+            state.notifications = nil
+            return state.lastDevice
+        }
     }
 
     /// The device has disconnected: its link is over.
