@@ -104,7 +104,7 @@ COST = 1.15
 
 
 def test_a_link_that_breaks_every_300_kb(lab):
-    radio = Radio(lab, "phy=2M", "break-after=300000")
+    radio = Radio(lab, "phy=2M", "break-after=300000", speed=4)
     size = 5 * MB
     far, near, root = share(lab, radio, {"film.bin": size})
     before = radio.statistics
