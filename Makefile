@@ -38,11 +38,11 @@ test: unit-test interop-test ## all tests, against a real Syncthing too
 
 unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
-	swift test --skip-build --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests'
+	swift test --skip-build --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests|GATTStreamTests'
 	# These count the descriptors of their process: nothing else may run beside them.
 	swift test --skip-build --no-parallel --filter 'TransportTCPTests|TransportVirtualTests|FileAccessTests'
-	# This one keeps all processors busy, and would make others wait for theirs.
-	swift test --skip-build --filter SimulationTests
+	# These keep all processors busy, and would make others wait for theirs.
+	swift test --skip-build --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop

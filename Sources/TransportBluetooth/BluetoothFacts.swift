@@ -27,6 +27,31 @@ struct BluetoothFacts: Equatable, Sendable {
     /// Devices that bluetoothd was asked to disconnect and that it has not disconnected yet: it takes two seconds, and
     /// then drops whatever was connected meanwhile.
     var leaving: Set<String> = []
+    /// Devices that this side dials or has dialled, by path.
+    var uses: [String: DeviceUse] = [:]
+
+    /// The links of this side to one device.
+    struct DeviceUse: Equatable, Sendable {
+        /// Dials and links.
+        var count = 0
+        /// Whether bluetoothd has connected the device for them.
+        var isConnectedForUs = false
+        /// Whether one of them is by GATT: bluetoothd lets there be one.
+        var hasGATT = false
+    }
+
+    /// Whether a dial to the device may begin: nothing is about to be torn down under it.
+    func mayDial(_ device: String) -> Bool { !leaving.contains(device) && uses[device]?.hasGATT != true }
+
+    /// Notes the end of a dial or link. Gives whether the device is to be disconnected: nobody uses it any more, and
+    /// nobody else had connected it.
+    mutating func endUse(_ device: String, wasGATT: Bool) -> Bool {
+        guard var use = uses[device] else { return false }
+        use.count -= 1
+        if wasGATT { use.hasGATT = false }
+        uses[device] = use.count > 0 ? use : nil
+        return use.count <= 0 && use.isConnectedForUs
+    }
     /// The adapter asked for, as `hci0`; nil: the first powered one.
     var wantedAdapter: String?
     var blocks = Blocks()

@@ -18,32 +18,48 @@ struct Dialler<Output: Sendable>: Sendable {
 
     /// The most that one way of connecting may take, so that there is time left for the next.
     private static var channelLimit: Duration { .seconds(10) }
+    /// The most that an earlier link to the same device may take to end.
+    private static var endingLimit: Duration { .seconds(8) }
     /// The most that bluetoothd may take to read which services the peer has.
     private static var resolvingLimit: Duration { .seconds(20) }
 
     func dial() async throws -> Output {
         let adapter = try await usableAdapter()
-        let path = ObjectTree.devicePath(peer, of: adapter.path)
-        _ = try await core.client.value(within: min(remaining, .seconds(5))) { $0.leaving.contains(path) ? nil : true }
+        let device = ObjectTree.devicePath(peer, of: adapter.path)
+        let client = core.client
+        let isFree: Bool? = try await client.value(within: min(remaining, Self.endingLimit)) {
+            $0.mayDial(device) ? true : nil
+        }
+        guard isFree == true else {
+            throw LinkError(
+                .failed, "there is a link to \(peer) by GATT already, and there can be one; close it first",
+                isTransient: true)
+        }
+        client.update { $0.uses[device, default: .init()].count += 1 }
+        // From here on a link of before that ends leaves the device connected.
+        do {
+            let output = try await dial(adapter, device)
+            client.endUse(device, wasGATT: false)
+            return output
+        } catch {
+            client.endUse(device, wasGATT: false)
+            throw error
+        }
+    }
+
+    private func dial(_ adapter: ObjectTree.Adapter, _ device: String) async throws -> Output {
         if core.configuration.usesL2CAP, let known = core.knownPeer(peer) {
             do throws(LinkFailure) {
-                return try await channel(adapter, known, disconnecting: nil)
+                return try await channel(adapter, known, device)
             } catch {
                 try error.rethrowIfFinal()
                 core.remember(nil, at: peer)
                 note("the channel of before is not there", error.cause)
             }
         }
-        let device = try await device(adapter)
-        let wasConnected = device.isConnected || device.isResolved
-        do {
-            try await connect(device)
-            // What was connected for this link goes with it; what somebody else connected stays.
-            return try await link(adapter, device.path, disconnecting: wasConnected ? nil : device.path)
-        } catch {
-            if !wasConnected { core.client.disconnect(device.path) }
-            throw error
-        }
+        try await find(adapter)
+        try await connect(device)
+        return try await link(adapter, device)
     }
 
     private func usableAdapter() async throws -> ObjectTree.Adapter {
@@ -56,28 +72,32 @@ struct Dialler<Output: Sendable>: Sendable {
 
     // MARK: by bluetoothd
 
-    /// The device as bluetoothd knows it, after a scan if it does not.
-    private func device(_ adapter: ObjectTree.Adapter) async throws -> ObjectTree.Device {
+    /// Has bluetoothd know the device, by a scan if it does not.
+    private func find(_ adapter: ObjectTree.Adapter) async throws {
         do {
             let peer = peer
-            let device = try await discovery.scan(
+            let found: Bool? = try await discovery.scan(
                 adapter.path, cycle: core.configuration.scanning, limit: remaining
-            ) { $0.tree.device(peer, of: adapter.path) }
-            guard let device else { throw LinkError.outOfRange(peer, nil) }
-            return device
+            ) { $0.tree.device(peer, of: adapter.path) == nil ? nil : true }
+            guard found == true else { throw LinkError.outOfRange(peer, nil) }
         } catch let error as BusError {
             throw LinkError(asking: peer, error)
         }
     }
 
-    private func connect(_ device: ObjectTree.Device) async throws {
+    private func connect(_ path: String) async throws {
+        let client = core.client
+        let before = client.facts.tree.device(at: path)
         do {
+            // What somebody else has connected stays when the link ends.
+            if before?.isConnected != true, before?.isResolved != true {
+                client.update { $0.uses[path, default: .init()].isConnectedForUs = true }
+            }
             do {
-                _ = try await core.client.call(device.path, BlueZ.device, "Connect", timeout: remaining)
+                _ = try await client.call(path, BlueZ.device, "Connect", timeout: remaining)
             } catch let error as BusError where error.name == "org.bluez.Error.AlreadyConnected" {}
-            let path = device.path
             // That it is connected is not always signalled (5.66), so only the services count.
-            let isResolved: Bool? = try await core.client.value(within: min(remaining, Self.resolvingLimit)) {
+            let isResolved: Bool? = try await client.value(within: min(remaining, Self.resolvingLimit)) {
                 $0.tree.device(at: path)?.isResolved == true ? true : nil
             }
             guard isResolved == true else { throw LinkError.tooSlow(peer) }
@@ -86,16 +106,14 @@ struct Dialler<Output: Sendable>: Sendable {
         }
     }
 
-    private func link(
-        _ adapter: ObjectTree.Adapter, _ device: String, disconnecting: String?
-    ) async throws -> Output {
-        let capabilities = try await capabilities(device)
+    private func link(_ adapter: ObjectTree.Adapter, _ device: String) async throws -> Output {
+        let offer = try await capabilities(device)
         var reason: LinkError?
-        if core.configuration.usesL2CAP, capabilities.supportsL2CAP, let psm = capabilities.psm {
+        if core.configuration.usesL2CAP, offer.capabilities.supportsL2CAP, let psm = offer.psm {
             let kind = core.client.facts.tree.device(at: device)?.addressKind ?? .public
             let known = BluetoothCore.KnownPeer(kind: kind, psm: psm)
             do throws(LinkFailure) {
-                let output = try await channel(adapter, known, disconnecting: disconnecting)
+                let output = try await channel(adapter, known, device)
                 core.remember(known, at: peer)
                 return output
             } catch {
@@ -105,15 +123,19 @@ struct Dialler<Output: Sendable>: Sendable {
             }
         }
         do throws(LinkFailure) {
-            return try await gatt(device, disconnecting: disconnecting)
+            return try await gatt(device)
         } catch {
-            try error.rethrowIfFinal()
-            throw (error.cause as? LinkError) ?? reason ?? LinkError.outOfRange(peer, "\(error.cause)")
+            if let reason, !error.isFinal, !(error.cause is LinkError) { throw reason }
+            throw error.cause
         }
     }
 
-    private func capabilities(_ device: String) async throws -> Capabilities {
-        guard let path = core.client.facts.tree.characteristic(SurfaceUUID.capabilities, of: device) else {
+    private func capabilities(_ device: String) async throws -> CapabilitiesValue {
+        // A service that was registered a moment ago is told of after the others.
+        let characteristic: String? = try await core.client.value(within: min(remaining, .seconds(5))) {
+            $0.tree.characteristic(SurfaceUUID.capabilities, of: device)
+        }
+        guard let path = characteristic else {
             throw LinkError(
                 .refused, "\(peer) does not offer synctrain; start its agent", isTransient: true,
                 cause: "no GhostDrop service")
@@ -121,16 +143,20 @@ struct Dialler<Output: Sendable>: Sendable {
         do {
             let answer = try await core.client.call(
                 path, BlueZ.characteristic, "ReadValue", [.properties([:])], timeout: remaining)
-            guard let bytes = answer.first?.data, let capabilities = Capabilities(bytes) else {
+            let value: CapabilitiesValue
+            do throws(GhostDropError) {
+                value = try CapabilitiesValue(parsing: answer.first?.data ?? [])
+            } catch {
                 throw LinkError(
-                    .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true)
+                    .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true,
+                    cause: "\(error)")
             }
-            guard capabilities.protocolVersion >= 2 else {
+            guard value.capabilities.protocolVersion >= Capabilities.synctrainVersion else {
                 throw LinkError(
                     .refused, "\(peer) speaks GhostDrop's first version only; send files to it with `synctrain drop`",
                     isTransient: false)
             }
-            return capabilities
+            return value
         } catch let error as BusError {
             throw LinkError(asking: peer, error)
         }
@@ -143,11 +169,11 @@ struct Dialler<Output: Sendable>: Sendable {
     // MARK: L2CAP
 
     private func channel(
-        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, disconnecting: String?
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String
     ) async throws(LinkFailure) -> Output {
         let limit = min(remaining, Self.channelLimit)
         let (core, peer) = (core, peer)
-        return try await start(.l2cap, disconnecting: disconnecting) { stream, connected in
+        return try await start(.l2cap, device) { stream, connected in
             let socket = try L2CAPSocket.connect(
                 from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm)
             return {
@@ -191,7 +217,7 @@ struct Dialler<Output: Sendable>: Sendable {
 
     // MARK: GATT
 
-    private func gatt(_ device: String, disconnecting: String?) async throws(LinkFailure) -> Output {
+    private func gatt(_ device: String) async throws(LinkFailure) -> Output {
         let sockets: (notify: (Descriptor, Int), write: (Descriptor, Int))
         do {
             guard let path = core.client.facts.tree.characteristic(SurfaceUUID.data, of: device) else {
@@ -206,7 +232,7 @@ struct Dialler<Output: Sendable>: Sendable {
         }
         let (core, peer) = (core, peer)
         let limit = remaining
-        return try await start(.gatt, disconnecting: disconnecting) { stream, connected in
+        return try await start(.gatt, device) { stream, connected in
             {
                 var configuration = GATTStream.Configuration()
                 configuration.openingLimit = limit
@@ -250,13 +276,14 @@ struct Dialler<Output: Sendable>: Sendable {
     /// Makes a channel, has a thread connect and pump, and starts the link on the channel when that is done.
     ///
     /// - Parameters:
-    ///   - device: what bluetoothd is to disconnect when a link that came about is over.
+    ///   - device: its path, whose use by a link that came about ends with the link.
     ///   - prepare: gives what the thread does with the pump's end of the stream, and with a function that is to be told
     ///     once whether the link came about.
     private func start(
-        _ kind: LinkKind, disconnecting device: String?,
+        _ kind: LinkKind, _ device: String,
         _ prepare: (Descriptor, @escaping @Sendable (Result<Void, any Error>) -> Void) throws -> @Sendable () -> Void
     ) async throws(LinkFailure) -> Output {
+        let core = core
         let attempt = LinkAttempt<Output>()
         let information = LinkInformation(kind: kind, remoteAddress: "ble://\(peer)", isInitiator: true)
         let eventLoop = core.group.next()
@@ -272,14 +299,19 @@ struct Dialler<Output: Sendable>: Sendable {
             do {
                 let ends = try StreamEnds()
                 let work = try prepare(ends.pumped) { result in
-                    if case .success = result { wasLink.raise() }
+                    if case .success = result {
+                        wasLink.raise()
+                        core.client.update { facts in
+                            facts.uses[device, default: .init()].count += 1
+                            if kind == .gatt { facts.uses[device]?.hasGATT = true }
+                        }
+                    }
                     connected.completeWith(result)
                 }
                 opening = ends.channel(on: eventLoop) { attempt.opened($0) }
-                let core = core
                 try OwnThread.start("bluetooth-\(kind.rawValue)") {
                     work()
-                    if let device, wasLink.isRaised { core.client.disconnect(device) }
+                    if wasLink.isRaised { core.client.endUse(device, wasGATT: kind == .gatt) }
                     core.releaseLink()
                 }
             } catch {

@@ -31,7 +31,7 @@ struct StreamEnds {
     }
 
     init() throws(SystemError) {
-        let (pumped, other) = try Descriptor.pair(SOCK_STREAM)
+        let (pumped, other) = try Descriptor.pair(.stream)
         for end in [pumped, other] { try end.set(SO_SNDBUF, to: Self.bufferByteCount) }
         let number = fcntl(other.number, F_DUPFD_CLOEXEC, 3)
         guard number >= 0 else { throw SystemError("fcntl") }

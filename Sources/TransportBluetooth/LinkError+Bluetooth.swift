@@ -28,7 +28,7 @@ extension LinkError {
             self.init(
                 .failed, "the adapter is busy with another connection; it is tried again", isTransient: true,
                 cause: cause)
-        case EHOSTUNREACH, ENETDOWN, ENODEV, ENETUNREACH:
+        case ENETDOWN, ENODEV, ENETUNREACH:
             self.init(
                 .unreachable, "the Bluetooth adapter is off or gone; switch it on", isTransient: true, cause: cause)
         case EPROTONOSUPPORT, EAFNOSUPPORT, ESOCKTNOSUPPORT:
@@ -49,11 +49,14 @@ extension LinkError {
                 .unreachable, "bluetoothd cannot be reached; see `systemctl status bluetooth`", isTransient: true,
                 cause: cause)
         case (.timedOut, _): self = .outOfRange(peer, cause)
-        case (_, "org.freedesktop.DBus.Error.AccessDenied"), (_, "org.bluez.Error.NotAuthorized"),
-            (_, "org.bluez.Error.NotPermitted"):
+        case (_, "org.bluez.Error.NotPermitted"), (_, "org.bluez.Error.InProgress"):
+            self.init(
+                .failed, "bluetoothd is busy with \(peer), for this program or another; it is tried again",
+                isTransient: true, cause: cause)
+        case (_, "org.freedesktop.DBus.Error.AccessDenied"), (_, "org.bluez.Error.NotAuthorized"):
             self.init(
                 .permissionDenied,
-                "this user may not use Bluetooth, or \(peer) does not allow it; add the user to the group bluetooth",
+                "this user may not use Bluetooth; add it to the group bluetooth and log in again",
                 isTransient: true, cause: cause)
         case (_, "org.bluez.Error.NotReady"):
             self.init(

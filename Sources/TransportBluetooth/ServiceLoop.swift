@@ -1,3 +1,4 @@
+import GhostDrop
 import Logging
 
 /// Keeps this device reachable: does the next step whenever something has changed, and again later what has failed.
@@ -80,7 +81,9 @@ struct ServiceLoop {
                 client.update { $0.socketAdapter = nil }
             }
         }
-        core.server.offer(Capabilities(psm: listener?.psm), advertisementLimit: adapter.advertisementLimit)
+        core.server.offer(
+            CapabilitiesValue(capabilities: Capabilities(supportsL2CAP: listener != nil), psm: listener?.psm),
+            advertisementLimit: adapter.advertisementLimit)
         core.client.update { $0.socketAdapter = adapter.path }
         return listener
     }

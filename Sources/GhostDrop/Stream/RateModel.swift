@@ -43,7 +43,8 @@ struct RateModel: Sendable {
     private var delivered = 0
     private var deliveredAt: Nanoseconds = 0
     private var firstSentAt: Nanoseconds = 0
-    private var limitedUntil = 0
+    /// What is sent before this much was delivered says nothing about the link; the first packets do not either.
+    private var limitedUntil = 1
 
     /// The link itself, not want of data, has set a rate that was measured.
     private var isMeasured = false

@@ -90,6 +90,9 @@ struct SendHalf: Sendable {
 
     mutating func write(_ bytes: some Collection<UInt8>) -> Int {
         let count = min(writableCount, bytes.count)
+        if unsent.isEmpty, lostCount == 0, rate.hasRoom(for: payloadLimit, inFlight: inFlight) {
+            rate.ranDry(inFlight: inFlight)
+        }
         unsent.append(contentsOf: bytes.prefix(count))
         return count
     }

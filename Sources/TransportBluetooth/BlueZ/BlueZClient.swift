@@ -206,9 +206,16 @@ final class BlueZClient: BusListener {
         }
     }
 
-    /// Has bluetoothd disconnect a device, whatever becomes of this task.
-    func disconnect(_ device: String) {
-        update { $0.leaving.insert(device) }
+    /// Notes the end of a dial or link of this side to a device, which is disconnected if nobody needs it any more,
+    /// whatever becomes of the caller.
+    func endUse(_ device: String, wasGATT: Bool) {
+        var isUnused = false
+        // Both at once: a dial that waits for the end must not find the device free in between.
+        update { facts in
+            isUnused = facts.endUse(device, wasGATT: wasGATT)
+            if isUnused { facts.leaving.insert(device) }
+        }
+        guard isUnused else { return }
         let isTaken = bus.post(BusCall(BlueZ.service, device, BlueZ.device, "Disconnect")) { [weak self] in
             self?.update { $0.leaving.remove(device) }
         }

@@ -95,7 +95,10 @@ struct GATTPump {
         /// Why this is over; nil while it is not.
         private mutating func outcome() -> PacketPump.Outcome? {
             let hasDelivered = machine.readableCount == 0 && incoming.isEmpty
-            if let broken, hasDelivered || stream == nil || hasStreamEnded { return .broken(broken) }
+            if let broken, hasDelivered || stream == nil || hasStreamEnded {
+                // Nothing was missing any more.
+                return machine.state == .finished ? .closedHere : .broken(broken)
+            }
             switch machine.state {
             case .closed(let reason):
                 guard hasDelivered || stream == nil || hasStreamEnded else { return nil }

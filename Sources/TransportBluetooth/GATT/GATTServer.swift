@@ -35,9 +35,9 @@ final class GATTServer: Sendable {
     }
 
     /// What the capabilities and the advertisement say from now on.
-    func offer(_ capabilities: Capabilities, advertisementLimit: Int) {
+    func offer(_ capabilities: CapabilitiesValue, advertisementLimit: Int) {
         state.withLock { state in
-            state.objects.capabilities = capabilities.encoded
+            state.objects.capabilities = capabilities.bytes
             state.objects.advertisementLimit = advertisementLimit
         }
     }
@@ -55,7 +55,7 @@ final class GATTServer: Sendable {
 
     private func notificationSocket(_ mtu: Int) -> BusAnswer {
         do throws(SystemError) {
-            let (own, given) = try Descriptor.pair(SOCK_SEQPACKET)
+            let (own, given) = try Descriptor.pair(.packets)
             state.withLock { $0.notifications = (own, mtu) }
             return .values([.descriptor(BusDescriptor(given)), .uint16(UInt16(clamping: mtu))])
         } catch {

@@ -17,9 +17,17 @@ package final class Descriptor: Sendable {
         return Descriptor(owning: copy)
     }
 
+    package enum PairKind: Sendable {
+        /// Bytes.
+        case stream
+        /// Packets in order, each whole.
+        case packets
+    }
+
     /// Two ends of a local connection; reading and writing never wait.
-    package static func pair(_ type: __socket_type) throws(SystemError) -> (Descriptor, Descriptor) {
+    package static func pair(_ kind: PairKind) throws(SystemError) -> (Descriptor, Descriptor) {
         var numbers: [CInt] = [-1, -1]
+        let type = kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET
         let flags = CInt(type.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard socketpair(AF_UNIX, flags, 0, &numbers) == 0 else { throw SystemError("socketpair") }
         return (Descriptor(owning: numbers[0]), Descriptor(owning: numbers[1]))

@@ -126,15 +126,25 @@ private final class Collector: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
 }
 
-/// Bytes that tell where in the stream they are.
+/// Bytes that tell where in the stream they are: a block of random ones over and over, of a length that no packet has.
+///
+/// They are compared in whole pieces, for an emulated processor is slow.
 struct Pattern: Sendable {
-    var seed: UInt32
+    private static let period = 65_521
+    private let twice: ByteBuffer
 
-    func byte(_ offset: Int) -> UInt8 {
-        var value = UInt32(truncatingIfNeeded: offset / 4) &* 2_654_435_761 ^ seed
-        value ^= value >> 15
-        return UInt8(truncatingIfNeeded: value >> UInt32(8 * (offset % 4)))
+    init(seed: UInt64) {
+        var state = seed
+        var block: [UInt8] = []
+        while block.count < Self.period {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            block.append(UInt8(truncatingIfNeeded: state >> 56))
+        }
+        twice = ByteBuffer(bytes: block + block)
     }
 
-    func bytes(_ range: Range<Int>) -> [UInt8] { range.map { byte($0) } }
+    /// At most one period of them.
+    func bytes(at offset: Int, count: Int) -> ByteBuffer {
+        twice.getSlice(at: offset % Self.period, length: min(count, Self.period)) ?? ByteBuffer()
+    }
 }

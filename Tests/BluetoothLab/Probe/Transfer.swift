@@ -6,6 +6,7 @@ enum Transfer {
     /// What arrived of one direction.
     struct Result: Sendable {
         var byteCount = 0
+        /// Where the first piece begins that is not as it was sent.
         var firstWrong: Int?
         /// From the first byte to the last.
         var duration = Duration.zero
@@ -16,7 +17,7 @@ enum Transfer {
     /// Sends `byteCount` bytes from one end, takes them at the other, and gives what came. The taking end has bytes to
     /// skip that were sent before.
     static func send(
-        _ byteCount: Int, from sender: Endpoint, to receiver: Endpoint, skipping skipped: Int = 0, seed: UInt32 = 1,
+        _ byteCount: Int, from sender: Endpoint, to receiver: Endpoint, skipping skipped: Int = 0, seed: UInt64 = 1,
         progress: @escaping @Sendable (Int) async -> Void = { _ in }
     ) async throws -> Result {
         let pattern = Pattern(seed: seed)
@@ -39,7 +40,7 @@ enum Transfer {
         while offset < byteCount {
             let count = min(pieceByteCount, byteCount - offset)
             // One piece at a time: its promise is the back-pressure.
-            try await end.channel.writeAndFlush(ByteBuffer(bytes: pattern.bytes(offset..<offset + count))).get()
+            try await end.channel.writeAndFlush(pattern.bytes(at: offset, count: count)).get()
             offset += count
         }
     }
@@ -52,18 +53,16 @@ enum Transfer {
         var skip = skipped
         var start: ContinuousClock.Instant?
         for await piece in end.inbound {
-            var bytes = piece.readableBytesView[...]
-            let count = min(skip, bytes.count)
+            var bytes = piece
+            let count = min(skip, bytes.readableBytes)
             skip -= count
-            bytes = bytes.dropFirst(count)
-            if bytes.isEmpty { continue }
+            bytes.moveReaderIndex(forwardBy: count)
+            if bytes.readableBytes == 0 { continue }
             start = start ?? ContinuousClock.now
-            for byte in bytes {
-                if byte != pattern.byte(result.byteCount), result.firstWrong == nil {
-                    result.firstWrong = result.byteCount
-                }
-                result.byteCount += 1
+            if bytes != pattern.bytes(at: result.byteCount, count: bytes.readableBytes), result.firstWrong == nil {
+                result.firstWrong = result.byteCount
             }
+            result.byteCount += bytes.readableBytes
             await progress(result.byteCount)
             if result.byteCount >= byteCount { break }
         }
@@ -76,7 +75,7 @@ enum Transfer {
     static func check(_ result: Result, _ byteCount: Int, _ what: String) throws -> Int {
         guard result.byteCount == byteCount, result.firstWrong == nil else {
             throw Probe.Failure(
-                "\(what): \(result.byteCount) of \(byteCount) bytes, first wrong one "
+                "\(what): \(result.byteCount) of \(byteCount) bytes, first wrong piece at "
                     + (result.firstWrong.map(String.init) ?? "none"))
         }
         let rate = Report.rate(byteCount, result.duration)

@@ -136,6 +136,22 @@ import Testing
         #expect(link.streams[0].statistics.repeatedPackets < link.streams[0].statistics.sentPackets / 5)
     }
 
+    /// Packets that only overtake each other are not sent again: neither those that are late, nor, once one was, the
+    /// others for the acknowledgement of its first copy.
+    @Test func reorderingIsNotTakenForLoss() {
+        var random = SeededGenerator(seed: 9)
+        let data = random.bytes(600_000)
+        var conditions = LinkConditions()
+        conditions.jitter = .milliseconds(60)
+        conditions.queueLimit = 1000
+        var link = SimulatedLink(
+            seed: 8, central: SimulatedUser(outgoing: data), peripheral: SimulatedUser(), toPeripheral: conditions,
+            toCentral: conditions)
+        link.run(until: .seconds(60), stopWhenRead: true)
+        #expect(link.isComplete(.central))
+        #expect(link.streams[0].statistics.repeatedPackets < link.streams[0].statistics.sentPackets / 50)
+    }
+
     /// The link stands still for three seconds, many times the timer, and then delivers everything: nothing was sent
     /// twice meanwhile but inquiries.
     @Test func aStandstillIsNotFilledWithCopies() {
