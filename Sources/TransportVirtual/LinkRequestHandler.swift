@@ -5,6 +5,7 @@ import Transport
 /// installer have the channel.
 final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let request: AirRequest
@@ -87,8 +88,6 @@ final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, Removab
             LinkError(.unreachable, "\(address) is not reached over the virtual radio: \(reason)", isTransient: true))
         context.close(promise: nil)
     }
-
-    typealias InboundOut = ByteBuffer
 }
 
 extension VirtualConnection.Mode {

@@ -6,6 +6,7 @@ import pytest
 
 import agent as cli
 import harness
+from pairing import PairCommand
 from process import wait_until
 from radio import Radio
 
@@ -103,7 +104,7 @@ COST = 1.15
 
 
 def test_a_link_that_breaks_every_300_kb(lab):
-    radio = Radio(lab, "phy=2M", "break-after=300000")
+    radio = Radio(lab, "phy=2M", "break-after=300000", speed=4)
     size = 5 * MB
     far, near, root = share(lab, radio, {"film.bin": size})
     before = radio.statistics
@@ -117,3 +118,36 @@ def test_a_link_that_breaks_every_300_kb(lab):
     cost = (carried(after) - carried(before)) / size
     print(f"cost: {cost:.3f} of the file's size, {after['lost'] - before['lost']} links lost")
     assert cost <= COST
+
+
+def test_pairing_with_a_device_nearby(lab):
+    """Two devices that know nothing of each other: found, paired by six digits, and a folder's index comes."""
+    radio = Radio(lab, speed=4)
+    one, two = radio.join("one"), radio.join("two")
+    one.add_folder("docs", lab.directory("one-docs"), mode="full")
+    with open(lab.path("one-docs", "letter.txt"), "w") as file:
+        file.write("over the air\n")
+    waiting = PairCommand(one, "--expect-sas", "-", "--folder", "docs")
+    looking = PairCommand(two, "--nearby", "--expect-sas", "-")
+    calling = looking
+    try:
+        waiting.event("waiting")
+        found = looking.event("nearby")["devices"]
+        assert [(d["address"], d["name"], d["transport"]) for d in found] == [("virtual://one", "one", "l2cap")]
+        looking.kill()
+        wait_until(lambda: two.try_run("pair", "--timeout", "1", "--expect-sas", "000000").returncode != cli.FAILED,
+                   what="the request has ended")
+        calling = PairCommand(two, found[0]["address"], "--expect-sas", "-")
+        code = waiting.event("code")["code"]
+        assert calling.event("code")["code"] == code
+        for command in (waiting, calling):
+            command.type(code + "\n")
+        assert waiting.event("paired")["device"] == two.id
+        assert calling.event("paired")["device"] == one.id
+    finally:
+        for command in (waiting, calling):
+            command.kill()
+    two.wait_connected(one.id)
+    two.add_folder("docs", lab.path("two-docs"), one.id)
+    two.wait_global("docs", 1)
+    assert two.run("cat", "docs:letter.txt").stdout == b"over the air\n"

@@ -39,16 +39,22 @@ enum AgentProgram {
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
             var transports: [any LinkTransport] = [TCPTransport(setUpLimit: 512)]
+            var nearby: [any NearbyDevices] = []
             if let virtualAir {
-                transports.append(VirtualTransport(air: virtualAir, name: virtualName(configuration.listen)))
+                let virtual = VirtualTransport(air: virtualAir, name: virtualName(configuration.listen))
+                transports.append(virtual)
+                nearby.append(VirtualNearby(virtual))
                 logger.notice("the virtual radio at \(virtualAir) plays Bluetooth; it is for tests and demonstrations")
             }
             let bluetooth = try bluetooth(configuration.bluetooth, logger)
-            if let bluetooth { transports.append(bluetooth.transport) }
+            if let bluetooth {
+                transports.append(bluetooth.transport)
+                nearby.append(bluetooth)
+            }
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
-                nearby: [bluetooth].compactMap { $0 }, radio: bluetooth?.radio,
+                nearby: nearby, radio: bluetooth?.radio,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
