@@ -99,8 +99,8 @@ def test_the_radio_goes_and_comes_back(lab):
 
 # What a film costs on a link that is lost after every 300 KB of L2CAP frames: all of the radio's frames, both directions,
 # the handshakes and the indexes of each new link included, over the film's size. Each loss costs a handshake (8 KB) and
-# the slice that was under way. Issue 4 wants 1.05.
-COST = 1.15
+# half a slice of what was under way; 1.075 in all, and 1.05 is wanted.
+COST = 1.1
 
 
 def test_a_link_that_breaks_every_300_kb(lab):
