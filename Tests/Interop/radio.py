@@ -18,12 +18,12 @@ class Radio(Child):
         self.spawn([find_program(), "virtual-air", self.path, "--speed", str(speed), *options])
         wait_until(lambda: os.path.exists(self.path), 20, "the radio plays", child=self)
 
-    def join(self, name, start=True):
-        """An agent that listens on virtual://NAME only."""
+    def join(self, name, start=True, tcp=False):
+        """An agent that listens on virtual://NAME, and at its port of a network only with `tcp`."""
         agent = self.lab.agent(name, start=False, init=False)
         agent.address = f"virtual://{name}"
         agent.variables["SYNCTRAIN_VIRTUAL_AIR"] = self.path
-        agent.init()
+        agent.init(*["--listen", f"tcp://127.0.0.1:{agent.port}"] if tcp else [])
         return agent.start() if start else agent
 
     def ask(self, line):

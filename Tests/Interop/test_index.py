@@ -46,7 +46,8 @@ def differences(got, wanted):
 def test_listing_is_the_tree_on_the_real_nodes_disk(setting):
     _, _, agent, root, _ = setting
     wanted = expected_entries(root)
-    assert len(wanted) > 2500
+    # A minimal Debian has some 2,300 of them.
+    assert len(wanted) > 2000
     assert not differences(listed_entries(agent), wanted)
 
 

@@ -1,13 +1,15 @@
 """Two agents that have nothing but a Bluetooth LE radio between them, a virtual one."""
 
 import os
+import socket
+import threading
 
 import pytest
 
 import agent as cli
 import harness
 from pairing import PairCommand
-from process import wait_until
+from process import free_port, wait_until
 from radio import Radio
 
 MB = 1_000_000
@@ -95,6 +97,67 @@ def test_the_radio_goes_and_comes_back(lab):
     again = Radio(lab, speed=4)
     near.wait_connected(far.id, timeout=60)
     assert again.carried("far", "near") > 0
+
+
+class Cable:
+    """A network that is plugged in when this is made: what connects to `port` gets to the port `to`."""
+
+    def __init__(self, port, to):
+        self.to, self.listener = to, socket.create_server(("127.0.0.1", port))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                inward, _ = self.listener.accept()
+            except OSError:
+                return
+            outward = socket.create_connection(("127.0.0.1", self.to))
+            for source, target in [(inward, outward), (outward, inward)]:
+                threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+
+    @staticmethod
+    def _carry(source, target):
+        try:
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def unplug(self):
+        self.listener.close()
+
+
+def test_a_network_takes_over_in_the_middle_of_a_fetch(lab):
+    """The link moves from the air to TCP; the fetch that is under way goes on, and nothing more goes over the air."""
+    size = 6 * MB
+    radio = Radio(lab)
+    far, near = radio.join("far", tcp=True), radio.join("near")
+    root = lab.directory("far-docs")
+    with open(os.path.join(root, "film.bin"), "wb") as file:
+        file.write(harness.pattern(size))
+    port = free_port()
+    far.add_device(near.id, "near")
+    near.run("device", "add", far.id, "--name", "far", "--address", f"tcp://127.0.0.1:{port}", "--address", "virtual://far")
+    far.add_folder("docs", root, near.id, mode="full")
+    near.add_folder("docs", lab.path("near-docs"), far.id)
+    near.wait_global("docs", 1)
+    assert near.status()["devices"][0]["transport"] == "l2cap"
+    fetch = near.begin("fetch", "docs:film.bin", "-o", lab.path("film.bin"))
+    wait_until(lambda: radio.carried("far", "near") > 150_000, 60, "a part of the film")
+    cable = Cable(port, far.port)
+    wait_until(lambda: near.status()["devices"][0]["transport"] == "tcp", 60, "the link is on the network")
+    assert fetch.process.wait(60) == 0
+    assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))
+    assert radio.carried("far", "near") < size
+    wait_until(lambda: radio.statistics["open"] == 0, 20, "the air is free")
+    assert far.status()["devices"][0]["transport"] == "tcp"
+    cable.unplug()
 
 
 # What a film costs on a link that is lost after every 300 KB of L2CAP frames: all of the radio's frames, both directions,

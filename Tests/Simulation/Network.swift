@@ -65,6 +65,9 @@ struct SimulatedSource: BlockSource {
     let simulation: Simulation
     let pair: Network.Pair
 
+    /// A link that breaks stays broken for the step.
+    var isOpen: Bool { false }
+
     func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
         try await simulation.request(request, over: pair)
     }

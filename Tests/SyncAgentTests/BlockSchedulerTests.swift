@@ -84,6 +84,19 @@ import Testing
         #expect(blocks == [0, 1, 2])
     }
 
+    @Test func aHolderWithAnotherLinkIsAskedAgainButNoLiar() throws {
+        let scheduler = scheduler(3)
+        scheduler.setHolders([Self.alice])
+        let first = try #require(scheduler.next(at: .zero))
+        scheduler.failed(first, .linkLost)
+        scheduler.relinked(Self.alice)
+        let again = try #require(scheduler.next(at: .zero))
+        #expect(again.block == first.block)
+        scheduler.failed(again, .wrongBytes)
+        scheduler.relinked(Self.alice)
+        #expect(scheduler.availableHolders.isEmpty)
+    }
+
     @Test(arguments: [BlockScheduler.Failure.notThere, .linkLost])
     func aHolderThatCannotServeIsLeftUntilItComesBack(failure: BlockScheduler.Failure) throws {
         let scheduler = scheduler(2)
@@ -235,6 +248,7 @@ final class Subject {
     func succeeded(_ assignment: BlockScheduler.Assignment, at now: MonotonicTime) -> Bool {
         scheduler.succeeded(assignment, at: now)
     }
+    func relinked(_ id: DeviceID) { scheduler.relinked(id) }
     func failed(_ assignment: BlockScheduler.Assignment, _ failure: BlockScheduler.Failure) {
         scheduler.failed(assignment, failure)
     }

@@ -22,6 +22,8 @@ import Testing
             self.isSilent = isSilent
         }
 
+        let isOpen = true
+
         func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
             names.withLock { $0.append(request.name) }
             if isSilent {

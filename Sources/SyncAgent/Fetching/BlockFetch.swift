@@ -28,6 +28,8 @@ struct FetchEnvironment: Sendable {
 
 /// Whoever can be asked for blocks: a link to a device.
 protocol BlockSource: Sendable {
+    /// False once the link has ended: no request is answered any more.
+    var isOpen: Bool { get }
     /// Asks for one block; bulk may wait for what a person waits for. Throws `RequestError`, or `CancellationError`.
     func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer
 }
@@ -170,7 +172,13 @@ struct BlockFetch: Sendable {
                     if let lookahead { horizon = max(horizon, done + lookahead) }
                 case .failed(let assignment, let failure):
                     scheduler.failed(assignment, failure)
-                    if failure != .linkLost { lastRefusal = failure }
+                    if failure != .linkLost {
+                        lastRefusal = failure
+                    } else {
+                        // Another link to the same device may have taken over, and was told of before this one was lost.
+                        let isOpen = environment.sessions(holders)[assignment.holder]?.isOpen
+                        if isOpen == true { scheduler.relinked(assignment.holder) }
+                    }
                 case .linksChanged:
                     scheduler.setHolders(Set(environment.sessions(holders).keys))
                     group.addTask { await Self.next(changes) }

@@ -153,6 +153,13 @@ struct BlockScheduler {
         holders[assignment.holder] = holder
     }
 
+    /// The holder can be asked again, by another link than the one that was lost.
+    mutating func relinked(_ id: DeviceID) {
+        guard !liars.contains(id) else { return }
+        holders[id]?.isAvailable = true
+        holders[id]?.isLate = false
+    }
+
     // MARK: -
 
     private mutating func nextBlock() -> Int? {

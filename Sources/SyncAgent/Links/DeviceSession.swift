@@ -199,12 +199,56 @@ actor DeviceSession {
                 note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
                 return
             }
-            await serve(link)
+            if link.information.kind.isSlow { await serveSlow(link) } else { await serve(link) }
         } catch is CancellationError {
             return
         } catch {
             note(error: "\(address): \(error)")
         }
+    }
+
+    private enum SlowLinkEvent: Sendable {
+        case linkEnded
+        case found(SecureLink)
+        case soughtInVain
+    }
+
+    /// Runs a slow link that this side dialled, and any better one that is found meanwhile, until all of them have ended.
+    private func serveSlow(_ link: SecureLink) async {
+        await withTaskGroup(of: SlowLinkEvent.self) { group in
+            func serve(_ link: SecureLink) {
+                group.addTask {
+                    await self.serve(link)
+                    return .linkEnded
+                }
+            }
+            serve(link)
+            group.addTask { await self.seekFastLink() }
+            var links = 1
+            while links > 0, let event = await group.next() {
+                switch event {
+                case .linkEnded: links -= 1
+                case .found(let link):
+                    links += 1
+                    serve(link)
+                    group.addTask { await self.seekFastLink() }
+                case .soughtInVain: group.addTask { await self.seekFastLink() }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Waits a while, or until something wakes this, and dials the addresses that are not slow if the link in use is.
+    private func seekFastLink() async -> SlowLinkEvent {
+        await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
+        for address in addressesToDial() where !address.isSlow && !isStopped && !Task.isCancelled {
+            guard active?.session.information.kind.isSlow == true else { break }
+            guard let link = try? await environment.dial(address) else { continue }
+            if link.peer == id { return .found(link) }
+            await link.close()
+        }
+        return .soughtInVain
     }
 
     private func note(error: String) {
@@ -281,9 +325,10 @@ actor DeviceSession {
         if wasActive {
             active = nil
             environment.events.post("device-disconnected", device: id, message: reason)
-            environment.devices.linkChanged()
             await rememberLastSeen(now)
         }
+        // Also when another link took over: what was asked for on this one is to be asked for again.
+        environment.devices.linkChanged()
         logger.info("link ended: \(reason)")
         linkEnded.notify()
         // A link that this side dialled is being waited for by the dialler itself, which then heeds its back-off.

@@ -128,6 +128,8 @@ final class PeerSession: BlockSource {
         return close(fallbackReason: reason)
     }
 
+    var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
+
     /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
     /// that still comes is dropped.
     func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
