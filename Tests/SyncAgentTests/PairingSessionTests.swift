@@ -169,6 +169,8 @@ struct PairingSessionTests {
             let isShown = Shared(false), isOver = Shared(false)
             async let passed: Duration = {
                 while !isShown.current { await Task.yield() }
+                // Both have to be there: else the time for opening would be over on the other.
+                while await waiting.status.state != .comparing { await Task.yield() }
                 return await pass(clock) { isOver.current }
             }()
             async let dialled: Void = calling.dialAddress()
