@@ -19,6 +19,8 @@ public enum ControlOperation: Equatable, Sendable {
     case setFolderPaused(FolderPause)
     case removeFolder(String)
     case setFolderMode(FolderModeChange)
+    case setFolderBluetooth(FolderBluetoothChange)
+    case setDeviceBluetooth(DeviceBluetoothChange)
     case perform(FolderAction)
     case pending
     case resetIndex(IndexReset)
@@ -54,7 +56,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .addDevice, .pair, .answerPairing, .addFolder, .setFolderMode, .perform, .resetIndex, .select, .scan,
             .syncNow, .fetch, .stop:
             .post
-        case .renameDevice, .setFolderPaused: .patch
+        case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth: .patch
         case .removeDevice, .removeFolder: .delete
         }
     }
@@ -78,6 +80,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .setFolderPaused(let pause): return try ControlJSON.encode(pause)
         case .resetIndex(let reset): return try ControlJSON.encode(reset)
         case .setFolderMode(let change): return try ControlJSON.encode(change)
+        case .setFolderBluetooth(let change): return try ControlJSON.encode(change)
+        case .setDeviceBluetooth(let change): return try ControlJSON.encode(change)
         case .perform(let action): return try ControlJSON.encode(action)
         case .select(let change): return try ControlJSON.encode(change)
         case .scan(let request): return try ControlJSON.encode(request)
@@ -131,6 +135,10 @@ public enum ControlOperation: Equatable, Sendable {
         case (.folders, .patch): self = .setFolderPaused(try ControlJSON.decode(FolderPause.self, from: body))
         case (.folders, .delete): self = .removeFolder(try query.required("folder"))
         case (.folderMode, .post): self = .setFolderMode(try ControlJSON.decode(FolderModeChange.self, from: body))
+        case (.folderBluetooth, .patch):
+            self = .setFolderBluetooth(try ControlJSON.decode(FolderBluetoothChange.self, from: body))
+        case (.deviceBluetooth, .patch):
+            self = .setDeviceBluetooth(try ControlJSON.decode(DeviceBluetoothChange.self, from: body))
         case (.folderAction, .post): self = .perform(try ControlJSON.decode(FolderAction.self, from: body))
         case (.pending, .get): self = .pending
         case (.selection, .get): self = .selection(folder: try query.folder())
@@ -167,6 +175,8 @@ public enum ControlOperation: Equatable, Sendable {
         case nearby = "/v1/nearby"
         case folders = "/v1/folders"
         case folderMode = "/v1/folders/mode"
+        case folderBluetooth = "/v1/folders/bluetooth"
+        case deviceBluetooth = "/v1/devices/bluetooth"
         case folderAction = "/v1/folders/action"
         case pending = "/v1/pending"
         case resetIndex = "/v1/index/reset"
@@ -197,6 +207,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .folders, .addFolder, .setFolderPaused: (.folders, [])
         case .removeFolder(let folder): (.folders, [("folder", folder)])
         case .setFolderMode: (.folderMode, [])
+        case .setFolderBluetooth: (.folderBluetooth, [])
+        case .setDeviceBluetooth: (.deviceBluetooth, [])
         case .perform: (.folderAction, [])
         case .pending: (.pending, [])
         case .resetIndex: (.resetIndex, [])

@@ -13,7 +13,7 @@ struct Acceptor: Sendable {
     enum FirstByte: Equatable {
         /// GhostDrop's first version: its frames begin with `GHST`.
         case legacy
-        /// Anything else is for whoever listens: TLS begins with 0x16, and finds out what is none.
+        /// Anything else is for whoever listens.
         case link
 
         init(_ byte: UInt8) { self = byte == UInt8(ascii: "G") ? .legacy : .link }
