@@ -218,15 +218,17 @@ struct Dialler<Output: Sendable>: Sendable {
     // MARK: GATT
 
     private func gatt(_ device: String) async throws(LinkFailure) -> Output {
-        let sockets: (notify: (Descriptor, Int), write: (Descriptor, Int))
+        let way: ValueWay
         do {
             guard let path = core.client.facts.tree.characteristic(SurfaceUUID.data, of: device) else {
                 throw LinkError(
                     .refused, "\(peer) does not offer its data by GATT; update its agent", isTransient: true)
             }
-            // The notifications first: the peer answers by them.
-            let notify = try await acquire("AcquireNotify", path)
-            sockets = (notify, try await acquire("AcquireWrite", path))
+            way = try await ValueWay.open(to: path, core: core, limit: remaining)
+        } catch let error as BusError {
+            throw LinkFailure(LinkError(asking: peer, error))
+        } catch let error as SystemError {
+            throw LinkFailure(LinkError(connecting: peer, error))
         } catch {
             throw LinkFailure(error)
         }
@@ -237,9 +239,9 @@ struct Dialler<Output: Sendable>: Sendable {
                 var configuration = GATTStream.Configuration()
                 configuration.openingLimit = limit
                 let machine = GATTStream(
-                    role: .central, maximumPacket: GATTPump.packetLimit(mtu: min(sockets.write.1, sockets.notify.1)),
+                    role: .central, maximumPacket: GATTPump.packetLimit(mtu: way.mtu),
                     token: .random(in: 0...UInt32.max), configuration: configuration)
-                var pump = GATTPump(inlet: .socket(sockets.notify.0), outlet: .socket(sockets.write.0))
+                var pump = GATTPump(inlet: way.inlet, outlet: way.outlet)
                 pump.openingLimit = limit
                 var isOpen = false
                 let outcome = pump.run(machine) {
@@ -248,27 +250,10 @@ struct Dialler<Output: Sendable>: Sendable {
                     return stream
                 }
                 if !isOpen { connected(.failure(LinkError.tooSlow(peer))) }
+                way.close()
                 core.logger.debug(
                     "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
             }
-        }
-    }
-
-    private func acquire(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
-        do {
-            let answer = try await core.client.call(
-                path, BlueZ.characteristic, method, [.properties([:])], timeout: remaining)
-            guard answer.count == 2, let socket = answer[0].openDescriptor, let mtu = answer[1].number else {
-                throw LinkError(.failed, "bluetoothd gave no socket for \(peer)", isTransient: true)
-            }
-            do throws(SystemError) {
-                try socket.makeNonBlocking()
-            } catch {
-                throw LinkError(connecting: peer, error)
-            }
-            return (socket, mtu)
-        } catch let error as BusError {
-            throw LinkError(asking: peer, error)
         }
     }
 
