@@ -113,7 +113,7 @@ struct Dialler<Output: Sendable>: Sendable {
             let kind = core.client.facts.tree.device(at: device)?.addressKind ?? .public
             let known = BluetoothCore.KnownPeer(kind: kind, psm: psm)
             do throws(LinkFailure) {
-                let output = try await channel(adapter, known, device)
+                let output = try await patientChannel(adapter, known, device)
                 core.remember(known, at: peer)
                 return output
             } catch {
@@ -167,6 +167,26 @@ struct Dialler<Output: Sendable>: Sendable {
     }
 
     // MARK: L2CAP
+
+    /// Two that open more bearers of ATT at the same time, as bluetoothd does right after it has connected, refuse some of
+    /// each other's, and the kernel refuses a channel whose number one of those had (“source CID in use”) until that one's
+    /// end is over: two seconds at most.
+    private static var refusalPauses: [Duration] { [.milliseconds(500), .milliseconds(2000)] }
+
+    private func patientChannel(
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String
+    ) async throws(LinkFailure) -> Output {
+        for pause in Self.refusalPauses {
+            do throws(LinkFailure) {
+                return try await channel(adapter, known, device)
+            } catch {
+                guard !error.isFinal, (error.cause as? LinkError)?.code == .refused else { throw error }
+                note("a channel was refused", error.cause)
+            }
+            do { try await Task.sleep(for: pause) } catch { throw LinkFailure(error) }
+        }
+        return try await channel(adapter, known, device)
+    }
 
     private func channel(
         _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String

@@ -99,13 +99,13 @@ class Agent(interop.Agent):
             radio = self.radio
             fits = radio["state"] == state and advertising in (None, radio["isAdvertising"])
             return radio if fits else None
-        return wait_until(reached, LONG, f"{self.name}'s Bluetooth is {state}: {self.radio}", child=self, every=0.1)
+        return wait_until(reached, LONG, f"{self.name}'s Bluetooth is {state}: {self.radio}", child=self, every=0.3)
 
     def wait_link(self, kind):
         def reached():
             peer = self.peer
             return peer if peer["connected"] and peer["transport"] == kind else None
-        return wait_until(reached, LONG, f"{self.name} has a link by {kind}: {self.peer}", child=self, every=0.1)
+        return wait_until(reached, LONG, f"{self.name} has a link by {kind}: {self.peer}", child=self, every=0.3)
 
 
 def refuse_l2cap():
@@ -127,9 +127,9 @@ def refuse_l2cap():
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
-def btmgmt(*arguments, check=True):
+def btmgmt(*arguments):
     # It stops at the end of its input.
-    subprocess.run(["bash", "-c", 'sleep 1 | btmgmt "$@" > /dev/null', "btmgmt", *arguments], check=check)
+    subprocess.run(["bash", "-c", 'sleep 1 | btmgmt "$@" > /dev/null', "btmgmt", *arguments], check=True)
 
 
 def make_file(path, size):
@@ -148,8 +148,8 @@ class Laboratory:
     """`far` has the files, `near` selects and fetches."""
 
     LETTERS = 40
-    SIZES = {"photo.jpg": 200_000, "film.bin": 3_000_000, "concert.bin": 3_000_000, "song.mp3": 300_000,
-             "speech.mp3": 300_000}
+    SIZES = {"photo.jpg": 100_000, "film.bin": 1_000_000, "concert.bin": 1_000_000, "song.mp3": 150_000,
+             "speech.mp3": 150_000}
 
     def __init__(self):
         shutil.rmtree(ROOT, ignore_errors=True)
@@ -181,7 +181,7 @@ class Laboratory:
         command = self.near.begin("fetch", f"docs:{name}", "-o", target)
         if in_the_middle:
             wait_until(lambda: self.near.peer["bytesIn"] - before > size / 3, LONG, "a third of it", child=self.near,
-                       every=0.1)
+                       every=0.3)
             assert command.is_running, "it was over before it was broken"
             in_the_middle()
         status = command.process.wait(3 * LONG)
@@ -192,11 +192,6 @@ class Laboratory:
         say(f"  {name}: {size} bytes right in {seconds:.1f} s, {carried / size:.3f} of its size received, "
             f"by {self.near.peer['transport']}")
         return carried / size
-
-    def lose_link(self):
-        """A radio notices that the other one is gone when it hears nothing for a while; btvirt has no such timeout."""
-        address = self.far.radio["address"]
-        btmgmt("--index", "1", "disconnect", "-t", "1", address, check=False)
 
     # scenarios
 
@@ -258,12 +253,11 @@ class Laboratory:
         def off_and_on():
             btmgmt("--index", "0", "power", "off")
             radio = self.far.wait_radio("powered-off")
-            self.lose_link()
             assert "switched off" in radio["message"] and "bluetoothctl power on" in radio["remedy"], radio
             text = self.far.run("status").stdout.decode()
             assert radio["message"] in text and radio["remedy"] in text, text
             for agent in self.agents:
-                wait_until(lambda: not agent.peer["connected"], LONG, f"{agent.name} is disconnected", every=0.1)
+                wait_until(lambda: not agent.peer["connected"], LONG, f"{agent.name} is disconnected", every=0.3)
             btmgmt("--index", "0", "power", "on")
             self.far.wait_radio("ready", advertising=True)
         carried = self.fetch("concert.bin", off_and_on)
