@@ -72,6 +72,8 @@ public final class Agent: Service, Sendable {
 
     /// How long a dial and a TLS handshake may take.
     static let linkTimeout: Duration = .seconds(10)
+    /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
+    static let radioTimeout: Duration = .seconds(45)
     /// Strangers' links that are open at the same time.
     private static let strangerLimit = 32
 
@@ -242,7 +244,8 @@ public final class Agent: Service, Sendable {
         guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
-        return try await transport.dial(address, timeout: Self.linkTimeout, install: install)
+        let timeout = address.isSlow ? Self.radioTimeout : Self.linkTimeout
+        return try await transport.dial(address, timeout: timeout, install: install)
     }
 
     /// Has the agent run something until it ends by itself or the agent does.
