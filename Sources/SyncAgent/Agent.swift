@@ -68,6 +68,8 @@ public final class Agent: Service, Sendable {
         case folder(FolderEngine)
         /// An attempt to pair, which goes on though the user may have gone.
         case pairing(@Sendable () async -> Void)
+        /// What is left to do of a transfer whose user has gone.
+        case drop(@Sendable () async -> Void)
     }
 
     /// How long a dial and a TLS handshake may take.
@@ -84,6 +86,7 @@ public final class Agent: Service, Sendable {
     let devices: DeviceRegistry
     let pending: PendingRegistry
     let pairing: PairingRegistry
+    let drops = DropRegistry()
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
@@ -175,7 +178,7 @@ public final class Agent: Service, Sendable {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let engine): group.addTask { await engine.run() }
-                    case .pairing(let attempt): group.addTask { await attempt() }
+                    case .pairing(let work), .drop(let work): group.addTask { await work() }
                     }
                 }
                 group.cancelAll()
@@ -245,7 +248,8 @@ public final class Agent: Service, Sendable {
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
             dial: { try await self.dial($0, install: self.authenticator.install) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
-            devices: devices, index: index, events: events, time: setup.time, partials: partials, logger: setup.logger)
+            devices: devices, index: index, events: events, time: setup.time, partials: partials,
+            drops: drops, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

@@ -22,6 +22,7 @@ struct LinkEnvironment: Sendable {
     var events: EventHub
     var time: AgentTime
     var partials: PartialBlocks
+    var drops: DropRegistry
     var logger: Logger
 
     func hello(isKnown: Bool) -> Hello {
@@ -364,6 +365,9 @@ private struct Owner: PeerSessionOwner {
     }
 
     func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
+        if request.folder == DeviceDropMessage.folder {
+            return await environment.drops.serve(request, from: device.id)
+        }
         guard let folder = environment.folders.folder(request.folder, sharedWith: device.id) else {
             return (ByteBuffer(), .generic)
         }
