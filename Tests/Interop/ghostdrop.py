@@ -77,6 +77,8 @@ class StreamLink:
     def _read(self, deadline):
         """Some bytes; b"" at the deadline."""
         wait = max(0, deadline - time.monotonic())
+        if self.socket.fileno() < 0:
+            raise LinkGone("closed here")
         if not select.select([self.socket], [], [], wait)[0]:
             return b""
         try:

@@ -10,8 +10,8 @@ import Cryptography
 /// nothing here, and the first piece is always sent. Any other number is believed only where pieces arrive in order
 /// (L2CAP), for v1 counts the last piece that it saw, also beyond a gap; and of a synctrain, which counts up to the gap.
 ///
-/// A receiver may drop what comes before its user has accepted the file. So pieces are repeated until the first
-/// acknowledgement, on L2CAP too.
+/// A receiver may drop what comes before its user has accepted the file, and then count over the gap. So the first piece
+/// goes alone and is repeated, on L2CAP too, until something is heard of it.
 public struct DropSender: Sendable {
     /// The file as it is announced.
     public struct File: Sendable, Hashable {
@@ -156,7 +156,8 @@ public struct DropSender: Sendable {
     }
 
     private var wantedPiece: Piece? {
-        guard phase == .sending, sealed.count < window.limit, let range = metadata.range(ofChunk: next) else {
+        guard phase == .sending, sealed.count < (isHeard ? window.limit : 1), let range = metadata.range(ofChunk: next)
+        else {
             return nil
         }
         return Piece(sequence: next, range: range)

@@ -159,8 +159,13 @@ final class DropReceiveSession: Sendable {
                 try? await clock.sleep(for: .seconds(seconds))
                 return nil
             }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+            // What came at the last moment is not lost.
+            var arrival: Arrival?
+            for await result in group {
+                arrival = arrival ?? result
+                group.cancelAll()
+            }
+            return arrival
         }
     }
 

@@ -34,7 +34,7 @@ struct IncomingDrop: Sendable {
         do {
             let received = try await receive(&end)
             // Only what is durable is called done.
-            await tell(.done)
+            environment.start { await tell(.done) }
             return received
         } catch {
             if !cancellation.isCancelled {
@@ -54,20 +54,37 @@ struct IncomingDrop: Sendable {
             name: DropName.local(about.name), size: about.size, digest: about.digest, device: device.description)
         do {
             let file = try await blocking { [directory] in
-                let file = try IncomingFile(directory, name: about.name, size: about.size, digest: about.digest)
-                try file.checkSpace()
-                return file
+                try IncomingFile(directory, name: about.name, size: about.size, digest: about.digest)
             }
-            if !wasAccepted(offer), try await !isWanted(offer, present: file.presentByteCount) {
-                end = .declined
-                throw ControlError.refusedHere(offer.name)
+            do {
+                try await blocking { try file.checkSpace() }
+                if !wasAccepted(offer), try await !isWanted(offer, present: file.presentByteCount) {
+                    end = .declined
+                    throw ControlError.refusedHere(offer.name)
+                }
+            } catch {
+                await suspend(file)
+                throw error
             }
             accepted(offer)
             return ReceivedDrop(offer: offer, peer: peer, path: try await fetch(offer, file, &end))
-        } catch {
-            let error = error is CancellationError ? error : ControlError(describing: error)
-            if (error as? ControlError)?.code == .noSpace { end = .noSpace }
+        } catch let error as CancellationError {
             throw error
+        } catch {
+            var error = ControlError(describing: error)
+            error.path = offer.name
+            if error.code == .noSpace { end = .noSpace }
+            throw error
+        }
+    }
+
+    /// Keeps what has come of it.
+    private func suspend(_ file: IncomingFile) async {
+        // A pool does nothing for a task that is cancelled.
+        if Task.isCancelled {
+            environment.start { await blocking { file.suspend() } }
+        } else {
+            await blocking { file.suspend() }
         }
     }
 

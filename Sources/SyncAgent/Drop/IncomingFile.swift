@@ -48,7 +48,7 @@ final class IncomingFile: Sendable {
         throw ControlError(
             .noSpace,
             "There is no room for \(name) in \(directory.path): it needs \(missing) bytes more, and "
-                + "\(available) are free. Free some space and have it sent again.", path: directory.path)
+                + "\(available) are free. Free some space and have it sent again.", path: name)
     }
 
     /// Begins behind the first `byteCount` bytes of the earlier attempt; what is there beyond them is given up.

@@ -146,8 +146,7 @@ struct LegacyReceiver: Sendable {
             session.file = file
             try await blocking { try file.checkSpace() }
         } catch {
-            try failed(&machine, error)
-            return
+            return try failed(&machine, error, offer)
         }
         if wasAccepted(offer) { return try await accept(&machine, &session) }
         session.isOffered = true
@@ -163,14 +162,16 @@ struct LegacyReceiver: Sendable {
         do {
             try await blocking { try file.begin(after: Int64(present)) }
         } catch {
-            return try failed(&machine, error)
+            return try failed(&machine, error, offer)
         }
         machine.accept(resumingAfter: present, at: environment.now())
     }
 
     /// Tells the sender why the disk did not take it, and ends the transfer with the error as it is.
-    private func failed(_ machine: inout DropReceiver, _ error: any Error) throws {
-        let error = ControlError(describing: error)
+    private func failed(_ machine: inout DropReceiver, _ error: any Error, _ offer: DropOffer?) throws {
+        if error is CancellationError { throw error }
+        var error = ControlError(describing: error)
+        error.path = offer?.name
         machine.fail(GhostDropError(error.code == .noSpace ? .noSpace : .diskFailed, error.message))
         throw error
     }
@@ -215,7 +216,7 @@ struct LegacyReceiver: Sendable {
         do {
             try await blocking { try file.append(bytes) }
         } catch {
-            try failed(&machine, error)
+            try failed(&machine, error, session.offer)
         }
     }
 
@@ -226,7 +227,7 @@ struct LegacyReceiver: Sendable {
                 session.received = ReceivedDrop(offer: offer, peer: peer, path: path)
             }
         } catch {
-            try failed(&machine, error)
+            try failed(&machine, error, session.offer)
         }
         machine.answerDigest(session.received != nil)
     }

@@ -18,6 +18,9 @@ final class OutgoingDrop: Sendable {
     /// The longest piece.
     static let pieceLimit = 1 << 20
 
+    /// How often a device that is not connected is dialled without heeding its back-off.
+    private static let dialInterval = Duration.seconds(5)
+
     /// How long a receiver is waited for that asks for nothing, which may be its user thinking.
     private static let patience = Duration.seconds(180)
 
@@ -115,6 +118,7 @@ final class OutgoingDrop: Sendable {
     private func offer() async throws {
         var told: PeerSession?
         var lostAt: Duration?
+        var dialledAt: Duration?
         while true {
             try Task.checkCancellation()
             if let end = state.withLock({ $0.end }) { return try finish(end) }
@@ -122,17 +126,22 @@ final class OutgoingDrop: Sendable {
             if let session, session !== told {
                 lostAt = nil
                 told = try await offer(on: session) ? session : nil
-                continue
-            }
-            if session == nil {
-                if told != nil {
-                    conversation.tell(.retrying(file: source.name, message: "The link was lost; waiting for it."))
+                if told != nil { continue }
+            } else if session == nil {
+                let now = environment.now()
+                if lostAt == nil {
+                    lostAt = now
+                    conversation.tell(
+                        told == nil
+                            ? .connecting(address: peer.name ?? "\(device.shortID)")
+                            : .retrying(file: source.name, message: "The link was lost; waiting for it."))
                     told = nil
                 }
-                await environment.devices.device(device)?.dialNow()
-                let since = lostAt ?? environment.now()
-                lostAt = since
-                guard environment.now() - since < linkLimit else { throw Self.unreachable(peer) }
+                if now - (dialledAt ?? now - Self.dialInterval) >= Self.dialInterval {
+                    dialledAt = now
+                    await environment.devices.device(device)?.dialNow()
+                }
+                guard now - (lostAt ?? now) < linkLimit else { throw Self.unreachable(peer) }
             } else if environment.now() - state.withLock({ $0.lastAsked }) > Self.patience {
                 throw ControlError(
                     .timeout, "The other device asks for nothing any more. See that it is awake, and send it again.",
