@@ -13,8 +13,8 @@ extension Dialler {
                 LinkError(.refused, "\(peer) takes no files by GATT; update its GhostDrop app", isTransient: true))
         }
         do {
-            let notify = try await acquire("AcquireNotify", data)
-            sockets = (notify, try await acquire("AcquireWrite", data))
+            let notify = try await socket("AcquireNotify", data)
+            sockets = (notify, try await socket("AcquireWrite", data))
         } catch {
             throw LinkFailure(error)
         }
@@ -34,6 +34,22 @@ extension Dialler {
                 core.logger.debug(
                     "Bluetooth: a v1 link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
             }
+        }
+    }
+
+    /// A packet socket of bluetoothd's for a characteristic, and the link's MTU.
+    private func socket(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
+        do {
+            let answer = try await core.client.call(
+                path, BlueZ.characteristic, method, [.properties([:])],
+                timeout: max(.zero, deadline - ContinuousClock.now))
+            guard answer.count == 2, let socket = answer[0].openDescriptor, let mtu = answer[1].number else {
+                throw LinkError(.failed, "bluetoothd gave no socket for \(peer)", isTransient: true)
+            }
+            do throws(SystemError) { try socket.makeNonBlocking() } catch { throw LinkError(connecting: peer, error) }
+            return (socket, mtu)
+        } catch let error as BusError {
+            throw LinkError(asking: peer, error)
         }
     }
 }

@@ -279,7 +279,7 @@ struct Dialler<Output: Sendable>: Sendable {
         }
     }
 
-    func acquire(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
+    private func acquire(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
         do {
             let answer = try await core.client.call(
                 path, BlueZ.characteristic, method, [.properties([:])], timeout: remaining)
