@@ -139,7 +139,7 @@ extension DropLab {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct DropTransferTests {
+@Suite(.timeLimit(.minutes(10))) struct DropTransferTests {
     private static func content(_ byteCount: Int, seed: UInt64 = 1) -> [UInt8] {
         var random = SeededGenerator(seed: seed)
         return random.bytes(byteCount)
