@@ -295,7 +295,7 @@ let package = Package(
             dependencies: [
                 "TransportTCP", "Transport", "TransportConformance", "LinkSecurity", "BlockExchange", "Cryptography",
                 "SyncTestKit", .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOEmbedded", package: nio), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -327,7 +327,7 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "IndexStore",
-                "Selection", "SyncTestKit", .product(name: "Logging", package: "swift-log"),
+                "Selection", "Transport", "SyncTestKit", .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             path: "Tests/Simulation",

@@ -47,6 +47,8 @@ struct ControlResponder: Sendable {
         case .addFolder(let settings): try await control.addFolder(settings)
         case .setFolderPaused(let pause): try await control.setFolderPaused(pause.folder, pause.isPaused)
         case .removeFolder(let folder): try await control.removeFolder(folder)
+        case .setFolderBluetooth(let change): try await control.setFolderBluetooth(change)
+        case .setDeviceBluetooth(let change): try await control.setDeviceBluetooth(change)
         case .setFolderMode(let change): return try ControlJSON.encode(try await control.setFolderMode(change))
         case .perform(let action): return try ControlJSON.encode(try await control.perform(action))
         case .select(let change): return try ControlJSON.encode(try await control.select(change))

@@ -41,6 +41,9 @@ public protocol AgentControl: Sendable {
     func pendingFolders() async throws -> [PendingFolder]
     /// Writes `.stignore` anew as for `select` or `deselect`, but with the lines of the other mode, and the configuration.
     func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer
+    /// At once, on links that are open, too. Throws `invalidRequest` for a word that there is not.
+    func setFolderBluetooth(_ change: FolderBluetoothChange) async throws
+    func setDeviceBluetooth(_ change: DeviceBluetoothChange) async throws
     /// Throws `invalidRequest` if the action does not fit the folder's type or state.
     func perform(_ action: FolderAction) async throws -> FolderActionOutcome
     /// Forgets the index of the folder (of all folders for nil) and gets it anew from the peers. Files stay untouched.

@@ -22,6 +22,8 @@ public enum ControlOperation: Equatable, Sendable {
     case setFolderPaused(FolderPause)
     case removeFolder(String)
     case setFolderMode(FolderModeChange)
+    case setFolderBluetooth(FolderBluetoothChange)
+    case setDeviceBluetooth(DeviceBluetoothChange)
     case perform(FolderAction)
     case pending
     case resetIndex(IndexReset)
@@ -58,7 +60,7 @@ public enum ControlOperation: Equatable, Sendable {
             .perform, .resetIndex, .select, .scan,
             .syncNow, .fetch, .stop:
             .post
-        case .renameDevice, .setFolderPaused: .patch
+        case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth: .patch
         case .removeDevice, .removeFolder: .delete
         }
     }
@@ -85,6 +87,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .setFolderPaused(let pause): return try ControlJSON.encode(pause)
         case .resetIndex(let reset): return try ControlJSON.encode(reset)
         case .setFolderMode(let change): return try ControlJSON.encode(change)
+        case .setFolderBluetooth(let change): return try ControlJSON.encode(change)
+        case .setDeviceBluetooth(let change): return try ControlJSON.encode(change)
         case .perform(let action): return try ControlJSON.encode(action)
         case .select(let change): return try ControlJSON.encode(change)
         case .scan(let request): return try ControlJSON.encode(request)
@@ -143,6 +147,10 @@ public enum ControlOperation: Equatable, Sendable {
         case (.folders, .patch): self = .setFolderPaused(try ControlJSON.decode(FolderPause.self, from: body))
         case (.folders, .delete): self = .removeFolder(try query.required("folder"))
         case (.folderMode, .post): self = .setFolderMode(try ControlJSON.decode(FolderModeChange.self, from: body))
+        case (.folderBluetooth, .patch):
+            self = .setFolderBluetooth(try ControlJSON.decode(FolderBluetoothChange.self, from: body))
+        case (.deviceBluetooth, .patch):
+            self = .setDeviceBluetooth(try ControlJSON.decode(DeviceBluetoothChange.self, from: body))
         case (.folderAction, .post): self = .perform(try ControlJSON.decode(FolderAction.self, from: body))
         case (.pending, .get): self = .pending
         case (.selection, .get): self = .selection(folder: try query.folder())
@@ -182,6 +190,8 @@ public enum ControlOperation: Equatable, Sendable {
         case dropAnswer = "/v1/drop/answer"
         case folders = "/v1/folders"
         case folderMode = "/v1/folders/mode"
+        case folderBluetooth = "/v1/folders/bluetooth"
+        case deviceBluetooth = "/v1/devices/bluetooth"
         case folderAction = "/v1/folders/action"
         case pending = "/v1/pending"
         case resetIndex = "/v1/index/reset"
@@ -215,6 +225,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .folders, .addFolder, .setFolderPaused: (.folders, [])
         case .removeFolder(let folder): (.folders, [("folder", folder)])
         case .setFolderMode: (.folderMode, [])
+        case .setFolderBluetooth: (.folderBluetooth, [])
+        case .setDeviceBluetooth: (.deviceBluetooth, [])
         case .perform: (.folderAction, [])
         case .pending: (.pending, [])
         case .resetIndex: (.resetIndex, [])

@@ -70,6 +70,8 @@ public struct Entry: Codable, Equatable, Sendable {
     /// Of a directory: how many files and directories lie below it in the global index.
     public var files: Int64?
     public var directories: Int64?
+    /// Why it is not fetched although devices that hold it are connected, with what to do.
+    public var waiting: String?
     /// Only from `stat`.
     public var details: Details?
 
@@ -99,7 +101,8 @@ public struct Entry: Codable, Equatable, Sendable {
 
     public init(
         kind: Kind, folder: String, path: String, size: Int64, modified: String?, state: State, selected: Selected,
-        holders: [String] = [], files: Int64? = nil, directories: Int64? = nil, details: Details? = nil
+        holders: [String] = [], files: Int64? = nil, directories: Int64? = nil, waiting: String? = nil,
+        details: Details? = nil
     ) {
         self.kind = kind
         self.folder = folder
@@ -111,11 +114,12 @@ public struct Entry: Codable, Equatable, Sendable {
         self.holders = holders
         self.files = files
         self.directories = directories
+        self.waiting = waiting
         self.details = details
     }
 
     enum CodingKeys: String, CodingKey {
-        case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, details
+        case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, waiting, details
     }
 }
 

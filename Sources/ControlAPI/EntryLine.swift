@@ -33,6 +33,10 @@ public enum EntryLine {
             line += #","directories":"#.utf8
             line += String(directories).utf8
         }
+        if let waiting = entry.waiting {
+            line += #","waiting":"#.utf8
+            appendString(waiting, to: &line)
+        }
         if let details = entry.details {
             line += #","details":"#.utf8
             line += try ControlJSON.encode(details)

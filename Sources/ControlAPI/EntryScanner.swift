@@ -17,6 +17,7 @@ struct EntryScanner {
         var holders: [String]?
         var files: Int64?
         var directories: Int64?
+        var waiting: String?
         guard bytes.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) != nil,
             take(UInt8(ascii: "{"))
         else { return nil }
@@ -42,6 +43,9 @@ struct EntryScanner {
             case "directories":
                 directories = integer()
                 guard directories != nil else { return nil }
+            case "waiting":
+                waiting = string()
+                guard waiting != nil else { return nil }
             default: return nil
             }
         } while take(UInt8(ascii: ","))
@@ -50,7 +54,7 @@ struct EntryScanner {
         else { return nil }
         return Entry(
             kind: kind, folder: folder, path: path, size: size, modified: modified, state: state, selected: selected,
-            holders: holders, files: files, directories: directories)
+            holders: holders, files: files, directories: directories, waiting: waiting)
     }
 
     private var isAtEnd: Bool {

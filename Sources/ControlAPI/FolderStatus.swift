@@ -51,6 +51,20 @@ public struct FolderStatus: Equatable, Sendable {
         }
     }
 
+    /// What is needed and waits for another link than those there are.
+    public struct Waiting: Codable, Equatable, Sendable {
+        public var files: Int64
+        public var bytes: Int64
+        /// Why, and what to do.
+        public var message: String
+
+        public init(files: Int64, bytes: Int64, message: String) {
+            self.files = files
+            self.bytes = bytes
+            self.message = message
+        }
+    }
+
     /// How many `problems` are shown.
     public static let problemLimit = 20
 
@@ -80,6 +94,12 @@ public struct FolderStatus: Equatable, Sendable {
     public var watch: Watch?
     /// While it is scanning or syncing.
     public var progress: Progress?
+    /// Nil if nothing waits for a network.
+    public var waiting: Waiting?
+    /// What may go over Bluetooth: `all`, `selected-and-on-demand`, `index-only` or `off`.
+    public var bluetooth: String?
+    /// Bytes; larger files wait for a network. 0 for no limit.
+    public var bluetoothLimit: Int64?
     /// RFC 3339: when the last scan ended.
     public var lastScan: String?
 
@@ -87,7 +107,8 @@ public struct FolderStatus: Equatable, Sendable {
         id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
         devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
-        progress: Progress? = nil, lastScan: String? = nil
+        progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
+        lastScan: String? = nil
     ) {
         self.id = id
         self.label = label
@@ -106,6 +127,9 @@ public struct FolderStatus: Equatable, Sendable {
         self.problems = problems
         self.watch = watch
         self.progress = progress
+        self.waiting = waiting
+        self.bluetooth = bluetooth
+        self.bluetoothLimit = bluetoothLimit
         self.lastScan = lastScan
     }
 
@@ -118,7 +142,7 @@ public struct FolderStatus: Equatable, Sendable {
 extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
-        case problems, watch, progress, lastScan
+        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan
     }
 
     public init(from decoder: any Decoder) throws {
@@ -141,6 +165,9 @@ extension FolderStatus: Codable {
             problems: try container.decodeIfPresent([FolderProblem].self, forKey: .problems) ?? [],
             watch: try container.decodeIfPresent(Watch.self, forKey: .watch),
             progress: try container.decodeIfPresent(Progress.self, forKey: .progress),
+            waiting: try container.decodeIfPresent(Waiting.self, forKey: .waiting),
+            bluetooth: try container.decodeIfPresent(String.self, forKey: .bluetooth),
+            bluetoothLimit: try container.decodeIfPresent(Int64.self, forKey: .bluetoothLimit),
             lastScan: try container.decodeIfPresent(String.self, forKey: .lastScan))
     }
 
@@ -163,6 +190,9 @@ extension FolderStatus: Codable {
         try container.encode(problems, forKey: .problems)
         try container.encodeIfPresent(watch, forKey: .watch)
         try container.encodeIfPresent(progress, forKey: .progress)
+        try container.encodeIfPresent(waiting, forKey: .waiting)
+        try container.encodeIfPresent(bluetooth, forKey: .bluetooth)
+        try container.encodeIfPresent(bluetoothLimit, forKey: .bluetoothLimit)
         try container.encodeIfPresent(lastScan, forKey: .lastScan)
     }
 }

@@ -33,6 +33,34 @@ public struct FolderModeChange: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case folder, mode, isDryRun = "dryRun" }
 }
 
+/// What of a folder may go over Bluetooth from now on; nil leaves a setting as it is.
+public struct FolderBluetoothChange: Codable, Equatable, Sendable {
+    public var folder: String
+    /// `all`, `selected-and-on-demand`, `index-only` or `off`.
+    public var use: String?
+    /// Bytes; larger files wait for a network unless somebody asks for them. 0 for no limit.
+    public var limit: Int64?
+
+    public init(folder: String, use: String? = nil, limit: Int64? = nil) {
+        self.folder = folder
+        self.use = use
+        self.limit = limit
+    }
+}
+
+/// What may go over Bluetooth with a device from now on, if the folders allow that much.
+public struct DeviceBluetoothChange: Codable, Equatable, Sendable {
+    /// The device's id or its name.
+    public var device: String
+    /// As for folders.
+    public var use: String
+
+    public init(device: String, use: String) {
+        self.device = device
+        self.use = use
+    }
+}
+
 /// What a change of the selection came to, a part for each folder in the order of their first paths.
 public struct SelectionAnswer: Codable, Equatable, Sendable {
     public var schema = 1

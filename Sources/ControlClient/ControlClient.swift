@@ -79,6 +79,14 @@ public struct ControlClient: AgentControl {
         try await document(.setFolderMode(change))
     }
 
+    public func setFolderBluetooth(_ change: FolderBluetoothChange) async throws {
+        try await perform(.setFolderBluetooth(change))
+    }
+
+    public func setDeviceBluetooth(_ change: DeviceBluetoothChange) async throws {
+        try await perform(.setDeviceBluetooth(change))
+    }
+
     public func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
         try await document(.perform(action))
     }

@@ -24,6 +24,8 @@ final class HandshakeHandler: ChannelDuplexHandler {
     }
 
     private let own: DeviceID
+    /// Who it has to be; nil for anybody.
+    private let expected: DeviceID?
     private let information: LinkInformation
     private let applicationProtocols: [String]
     private let clientHello: ClientHelloObserver?
@@ -34,10 +36,11 @@ final class HandshakeHandler: ChannelDuplexHandler {
     private var refusal: LinkSecurityError?
 
     init(
-        own: DeviceID, information: LinkInformation, applicationProtocols: [String],
+        own: DeviceID, expected: DeviceID?, information: LinkInformation, applicationProtocols: [String],
         clientHello: ClientHelloObserver?, limit: TimeAmount, promise: EventLoopPromise<SecureLink>
     ) {
         self.own = own
+        self.expected = expected
         self.information = information
         self.applicationProtocols = applicationProtocols
         self.clientHello = clientHello
@@ -77,6 +80,11 @@ final class HandshakeHandler: ChannelDuplexHandler {
                 .ownDevice,
                 "the device at \(information.remoteAddress) has this device's own id; "
                     + "remove that address, and never copy a key to a second device")
+            return .failed
+        }
+        guard expected == nil || device == expected else {
+            refusal = LinkSecurityError(
+                .otherDevice, "\(information.remoteAddress) is answered by another device than the one that was meant")
             return .failed
         }
         guard let names = CertificateNames(certificateDER: der) else {
@@ -128,9 +136,7 @@ final class HandshakeHandler: ChannelDuplexHandler {
     /// Why no link comes of a handshake in which no protocol was agreed on; nil if it is BEP all the same.
     private var refusalOfUnnamedProtocol: LinkSecurityError? {
         if !applicationProtocols.contains(LinkAuthenticator.blockExchangeProtocol) {
-            return LinkSecurityError(
-                .notPairing,
-                "the other device is not waiting to be paired; run `synctrain pair` there, and then again here")
+            return .notPairing
         }
         // No protocol at all is taken for BEP, as Syncthing takes it; TLS lets a server overlook a list it cannot serve.
         if let clientHello, !clientHello.offersNoProtocol {

@@ -22,10 +22,12 @@ public struct LinkAuthenticator: Sendable {
     /// - Parameters:
     ///   - applicationProtocols: what to offer as the dialling side, and to choose from as the other, best first. A peer
     ///     that names none is taken for BEP if that is among them, and refused otherwise.
+    ///   - isHidden: the handshake passes under keys of the preamble, which no later computer breaks: then it can do
+    ///     without the 2 KB that make the key exchange itself so.
     ///   - handshakeLimit: how long a handshake may take before the link is closed.
     /// - Throws: `unusableIdentity` when the key does not belong to the certificate.
     public init(
-        identity: LinkIdentity, applicationProtocols: [String] = [blockExchangeProtocol],
+        identity: LinkIdentity, applicationProtocols: [String] = [blockExchangeProtocol], isHidden: Bool = false,
         handshakeLimit: Duration = .seconds(10)
     ) throws(LinkSecurityError) {
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -41,6 +43,7 @@ public struct LinkAuthenticator: Sendable {
             .ed25519, .ecdsaSecp256R1Sha256, .ecdsaSecp384R1Sha384, .ecdsaSecp521R1Sha512,
             .rsaPssRsaeSha256, .rsaPssRsaeSha384, .rsaPssRsaeSha512,
         ]
+        if isHidden { configuration.curves = [.x25519, .secp256r1, .secp384r1] }
         // How long closing waits for the peer's own end before the connection is dropped.
         configuration.shutdownTimeout = .seconds(1)
         do {
@@ -65,13 +68,21 @@ public struct LinkAuthenticator: Sendable {
     public func install(
         _ channel: any Channel, _ information: LinkInformation
     ) -> EventLoopFuture<SecureLink> {
+        install(channel, information, expecting: nil)
+    }
+
+    /// The same, for one device alone: any other fails with `otherDevice`.
+    func install(
+        _ channel: any Channel, _ information: LinkInformation, expecting expected: DeviceID?
+    ) -> EventLoopFuture<SecureLink> {
         guard channel.eventLoop.inEventLoop else {
-            return channel.eventLoop.flatSubmit { install(channel, information) }
+            return channel.eventLoop.flatSubmit { install(channel, information, expecting: expected) }
         }
         let promise = channel.eventLoop.makePromise(of: SecureLink.self)
         let observer = information.isInitiator ? nil : ClientHelloObserver()
         let handshake = HandshakeHandler(
-            own: device, information: information, applicationProtocols: applicationProtocols, clientHello: observer,
+            own: device, expected: expected, information: information, applicationProtocols: applicationProtocols,
+            clientHello: observer,
             limit: TimeAmount(handshakeLimit), promise: promise)
         let verify: NIOSSLCustomVerificationCallback = { certificates, verdict in
             verdict.succeed(handshake.verify(certificates))

@@ -14,6 +14,10 @@ public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvert
         case unusableCertificate
         /// The other end is this device itself.
         case ownDevice
+        /// The other end is another device than the one that was meant.
+        case otherDevice
+        /// The link began other than one between devices that know each other.
+        case notWelcome
         /// The other end insists on another application protocol.
         case otherProtocol
         /// The other end was asked to pair and does not wait for that.
@@ -40,12 +44,16 @@ public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvert
 
     public var description: String { message }
 
+    static let notPairing = LinkSecurityError(
+        .notPairing,
+        "the other device is not waiting to be paired; run `synctrain pair` there, and then again here")
+
     /// Whether dialling again later may help without anything being changed on this side.
     public var isTransient: Bool {
         switch code {
-        case .closedInHandshake, .handshakeTimeout, .refusedByPeer, .failed: true
+        case .closedInHandshake, .handshakeTimeout, .refusedByPeer, .notWelcome, .failed: true
         case .unusableIdentity, .notTLS, .oldTLS, .noCertificate, .severalCertificates, .unusableCertificate,
-            .ownDevice, .otherProtocol, .notPairing:
+            .ownDevice, .otherDevice, .otherProtocol, .notPairing:
             false
         }
     }

@@ -74,6 +74,8 @@ public final class Agent: Service, Sendable {
 
     /// How long a dial and a TLS handshake may take.
     static let linkTimeout: Duration = .seconds(10)
+    /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
+    static let radioTimeout: Duration = .seconds(45)
     /// Strangers' links that are open at the same time.
     private static let strangerLimit = 32
 
@@ -92,6 +94,7 @@ public final class Agent: Service, Sendable {
     let fetching: FetchEnvironment
     let transfers = TransferRegistry()
     private let partials = PartialBlocks()
+    private let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
     let startedAt: WallTime
@@ -110,8 +113,6 @@ public final class Agent: Service, Sendable {
         let identity = try LinkIdentity(certificatePEM: files.certificatePEM, keyPEM: files.privateKeyPEM)
         authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
         localDevice = identity.device
-        pairing = PairingRegistry(
-            identity: identity, usual: authenticator, handshakeLimit: Self.linkTimeout, time: setup.time)
         let configuration = try setup.configurationFile.load()
         self.configuration = Mutex(configuration)
         index = try IndexStore.open(path: setup.places.index)
@@ -125,14 +126,23 @@ public final class Agent: Service, Sendable {
         folders = FolderRegistry(pending: pending, logger: setup.logger)
         let devices = DeviceRegistry()
         self.devices = devices
+        pairing = try PairingRegistry(
+            identity: identity, usual: authenticator, handshakeLimit: Self.linkTimeout,
+            knownDevices: { devices.all.map(\.id) }, time: setup.time)
         (jobs, addJob) = AsyncStream.makeStream(of: Job.self)
         discovery = setup.makeDiscovery?(
             localDevice, { [listeners] in listeners.addresses }, { devices.device($0) != nil })
         var settings = BlockScheduler.Settings()
         settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
         let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: threads)
+        let slowLinkPolicy = { @Sendable [folders] (folder: FolderID, device: DeviceID) -> SlowLinkPolicy? in
+            folders.folder(folder).map {
+                SlowLinkPolicy($0.configuration, with: devices.device(device)?.state.bluetooth ?? .all)
+            }
+        }
+        self.slowLinkPolicy = slowLinkPolicy
         fetching = FetchEnvironment(
-            sessions: { devices.sessions($0) }, linksChanged: { devices.linkChanges() },
+            sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
@@ -237,7 +247,8 @@ public final class Agent: Service, Sendable {
         guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
-        return try await transport.dial(address, timeout: Self.linkTimeout, install: install)
+        let timeout = address.isSlow ? Self.radioTimeout : Self.linkTimeout
+        return try await transport.dial(address, timeout: timeout, install: install)
     }
 
     /// Has the agent run something until it ends by itself or the agent does.
@@ -246,10 +257,10 @@ public final class Agent: Service, Sendable {
     private var linkEnvironment: LinkEnvironment {
         LinkEnvironment(
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
-            dial: { try await self.dial($0, install: self.authenticator.install) },
+            dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            drops: drops, logger: setup.logger)
+            drops: drops, slowLinkPolicy: slowLinkPolicy, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {
@@ -299,6 +310,7 @@ public final class Agent: Service, Sendable {
         }
         for wanted in new.devices {
             if let device = devices.device(wanted.id) {
+                if device.state.bluetooth != wanted.bluetooth { touched.insert(wanted.id) }
                 await device.configure(wanted)
             } else {
                 let lastSeen = try await index.lastSeen()[wanted.id].map { WallTime(seconds: $0) }
@@ -308,6 +320,8 @@ public final class Agent: Service, Sendable {
             }
         }
         for id in touched { await devices.device(id)?.announceFolders() }
+        // What waits for a network may come over Bluetooth now, or the other way round.
+        if !touched.isEmpty { devices.linkChanged() }
         events.post("configuration-changed")
     }
 }

@@ -11,6 +11,10 @@ public enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
     /// Whether its rate is such that people notice what else is sent over it: tens of kilobytes a second, not megabytes.
     public var isSlow: Bool { self != .tcp }
 
+    /// Whether anybody near-by can connect or listen: then a link says nothing of this device to those that it does not
+    /// know.
+    public var isOverheard: Bool { self != .tcp }
+
     /// Whether a device that is reached both ways should be spoken to over this kind: TCP before L2CAP before GATT
     /// before the virtual radio.
     public func isPreferred(over other: LinkKind) -> Bool { rank < other.rank }

@@ -136,7 +136,7 @@ struct Dialler<Output: Sendable>: Sendable {
             // v1's own apps publish a channel that wants encryption.
             let isEncrypted = offer.capabilities.protocolVersion < Capabilities.synctrainVersion
             do throws(LinkFailure) {
-                let output = try await channel(adapter, known, device, isEncrypted: isEncrypted)
+                let output = try await patientChannel(adapter, known, device, isEncrypted: isEncrypted)
                 if !isEncrypted { core.remember(known, at: peer) }
                 return output
             } catch {
@@ -192,6 +192,26 @@ struct Dialler<Output: Sendable>: Sendable {
 
     // MARK: L2CAP
 
+    /// Two that open more bearers of ATT at the same time, as bluetoothd does right after it has connected, refuse some of
+    /// each other's, and the kernel refuses a channel whose number one of those had (“source CID in use”) until that one's
+    /// end is over: two seconds at most.
+    private static var refusalPauses: [Duration] { [.milliseconds(500), .milliseconds(2000)] }
+
+    private func patientChannel(
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool
+    ) async throws(LinkFailure) -> Output {
+        for pause in Self.refusalPauses {
+            do throws(LinkFailure) {
+                return try await channel(adapter, known, device, isEncrypted: isEncrypted)
+            } catch {
+                guard !error.isFinal, (error.cause as? LinkError)?.code == .refused else { throw error }
+                note("a channel was refused", error.cause)
+            }
+            do { try await Task.sleep(for: pause) } catch { throw LinkFailure(error) }
+        }
+        return try await channel(adapter, known, device, isEncrypted: isEncrypted)
+    }
+
     private func channel(
         _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool = false
     ) async throws(LinkFailure) -> Output {
@@ -243,15 +263,17 @@ struct Dialler<Output: Sendable>: Sendable {
     // MARK: GATT
 
     private func gatt(_ device: String) async throws(LinkFailure) -> Output {
-        let sockets: (notify: (Descriptor, Int), write: (Descriptor, Int))
+        let way: ValueWay
         do {
             guard let path = core.client.facts.tree.characteristic(SurfaceUUID.data, of: device) else {
                 throw LinkError(
                     .refused, "\(peer) does not offer its data by GATT; update its agent", isTransient: true)
             }
-            // The notifications first: the peer answers by them.
-            let notify = try await acquire("AcquireNotify", path)
-            sockets = (notify, try await acquire("AcquireWrite", path))
+            way = try await ValueWay.open(to: path, core: core, limit: remaining)
+        } catch let error as BusError {
+            throw LinkFailure(LinkError(asking: peer, error))
+        } catch let error as SystemError {
+            throw LinkFailure(LinkError(connecting: peer, error))
         } catch {
             throw LinkFailure(error)
         }
@@ -262,9 +284,9 @@ struct Dialler<Output: Sendable>: Sendable {
                 var configuration = GATTStream.Configuration()
                 configuration.openingLimit = limit
                 let machine = GATTStream(
-                    role: .central, maximumPacket: GATTPump.packetLimit(mtu: min(sockets.write.1, sockets.notify.1)),
+                    role: .central, maximumPacket: GATTPump.packetLimit(mtu: way.mtu),
                     token: .random(in: 0...UInt32.max), configuration: configuration)
-                var pump = GATTPump(inlet: .socket(sockets.notify.0), outlet: .socket(sockets.write.0))
+                var pump = GATTPump(inlet: way.inlet, outlet: way.outlet)
                 pump.openingLimit = limit
                 var isOpen = false
                 let outcome = pump.run(machine) {
@@ -273,27 +295,10 @@ struct Dialler<Output: Sendable>: Sendable {
                     return stream
                 }
                 if !isOpen { connected(.failure(LinkError.tooSlow(peer))) }
+                way.close()
                 core.logger.debug(
                     "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
             }
-        }
-    }
-
-    private func acquire(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
-        do {
-            let answer = try await core.client.call(
-                path, BlueZ.characteristic, method, [.properties([:])], timeout: remaining)
-            guard answer.count == 2, let socket = answer[0].openDescriptor, let mtu = answer[1].number else {
-                throw LinkError(.failed, "bluetoothd gave no socket for \(peer)", isTransient: true)
-            }
-            do throws(SystemError) {
-                try socket.makeNonBlocking()
-            } catch {
-                throw LinkError(connecting: peer, error)
-            }
-            return (socket, mtu)
-        } catch let error as BusError {
-            throw LinkError(asking: peer, error)
         }
     }
 

@@ -79,6 +79,8 @@ enum ConfigurationEdit: Equatable, Sendable {
     case removeDevice(String)
     case addFolder(FolderSettings)
     case setFolderPaused(String, Bool)
+    case setFolderBluetooth(FolderBluetoothChange)
+    case setDeviceBluetooth(DeviceBluetoothChange)
     case removeFolder(String)
 
     func perform(on agent: any AgentControl) async throws {
@@ -88,6 +90,8 @@ enum ConfigurationEdit: Equatable, Sendable {
         case .removeDevice(let device): try await agent.removeDevice(device)
         case .addFolder(let settings): try await agent.addFolder(settings)
         case .setFolderPaused(let folder, let isPaused): try await agent.setFolderPaused(folder, isPaused)
+        case .setFolderBluetooth(let change): try await agent.setFolderBluetooth(change)
+        case .setDeviceBluetooth(let change): try await agent.setDeviceBluetooth(change)
         case .removeFolder(let folder): try await agent.removeFolder(folder)
         }
     }

@@ -312,8 +312,12 @@ import Testing
             .shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random))
         let sharedWith = model.devices.map(\.id).shuffled(using: &random)
             .prefix(Int.random(in: 0...4, using: &random))
-        switch Int.random(in: 0..<9, using: &random) {
-        case 0: return .addDevice(DeviceConfiguration(id: device, name: name, addresses: Array(addresses)))
+        switch Int.random(in: 0..<11, using: &random) {
+        case 0:
+            return .addDevice(
+                DeviceConfiguration(
+                    id: device, name: name, addresses: Array(addresses),
+                    bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .all))
         case 1: return .renameDevice(device, name: name)
         case 2: return .setAddresses(device, Array(addresses))
         case 3: return .removeDevice(device)
@@ -328,10 +332,17 @@ import Testing
                     priority: [[], ["*.md", "a\\[b", "\"q\""]].randomElement(using: &random) ?? [],
                     minimumFree: [.basisPoints(100), .basisPoints(5), .byteCount(0), .byteCount(1 << 30)]
                         .randomElement(using: &random) ?? .byteCount(1),
-                    maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil))
+                    maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil,
+                    bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .off,
+                    bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7))
         case 5: return .setFolderPaused(folder, Bool.random(using: &random))
         case 6: return .setFolderDevices(folder, Array(sharedWith))
         case 7: return .setFolderMode(folder, Bool.random(using: &random) ? .full : .selective)
+        case 8:
+            return .setFolderBluetooth(
+                folder, BluetoothUse.allCases.randomElement(using: &random),
+                limit: [nil, 0, 1000, 1 << 30].randomElement(using: &random) ?? nil)
+        case 9: return .setDeviceBluetooth(device, BluetoothUse.allCases.randomElement(using: &random) ?? .off)
         default: return .removeFolder(folder)
         }
     }

@@ -50,6 +50,8 @@ import Testing
             priority = ["*.md", "/notes", "(?i)*.TXT"]
             minimum-free = "2.5 %"
             max-conflicts = 7
+            bluetooth = "selected-and-on-demand"
+            bluetooth-limit = "3 MB"
             [[folder]]
             id = "f3"
             path = "/srv/y"
@@ -57,6 +59,8 @@ import Testing
             order = "alphabetic"
             minimum-free = "5 GB"
             max-conflicts = -1
+            bluetooth = "off"
+            bluetooth-limit = 0
             """)
         #expect(
             configuration
@@ -76,10 +80,11 @@ import Testing
                             id: FolderID("f2"), label: "L", path: "/srv/x", mode: .full, kind: .receiveOnly,
                             devices: [testDevice(2), testDevice(1)], isPaused: true, rescanInterval: 60,
                             isWatched: false, ignoresPermissions: true, order: .newest,
-                            priority: ["*.md", "/notes", "(?i)*.TXT"], minimumFree: .basisPoints(250), maxConflicts: 7),
+                            priority: ["*.md", "/notes", "(?i)*.TXT"], minimumFree: .basisPoints(250), maxConflicts: 7,
+                            bluetooth: .selectedAndOnDemand, bluetoothLimit: 3_000_000),
                         FolderConfiguration(
                             id: FolderID("f3"), path: "/srv/y", rescanInterval: 0, order: .alphabetic,
-                            minimumFree: .byteCount(5_000_000_000)),
+                            minimumFree: .byteCount(5_000_000_000), bluetooth: .off, bluetoothLimit: 0),
                     ]))
     }
 
@@ -143,6 +148,9 @@ import Testing
             ("[[folder]]\nid = \"f\"\npath = \"/a\"\nmode = \"some\"\n", .invalidValue, 4, ["selective", "full"]),
             ("[[folder]]\nid = \"f\"\npath = \"/a\"\ntype = \"x\"\n", .invalidValue, 4, ["receiveonly"]),
             ("[[folder]]\nid = \"f\"\npath = \"/a\"\npaused = 1\n", .wrongType, 4, ["true"]),
+            (folder + "bluetooth = \"some\"\n", .invalidValue, 4, ["`\"index-only\"`", "`\"off\"`"]),
+            (device + "bluetooth = true\n", .wrongType, 3, ["in quotes"]),
+            (folder + "bluetooth-limit = \"much\"\n", .invalidValue, 4, ["no size"]),
             (folder + "rescan_interval = 60\n", .unknownKey, 4, ["did you mean `rescan-interval`?"]),
             (folder + "rescan-interval = \"60\"\n", .wrongType, 4, ["whole number", "`rescan-interval = 60`"]),
             (folder + "rescan-interval = -1\n", .invalidValue, 4, ["seconds", "0 for none"]),

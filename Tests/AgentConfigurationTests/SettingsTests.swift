@@ -20,7 +20,9 @@ import Testing
     ])
     func refuses(_ text: String) { #expect(ByteCountText.parse(text) == nil) }
 
-    @Test(arguments: [(0, "0 B"), (1000, "1000 B"), (1 << 30, "1 GiB"), (3 << 19, "1536 KiB")] as [(Int64, String)])
+    @Test(
+        arguments: [(0, "0 B"), (1000, "1 KB"), (1 << 30, "1 GiB"), (10_000_000, "10 MB"), (3 << 19, "1536 KiB")]
+            as [(Int64, String)])
     func formats(_ byteCount: Int64, _ text: String) {
         #expect(ByteCountText.format(byteCount) == text)
         #expect(ByteCountText.parse(text) == byteCount)

@@ -225,6 +225,7 @@ struct CommandLineTests {
             ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b"],
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
             ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f"],
+            ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
         ] {
             #expect(await offline.run(arguments).code == 0)
         }
@@ -235,6 +236,8 @@ struct CommandLineTests {
                     FolderSettings(
                         id: "f", label: "F", path: "/work dir/rel", mode: "full", type: "sendonly", devices: ["A"])),
                 .setFolderPaused("f", true), .setFolderPaused("f", false), .removeFolder("f"),
+                .setFolderBluetooth(FolderBluetoothChange(folder: "f", use: "index-only", limit: 3_000_000)),
+                .setDeviceBluetooth(DeviceBluetoothChange(device: "b", use: "off")),
             ])
     }
 

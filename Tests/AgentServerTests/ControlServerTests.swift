@@ -34,6 +34,8 @@ struct ControlServerTests {
             try await client.search("x y", folder: "docs", limit: 1) { entry in found.change { $0.append(entry) } }
             #expect(found.current == [Sample.directory("d")])
             _ = try await client.setFolderMode(FolderModeChange(folder: "f/g", mode: "full", isDryRun: true))
+            try await client.setFolderBluetooth(FolderBluetoothChange(folder: "f", use: "off"))
+            try await client.setDeviceBluetooth(DeviceBluetoothChange(device: "d", use: "all"))
             #expect(try await client.perform(FolderAction(folder: "f", action: .repair)).action == .repair)
             #expect(
                 try await client.select(SelectionChange(paths: [path], isSelecting: false))
@@ -53,6 +55,8 @@ struct ControlServerTests {
                 "addFolder \(FolderSettings(id: "f", path: "/f"))", "pause f true", "removeFolder f/g",
                 "pendingDevices", "pendingFolders", "reset all", "reset f", "stat docs:ä b in /tmp",
                 "whereis docs:ä b", "list docs:ä b in /tmp true", "search x y in docs 1", "mode f/g full true",
+                "\(FolderBluetoothChange(folder: "f", use: "off"))",
+                "\(DeviceBluetoothChange(device: "d", use: "all"))",
                 "repair f false", "deselect docs:ä b false", "explain docs:ä b in /tmp", "scan [\"docs:ä b\"]",
                 "extraneous docs", "needs all", "sync f", "stop",
             ])

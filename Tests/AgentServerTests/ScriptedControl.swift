@@ -127,6 +127,9 @@ final class ScriptedControl: AgentControl {
         return SelectionAnswer(folders: folders.outcomes)
     }
 
+    func setFolderBluetooth(_ change: FolderBluetoothChange) async throws { try note("\(change)") }
+    func setDeviceBluetooth(_ change: DeviceBluetoothChange) async throws { try note("\(change)") }
+
     func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
         try note("\(action.action) \(action.folder) \(action.isDryRun)")
         var outcome = folders.action

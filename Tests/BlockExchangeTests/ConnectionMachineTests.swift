@@ -22,6 +22,26 @@ struct ConnectionMachineTests {
                 Frame.response, Proto().signed(1, Int64(id)).bytes(2, [UInt8](repeating: 1, count: byteCount))))
     }
 
+    // MARK: what is cut short
+
+    @Test func `of an answer that is cut short the first bytes are known`() throws {
+        let bytes = Self.response(0, byteCount: 100)
+        for count in 0..<bytes.readableBytes {
+            var machine = try Self.machine()
+            _ = machine.request(Self.request, at: .zero)
+            machine.receive(bytes.getSlice(at: bytes.readerIndex, length: count) ?? ByteBuffer(), at: .zero)
+            #expect(try machine.nextEvent() == nil)
+            // The data are the last bytes of the message.
+            let expected = max(0, count - (bytes.readableBytes - 100))
+            #expect(machine.unfinishedResponse?.id == (expected > 0 ? 0 : nil))
+            #expect((machine.unfinishedResponse?.data.readableBytes ?? 0) == expected)
+        }
+        var machine = try Self.machine()
+        machine.receive(bytes.getSlice(at: bytes.readerIndex, length: 80) ?? ByteBuffer(), at: .zero)
+        #expect(try machine.nextEvent() == nil)
+        #expect(machine.unfinishedResponse == nil, "nobody has asked for it")
+    }
+
     // MARK: time
 
     @Test func `pings after 45 seconds of own silence`() throws {

@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import SyncTestKit
 import Synchronization
+import Transport
 
 @testable import SyncAgent
 
@@ -65,6 +66,7 @@ struct SimulatedSource: BlockSource {
     let simulation: Simulation
     let pair: Network.Pair
 
+    let kind = LinkKind.tcp
     /// A link that breaks stays broken for the step.
     var isOpen: Bool { false }
 

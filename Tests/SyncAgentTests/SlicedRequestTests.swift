@@ -140,6 +140,24 @@ import Testing
         #expect((before + peer.ranges).reduce(0) { $0 + $1.count } == 200_000)
     }
 
+    @Test func whatCameOfASliceIsNotAskedForAgain() async throws {
+        let peer = Peer(byteCount: 100_000)
+        let partials = PartialBlocks()
+        let request = SlicedRequest(turns: SliceTurns { .zero }, partials: partials, isBulk: false) { slice in
+            let bytes = try peer.answer(slice)
+            guard slice.offset > 0 else { return bytes }
+            throw RequestError.cutShort(bytes.getSlice(at: bytes.readerIndex, length: 1000) ?? ByteBuffer())
+        }
+        await #expect(throws: RequestError.linkLost) { try await request.run(peer.request) }
+        let cut = peer.ranges.filter { $0.lowerBound > 0 }
+        let whole = peer.ranges.filter { $0.lowerBound == 0 }.reduce(0) { $0 + $1.count }
+        peer.mend()
+        let bytes = try await sliced(peer, partials).run(peer.request)
+        #expect(Array(bytes.readableBytesView) == peer.content)
+        #expect(!cut.isEmpty)
+        #expect(peer.ranges.reduce(0) { $0 + $1.count } == 100_000 - whole - 1000 * cut.count)
+    }
+
     @Test func aLinkThatIsGoneIsNoCancellation() async throws {
         let turns = SliceTurns { .zero }
         turns.close()

@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
+import Transport
 
 @testable import SyncAgent
 
@@ -23,6 +24,7 @@ import Testing
         }
 
         let isOpen = true
+        let kind = LinkKind.tcp
 
         func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
             names.withLock { $0.append(request.name) }

@@ -11,6 +11,9 @@ public enum ConfigurationEdit: Equatable, Sendable {
     case setFolderPaused(FolderID, Bool)
     case setFolderDevices(FolderID, [DeviceID])
     case setFolderMode(FolderID, FolderConfiguration.Mode)
+    /// Nil leaves either as it is.
+    case setFolderBluetooth(FolderID, BluetoothUse?, limit: Int64?)
+    case setDeviceBluetooth(DeviceID, BluetoothUse)
     /// Files stay untouched.
     case removeFolder(FolderID)
 }
@@ -44,6 +47,12 @@ extension Configuration {
             changed.folders[try index(of: id)].devices = devices
         case .setFolderMode(let id, let mode):
             changed.folders[try index(of: id)].mode = mode
+        case .setFolderBluetooth(let id, let use, let limit):
+            let index = try index(of: id)
+            if let use { changed.folders[index].bluetooth = use }
+            if let limit { changed.folders[index].bluetoothLimit = limit }
+        case .setDeviceBluetooth(let id, let use):
+            changed.devices[try index(of: id)].bluetooth = use
         case .removeFolder(let id):
             changed.folders.remove(at: try index(of: id))
         }

@@ -85,11 +85,12 @@ struct ConfigurationReader {
     }
 
     private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {
-        try block.allow(["id", "name", "addresses"])
+        try block.allow(["id", "name", "addresses", "bluetooth"])
         let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
         var device = DeviceConfiguration(id: try deviceID(text, block, "id"))
         if let name = try block.string("name") { device.name = name }
         if let addresses = try block.strings("addresses") { device.addresses = addresses }
+        if let use: BluetoothUse = try block.choice("bluetooth") { device.bluetooth = use }
         return device
     }
 
@@ -97,7 +98,7 @@ struct ConfigurationReader {
         try block.allow([
             "id", "label", "path", "mode", "type", "devices", "paused", "rescan-interval", "watch",
             "ignore-permissions",
-            "order", "priority", "minimum-free", "max-conflicts",
+            "order", "priority", "minimum-free", "max-conflicts", "bluetooth", "bluetooth-limit",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -119,6 +120,8 @@ struct ConfigurationReader {
         if let priority = try block.strings("priority") { folder.priority = priority }
         if let minimumFree = try block.minimumFree("minimum-free") { folder.minimumFree = minimumFree }
         if let count = try block.int("max-conflicts") { folder.maxConflicts = count == -1 ? nil : count }
+        if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
+        if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
         return folder
     }
 

@@ -27,12 +27,12 @@ struct ConfigurationText {
         var draft = TOMLDraft(bytes)
         switch edit {
         case .addDevice(let device):
-            draft.append(
-                block: "device",
-                [
-                    ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
-                    ("addresses", TOMLDraft.list(device.addresses)),
-                ])
+            var lines = [
+                ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
+                ("addresses", TOMLDraft.list(device.addresses)),
+            ]
+            if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
+            draft.append(block: "device", lines)
         case .renameDevice(let id, let name):
             draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))
         case .setAddresses(let id, let addresses):
@@ -63,6 +63,14 @@ struct ConfigurationText {
             draft.setList("devices", of: "folder", at: index(id), from: old, to: devices, quoting: \.description)
         case .setFolderMode(let id, let mode):
             draft.set("mode", of: "folder", at: index(id), to: TOMLDraft.quoted(mode.rawValue))
+        case .setFolderBluetooth(let id, let use, let limit):
+            if let use { draft.set("bluetooth", of: "folder", at: index(id), to: TOMLDraft.quoted(use.rawValue)) }
+            if let limit {
+                let text = limit == 0 ? "0" : TOMLDraft.quoted(ByteCountText.format(limit))
+                draft.set("bluetooth-limit", of: "folder", at: index(id), to: text)
+            }
+        case .setDeviceBluetooth(let id, let use):
+            draft.set("bluetooth", of: "device", at: index(id), to: TOMLDraft.quoted(use.rawValue))
         case .removeFolder(let id):
             draft.remove(block: "folder", at: index(id))
         }
@@ -94,6 +102,12 @@ struct ConfigurationText {
         }
         if folder.maxConflicts != usual.maxConflicts {
             lines.append(("max-conflicts", String(folder.maxConflicts ?? -1)))
+        }
+        if folder.bluetooth != usual.bluetooth {
+            lines.append(("bluetooth", TOMLDraft.quoted(folder.bluetooth.rawValue)))
+        }
+        if folder.bluetoothLimit != usual.bluetoothLimit {
+            lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
         }
         return lines
     }

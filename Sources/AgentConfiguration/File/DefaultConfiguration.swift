@@ -45,6 +45,7 @@ enum DefaultConfiguration {
         #   id = "AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"
         #   name = "desktop"
         #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: ask discovery
+        #   bluetooth = "all"        # what may go over Bluetooth with it, as for folders; the stricter of the two counts
         #
         # The folders, one block each. `id` is the same on all devices, `path` is this device's own.
         #
@@ -66,6 +67,8 @@ enum DefaultConfiguration {
         #   priority = []            # what goes before that order, such as ["*.md", "/notes"], patterns of .stignore
         #   minimum-free = "1 %"     # of the disk, or a size such as "5 GiB": what is never filled; 0 for none
         #   max-conflicts = -1       # how many conflict copies of a file are kept, the newest; -1: all
+        #   bluetooth = "all"        # over Bluetooth: all, selected-and-on-demand, index-only, or off: not even names
+        #   bluetooth-limit = "10 MB"    # larger files wait for a network unless one asks for them; 0: no limit
 
         """
     }

@@ -17,9 +17,9 @@ public enum ByteCountText {
         return overflow ? nil : product
     }
 
-    /// `byteCount` in the largest binary unit that needs no fraction.
+    /// `byteCount` in the largest unit that needs no fraction, binary before decimal.
     public static func format(_ byteCount: Int64) -> String {
-        for unit in units.prefix(4) where byteCount != 0 && byteCount % unit.byteCount == 0 {
+        for unit in units.dropLast() where byteCount != 0 && byteCount % unit.byteCount == 0 {
             return "\(byteCount / unit.byteCount) \(unit.name)"
         }
         return "\(byteCount) B"

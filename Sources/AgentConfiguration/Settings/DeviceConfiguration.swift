@@ -7,11 +7,14 @@ public struct DeviceConfiguration: Equatable, Sendable {
     public var name: String
     /// Where to dial it, in this order: `dynamic` or `tcp://host:port` each. Empty: it is left to dial us.
     public var addresses: [String]
+    /// What may go over Bluetooth with this device, if its folders allow that much.
+    public var bluetooth: BluetoothUse
 
-    public init(id: DeviceID, name: String = "", addresses: [String] = ["dynamic"]) {
+    public init(id: DeviceID, name: String = "", addresses: [String] = ["dynamic"], bluetooth: BluetoothUse = .all) {
         self.id = id
         self.name = name
         self.addresses = addresses
+        self.bluetooth = bluetooth
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {

@@ -50,12 +50,18 @@ public struct FolderConfiguration: Equatable, Sendable {
     public var minimumFree: MinimumFree
     /// Copies of one file that conflicts may leave behind, the oldest go first; nil keeps them all.
     public var maxConflicts: Int?
+    public var bluetooth: BluetoothUse
+    /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
+    public var bluetoothLimit: Int64
+
+    public static let defaultBluetoothLimit: Int64 = 10_000_000
 
     public init(
         id: FolderID, label: String = "", path: String, mode: Mode = .selective, kind: Kind = .sendReceive,
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
-        minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil
+        minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, bluetooth: BluetoothUse = .all,
+        bluetoothLimit: Int64 = defaultBluetoothLimit
     ) {
         self.id = id
         self.label = label
@@ -71,6 +77,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.priority = priority
         self.minimumFree = minimumFree
         self.maxConflicts = maxConflicts
+        self.bluetooth = bluetooth
+        self.bluetoothLimit = bluetoothLimit
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {

@@ -114,6 +114,15 @@ public struct ConnectionMachine {
         return (id, frame(.request, request.encoded(id: id)))
     }
 
+    /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
+    /// again. Nobody has checked them.
+    public var unfinishedResponse: (id: Int32, data: ByteBuffer)? {
+        guard let part = reader.unfinishedResponse, let size = outstanding[part.id],
+            (1...Int(size)).contains(part.data.readableBytes)
+        else { return nil }
+        return part
+    }
+
     /// Requests that were sent and not answered yet.
     public var outstandingRequestCount: Int { outstanding.count }
 

@@ -76,6 +76,34 @@ struct FrameReader {
         }
     }
 
+    /// What has come of an answer's data, where the answer has not come whole; nil if anything else is under way.
+    var unfinishedResponse: (id: Int32, data: ByteBuffer)? {
+        guard case .body(.response, isCompressed: false, let length) = state, buffer.readableBytes < length else {
+            return nil
+        }
+        let found = buffer.withUnsafeReadableBytes { bytes -> (id: Int32, data: Range<Int>)? in
+            var reader = WireReader(bytes)
+            do throws(ProtocolError) {
+                var id: Int32 = 0
+                var tag = try reader.tag()
+                // A zero need not be there.
+                if let first = tag, first.field == 1, first.type == .varint {
+                    id = try reader.int32()
+                    tag = try reader.tag()
+                }
+                guard let tag, tag.field == 2, tag.type == .bytes else { return nil }
+                let count = Int(clamping: try reader.varint())
+                return (id, reader.offset..<reader.offset + min(count, reader.remaining))
+            } catch {
+                return nil
+            }
+        }
+        guard let found,
+            let data = buffer.getSlice(at: buffer.readerIndex + found.data.lowerBound, length: found.data.count)
+        else { return nil }
+        return (found.id, data)
+    }
+
     /// Reads nothing more.
     mutating func fail(_ error: ProtocolError) {
         state = .failed(error)

@@ -73,6 +73,14 @@ extension Agent: AgentControl {
         try await reconfigure { [.setFolderPaused(try folder(id).id, isPaused)] }
     }
 
+    public func setFolderBluetooth(_ change: FolderBluetoothChange) async throws {
+        try await reconfigure { try configuration.withLock { $0 }.edits(applying: change) }
+    }
+
+    public func setDeviceBluetooth(_ change: DeviceBluetoothChange) async throws {
+        try await reconfigure { try configuration.withLock { $0 }.edits(applying: change) }
+    }
+
     public func removeFolder(_ id: String) async throws {
         try await reconfigure { [.removeFolder(try folder(id).id)] }
     }
@@ -184,7 +192,7 @@ extension Agent: AgentControl {
     }
 
     private func reader(_ folder: FolderSession) -> EntryReader {
-        EntryReader(folder: folder, index: index, place: try? folder.place().get(), threads: threads)
+        EntryReader(folder: folder, index: index, place: try? folder.place().get(), fetching: fetching)
     }
 
     func folder(_ id: String) throws(ControlError) -> FolderSession {

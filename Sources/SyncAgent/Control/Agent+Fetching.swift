@@ -29,7 +29,7 @@ extension Agent {
         try await answering {
             let (folder, path) = try resolve(reference)
             let place = try? folder.place().get()
-            let entry = try await EntryReader(folder: folder, index: index, place: place, threads: threads).stat(path)
+            let entry = try await EntryReader(folder: folder, index: index, place: place, fetching: fetching).stat(path)
             guard let found = try await index.global(folder.id, path), found.isPresent,
                 let file = try await index.file(folder.id, path)
             else {

@@ -30,6 +30,30 @@ extension Configuration {
             .compactMap { $0 }
     }
 
+    public func edits(applying change: FolderBluetoothChange) throws -> [ConfigurationEdit] {
+        if let limit = change.limit, limit < 0 {
+            throw ControlError(.invalidRequest, "a limit is a number of bytes, 0 for none; \(limit) is neither")
+        }
+        let use = try change.use.map { try Self.bluetoothUse($0) }
+        guard use != nil || change.limit != nil else {
+            throw ControlError(.invalidRequest, "say what may go over Bluetooth, or the limit")
+        }
+        return [.setFolderBluetooth(try folder(FolderID(change.folder)).id, use, limit: change.limit)]
+    }
+
+    public func edits(applying change: DeviceBluetoothChange) throws -> [ConfigurationEdit] {
+        [.setDeviceBluetooth(try device(change.device).id, try Self.bluetoothUse(change.use))]
+    }
+
+    private static func bluetoothUse(_ word: String) throws -> BluetoothUse {
+        guard let use = BluetoothUse(rawValue: word) else {
+            let words = BluetoothUse.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ControlError(
+                .invalidRequest, "Bluetooth cannot be used for \(word.prefix(80)); write one of \(words)")
+        }
+        return use
+    }
+
     /// The edits that add a folder, or share one that is here at the same path with the devices that were said.
     public func edits(adding settings: FolderSettings) throws -> [ConfigurationEdit] {
         guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {

@@ -12,7 +12,9 @@ struct EntryReader: Sendable {
     let index: IndexStore
     /// Nil when the folder's place cannot be opened: then the index alone speaks.
     let place: FolderPlace?
-    let threads: NIOThreadPool
+    let fetching: FetchEnvironment
+
+    private var threads: NIOThreadPool { fetching.threads }
 
     /// The entry at `path`, with details; the folder's root for an empty path.
     func stat(_ path: String) async throws -> Entry {
@@ -115,10 +117,21 @@ struct EntryReader: Sendable {
         guard let file = found.file else {
             throw ControlError(.noSuchPath, "there is no \(found.path)", path: found.path)
         }
+        let state = try await state(of: found, file, names, selected)
         return Entry(
             kind: file.kind.isSymlink ? .symlink : .file, folder: folder.id.rawValue, path: found.path, size: file.size,
-            modified: Self.modified(file), state: try await state(of: found, file, names, selected),
-            selected: selected, holders: found.holders.map(\.description))
+            modified: Self.modified(file), state: state,
+            selected: selected, holders: found.holders.map(\.description),
+            waiting: waiting(found, file, state, selected))
+    }
+
+    /// Why what is kept does not come over the links there are.
+    private func waiting(
+        _ found: GlobalEntry, _ file: FileInfo, _ state: Entry.State, _ selected: Entry.Selected
+    ) -> String? {
+        guard selected != .no, file.size > 0, [.selected, .partial, .modified].contains(state) else { return nil }
+        let links = fetching.sources(of: folder.id, found.holders, for: .kept(byteCount: file.size))
+        return links.obstacle.map { "waits for a network: \($0.text(folder: folder.id.rawValue))" }
     }
 
     private func state(

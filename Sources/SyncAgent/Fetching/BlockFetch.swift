@@ -3,11 +3,14 @@ import ControlAPI
 import Cryptography
 import NIOCore
 import NIOPosix
+import Transport
 
 /// What fetching blocks needs of the agent.
 struct FetchEnvironment: Sendable {
     /// Links to the connected devices among those given.
     var sessions: @Sendable ([DeviceID]) -> [DeviceID: any BlockSource]
+    /// What may go over a slow link; nil where nothing is in the way.
+    var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy? = { _, _ in nil }
     /// Notified whenever a device connects or goes.
     var linksChanged: @Sendable () -> AsyncStream<Void>
     /// Asks for the devices to be dialled now.
@@ -26,8 +29,31 @@ struct FetchEnvironment: Sendable {
     var lostHolderPatience: Duration = .seconds(30)
 }
 
+extension FetchEnvironment {
+    /// Links over which something may be asked for.
+    struct Sources: Sendable {
+        var permitted: [DeviceID: any BlockSource] = [:]
+        /// Why nobody may be asked though somebody is connected.
+        var obstacle: SlowLinkPolicy.Obstacle?
+    }
+
+    func sources(of folder: FolderID, _ holders: [DeviceID], for purpose: SlowLinkPolicy.Purpose) -> Sources {
+        var sources = Sources()
+        for (id, session) in sessions(holders) {
+            let obstacle =
+                session.kind.isSlow
+                ? slowLinkPolicy(folder, id)?.obstacle(to: purpose, over: session.kind) : nil
+            if let obstacle { sources.obstacle = obstacle } else { sources.permitted[id] = session }
+        }
+        if !sources.permitted.isEmpty { sources.obstacle = nil }
+        return sources
+    }
+}
+
 /// Whoever can be asked for blocks: a link to a device.
 protocol BlockSource: Sendable {
+    /// What carries it.
+    var kind: LinkKind { get }
     /// False once the link has ended: no request is answered any more.
     var isOpen: Bool { get }
     /// Asks for one block; bulk may wait for what a person waits for. Throws `RequestError`, or `CancellationError`.
@@ -40,12 +66,16 @@ struct BlockFetch: Sendable {
     let file: FileInfo
     let holders: [DeviceID]
     let environment: FetchEnvironment
-    /// Nobody waits for it: over a slow link it comes after what somebody does wait for.
-    var isBulk = false
+    /// What a person waits for comes over a slow link before what does not.
+    var purpose = SlowLinkPolicy.Purpose.onDemand
     /// Called with each verified block on a thread for disk work, before it is delivered; several at a time.
     var store: (@Sendable (_ block: Int, _ bytes: ByteBuffer) throws -> Void)?
 
     private static let localLookahead = 64
+
+    private var isBulk: Bool { purpose != .onDemand }
+
+    private var sources: FetchEnvironment.Sources { environment.sources(of: folder, holders, for: purpose) }
 
     private enum Outcome: Sendable {
         case block(BlockScheduler.Assignment, ByteBuffer)
@@ -110,7 +140,7 @@ struct BlockFetch: Sendable {
             defer { group.cancelAll() }
             let changes = environment.linksChanged()
             group.addTask { await Self.next(changes) }
-            scheduler.setHolders(Set(environment.sessions(holders).keys))
+            scheduler.setHolders(Set(sources.permitted.keys))
 
             while !scheduler.isComplete {
                 // What is on this disk costs no network: it is looked for in the blocks' order, a little ahead of the
@@ -129,7 +159,8 @@ struct BlockFetch: Sendable {
                 }
                 guard !scheduler.isComplete else { break }
 
-                let sessions = environment.sessions(holders)
+                let sources = sources
+                let sessions = sources.permitted
                 while let assignment = scheduler.next(at: now()) {
                     start(assignment, blocks, sessions, &group)
                 }
@@ -151,6 +182,7 @@ struct BlockFetch: Sendable {
                 if scheduler.hasRequestsUnderWay {
                     hadHolder = true
                 } else if scheduler.availableHolders.isEmpty, !isGivingUp {
+                    if let obstacle = sources.obstacle, !hadHolder { throw keptOff(obstacle) }
                     // Everyone connected has been asked in vain: nothing to wait for but somebody coming back.
                     if holders.allSatisfy({ scheduler.liars.contains($0) || sessions[$0] != nil }), lastRefusal != nil {
                         throw noHolder(lastRefusal)
@@ -176,11 +208,11 @@ struct BlockFetch: Sendable {
                         lastRefusal = failure
                     } else {
                         // Another link to the same device may have taken over, and was told of before this one was lost.
-                        let isOpen = environment.sessions(holders)[assignment.holder]?.isOpen
+                        let isOpen = self.sources.permitted[assignment.holder]?.isOpen
                         if isOpen == true { scheduler.relinked(assignment.holder) }
                     }
                 case .linksChanged:
-                    scheduler.setHolders(Set(environment.sessions(holders).keys))
+                    scheduler.setHolders(Set(self.sources.permitted.keys))
                     group.addTask { await Self.next(changes) }
                 case .notStored(let error): throw error
                 case .timer: isTimerSet = false
@@ -241,12 +273,20 @@ struct BlockFetch: Sendable {
         }
     }
 
+    private func keptOff(_ obstacle: SlowLinkPolicy.Obstacle) -> ControlError {
+        ControlError(
+            .keptOffBluetooth,
+            "\(file.name): its holders are reached over Bluetooth only, and \(obstacle.text(folder: folder.rawValue)); "
+                + "or connect to a network", isRetryable: true, path: file.name)
+    }
+
     private func noHolder(_ refusal: BlockScheduler.Failure?) -> ControlError {
+        if let obstacle = sources.obstacle { return keptOff(obstacle) }
         let reason =
             switch refusal {
             case .wrongBytes: "the devices that are connected sent bytes that are not this version's"
             case .notThere: "the devices that are connected do not have this version any more"
-            case .other: "the devices that are connected cannot read it"
+            case .other: "the devices that are connected cannot read it, or do not let it over this link"
             case .linkLost, nil:
                 holders.isEmpty ? "no device has announced it" : "none of its \(holders.count) holders is connected"
             }

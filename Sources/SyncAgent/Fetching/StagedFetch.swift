@@ -15,8 +15,7 @@ struct StagedFetch: Sendable {
     let environment: FetchEnvironment
     /// Bytes that must stay free on the disk.
     var freeSpaceFloor: UInt64 = 0
-    /// Nobody waits for it.
-    var isBulk = false
+    var purpose = SlowLinkPolicy.Purpose.onDemand
 
     /// `progress` is told of every block, also of those that were here. Makes the directories above the target. Throws
     /// `ControlError` or `FileAccessError`; what was staged stays.
@@ -38,7 +37,7 @@ struct StagedFetch: Sendable {
 
         let blocks = file.blocks
         let fetch = BlockFetch(
-            folder: folder, file: file, holders: holders, environment: environment, isBulk: isBulk,
+            folder: folder, file: file, holders: holders, environment: environment, purpose: purpose,
             store: { block, bytes in
                 try bytes.withUnsafeReadableBytes { try staged.write($0, at: blocks[block].offset) }
             })

@@ -28,9 +28,13 @@ final class FolderRegistry: Sendable {
     func remove(_ id: FolderID) -> FolderSession? { folders.withLock { $0.removeValue(forKey: id) } }
 
     /// What `device` is told: every folder shared with it that is not paused, this device and it in each.
-    func clusterConfig(for device: DeviceID, localDevice: DeviceID) async throws -> ClusterConfig {
+    ///
+    /// - Parameter mayTell: Whether the link may speak of a folder.
+    func clusterConfig(
+        for device: DeviceID, localDevice: DeviceID, mayTell: (FolderID) -> Bool
+    ) async throws -> ClusterConfig {
         var config = ClusterConfig()
-        for folder in all where folder.isShared(with: device) {
+        for folder in all where folder.isShared(with: device) && mayTell(folder.id) {
             config.folders.append(try await folder.clusterConfigEntry(for: device, localDevice: localDevice))
         }
         return config
@@ -39,7 +43,7 @@ final class FolderRegistry: Sendable {
     /// Takes in what `device` shares: notes what its indexes are, offers of folders that are not here, and says which of
     /// our indexes it is to be sent from where on.
     func received(
-        _ config: ClusterConfig, from device: DeviceID, localDevice: DeviceID
+        _ config: ClusterConfig, from device: DeviceID, localDevice: DeviceID, mayTell: (FolderID) -> Bool
     ) async throws -> [IndexFeed] {
         guard !config.isSecondary else { return [] }
         var feeds: [IndexFeed] = []
@@ -49,7 +53,7 @@ final class FolderRegistry: Sendable {
                 offers.append(FolderOffer(folder: offered.id, label: offered.label, device: device))
                 continue
             }
-            guard folder.isShared(with: device) else { continue }
+            guard folder.isShared(with: device), mayTell(folder.id) else { continue }
             guard let local = offered.devices.first(where: { $0.id == localDevice }) else {
                 throw ProtocolError(
                     .unexpectedMessage, "the cluster config's folder \(offered.id) does not list this device")

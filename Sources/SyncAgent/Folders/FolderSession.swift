@@ -272,7 +272,11 @@ final class FolderSession: Sendable {
                 ? nil
                 : FolderStatus.Watch(
                     state: activity.watch.state, message: activity.watch.message,
-                    watched: Int64(activity.watch.watched)), lastScan: activity.lastScan?.rfc3339)
+                    watched: Int64(activity.watch.watched)),
+            waiting: activity.waiting.map {
+                FolderStatus.Waiting(files: $0.files, bytes: $0.bytes, message: $0.obstacle.text(folder: id.rawValue))
+            }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
+            lastScan: activity.lastScan?.rfc3339)
     }
 
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {

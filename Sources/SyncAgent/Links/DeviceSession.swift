@@ -13,7 +13,7 @@ struct LinkEnvironment: Sendable {
     var localDevice: DeviceID
     /// What this device is called towards devices that it knows.
     var deviceName: @Sendable () -> String
-    var dial: @Sendable (LinkAddress) async throws -> SecureLink
+    var dial: @Sendable (LinkAddress, DeviceID) async throws -> SecureLink
     /// Addresses at which the device was heard on the local network.
     var discoveredAddresses: @Sendable (DeviceID) -> [LinkAddress]
     var folders: FolderRegistry
@@ -23,7 +23,16 @@ struct LinkEnvironment: Sendable {
     var time: AgentTime
     var partials: PartialBlocks
     var drops: DropRegistry
+    /// What may go over a slow link; nil where nothing is in the way.
+    var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     var logger: Logger
+
+    func mayUse(_ kind: LinkKind, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose, of folder: FolderID)
+        -> Bool
+    {
+        guard kind.isSlow else { return true }
+        return slowLinkPolicy(folder, device)?.obstacle(to: purpose, over: kind) == nil
+    }
 
     func hello(isKnown: Bool) -> Hello {
         Hello(
@@ -60,6 +69,7 @@ actor DeviceSession {
     struct Snapshot: Sendable {
         var name: String
         var addresses: [String]
+        var bluetooth: BluetoothUse
         var session: PeerSession?
         var client: String?
         var lastSeen: WallTime?
@@ -74,7 +84,9 @@ actor DeviceSession {
         self.configuration = configuration
         self.environment = environment
         snapshot = Mutex(
-            Snapshot(name: configuration.name, addresses: configuration.addresses, lastSeen: lastSeen))
+            Snapshot(
+                name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
+                lastSeen: lastSeen))
     }
 
     nonisolated var state: Snapshot { snapshot.withLock { $0 } }
@@ -99,6 +111,7 @@ actor DeviceSession {
         snapshot.withLock { snapshot in
             snapshot.name = configuration.name
             snapshot.addresses = configuration.addresses
+            snapshot.bluetooth = configuration.bluetooth
         }
         if hasNewAddresses { dialNow() }
     }
@@ -120,10 +133,10 @@ actor DeviceSession {
     func announceFolders() async {
         guard let session = active?.session else { return }
         do {
-            session.announce(try await environment.folders.clusterConfig(for: id, localDevice: environment.localDevice))
+            let owner = Owner(device: self, environment: environment, kind: session.kind)
+            session.announce(try await owner.clusterConfig())
             guard let config = session.peerConfig else { return }
-            session.send(
-                try await environment.folders.received(config, from: id, localDevice: environment.localDevice))
+            session.send(try await owner.feeds(for: config))
         } catch let error as ProtocolError {
             session.close(reason: error.message)
         } catch {
@@ -171,7 +184,8 @@ actor DeviceSession {
         let session = PeerSession(
             link: link, hello: environment.hello(isKnown: true), time: environment.time,
             partials: environment.partials, logger: logger)
-        let reason = await session.run(owner: Owner(device: self, environment: environment))
+        let reason = await session.run(
+            owner: Owner(device: self, environment: environment, kind: session.kind))
         await ended(session, reason, logger)
     }
 
@@ -194,7 +208,7 @@ actor DeviceSession {
 
     private func dial(_ address: LinkAddress) async {
         do {
-            let link = try await environment.dial(address)
+            let link = try await environment.dial(address, id)
             guard link.peer == id else {
                 await link.close()
                 note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
@@ -245,7 +259,7 @@ actor DeviceSession {
         await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
         for address in addressesToDial() where !address.isSlow && !isStopped && !Task.isCancelled {
             guard active?.session.information.kind.isSlow == true else { break }
-            guard let link = try? await environment.dial(address) else { continue }
+            guard let link = try? await environment.dial(address, id) else { continue }
             if link.peer == id { return .found(link) }
             await link.close()
         }
@@ -341,21 +355,35 @@ actor DeviceSession {
 private struct Owner: PeerSessionOwner {
     let device: DeviceSession
     let environment: LinkEnvironment
+    let kind: LinkKind
+
+    private func folder(_ id: FolderID, for purpose: SlowLinkPolicy.Purpose) -> FolderSession? {
+        guard environment.mayUse(kind, with: device.id, for: purpose, of: id) else { return nil }
+        return environment.folders.folder(id, sharedWith: device.id)
+    }
 
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
     func opened(_ session: PeerSession, _ hello: Hello) async { await device.opened(session, hello) }
 
     func clusterConfig() async throws -> ClusterConfig {
-        try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice)
+        try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice) {
+            environment.mayUse(kind, with: device.id, for: .index, of: $0)
+        }
+    }
+
+    func feeds(for config: ClusterConfig) async throws -> [IndexFeed] {
+        try await environment.folders.received(config, from: device.id, localDevice: environment.localDevice) {
+            environment.mayUse(kind, with: device.id, for: .index, of: $0)
+        }
     }
 
     func received(_ config: ClusterConfig) async throws -> [IndexFeed] {
         await device.linkIsGood()
-        return try await environment.folders.received(config, from: device.id, localDevice: environment.localDevice)
+        return try await feeds(for: config)
     }
 
     func received(_ batch: IndexBatch) async throws {
-        guard let folder = environment.folders.folder(batch.folder, sharedWith: device.id) else {
+        guard let folder = folder(batch.folder, for: .index) else {
             // Offered folders send no index before they are accepted; one that was just removed may still send.
             environment.logger.debug("index for a folder that is not shared", metadata: ["folder": "\(batch.folder)"])
             return
@@ -368,7 +396,7 @@ private struct Owner: PeerSessionOwner {
         if request.folder == DeviceDropMessage.folder {
             return await environment.drops.serve(request, from: device.id)
         }
-        guard let folder = environment.folders.folder(request.folder, sharedWith: device.id) else {
+        guard let folder = folder(request.folder, for: .answer) else {
             return (ByteBuffer(), .generic)
         }
         return await folder.serve(request)

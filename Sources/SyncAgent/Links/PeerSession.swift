@@ -8,6 +8,8 @@ import Transport
 /// Why a block did not come.
 enum RequestError: Error, Equatable, Sendable {
     case linkLost
+    /// The same, after these first bytes.
+    case cutShort(ByteBuffer)
     case refused(ResponseCode)
 }
 
@@ -59,6 +61,8 @@ final class PeerSession: BlockSource {
     /// sent waits behind each.
     private static let entriesPerMessage = 1000
     private static let entriesPerSlowMessage = 100
+    /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
+    private static let slowRecordByteCount = 4096
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
@@ -131,12 +135,20 @@ final class PeerSession: BlockSource {
     /// Whether the peer is known to be a synctrain, which answers what a Syncthing would not.
     var speaksSynctrain: Bool { state.withLock { $0.answersSlices } }
 
+    var kind: LinkKind { information.kind }
+
     var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
 
     /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
     /// that still comes is dropped.
     func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
-        guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else { return try await ask(request) }
+        guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else {
+            do {
+                return try await ask(request)
+            } catch RequestError.cutShort {
+                throw RequestError.linkLost
+            }
+        }
         let sliced = SlicedRequest(turns: turns, partials: partials, isBulk: isBulk) { try await self.ask($0) }
         return try await sliced.run(request)
     }
@@ -382,27 +394,41 @@ final class PeerSession: BlockSource {
         state.withLock { state in
             guard state.isOpen else { return promise.fail(RequestError.linkLost) }
             let bytes = state.machine.send(message, at: now())
-            sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
-            channel.writeAndFlush(bytes, promise: promise)
+            put(bytes, promise: promise)
         }
         try await promise.futureResult.get()
     }
 
     private func write(_ bytes: ByteBuffer) {
-        guard bytes.readableBytes > 0 else { return }
+        if bytes.readableBytes > 0 { put(bytes, promise: nil) }
+    }
+
+    private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?) {
         sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
-        channel.writeAndFlush(bytes, promise: nil)
+        var rest = bytes
+        while information.kind.isSlow, rest.readableBytes > Self.slowRecordByteCount,
+            let piece = rest.readSlice(length: Self.slowRecordByteCount)
+        {
+            channel.write(piece, promise: nil)
+        }
+        channel.writeAndFlush(rest, promise: promise)
     }
 
     /// Fails all who wait for an answer; the reason that was noted first is the one that counts.
     private func close(fallbackReason: String) -> String {
-        let (waiters, reason) = state.withLock { state in
+        let (waiters, part, reason) = state.withLock { state in
             state.isOpen = false
             defer { state.waiters = [:] }
-            return (Array(state.waiters.values), state.endReason ?? fallbackReason)
+            return (state.waiters, state.machine.unfinishedResponse, state.endReason ?? fallbackReason)
         }
         turns.close()
-        for waiter in waiters { waiter.resume(throwing: RequestError.linkLost) }
+        for (id, waiter) in waiters {
+            if let part, part.id == id {
+                waiter.resume(throwing: RequestError.cutShort(part.data))
+            } else {
+                waiter.resume(throwing: RequestError.linkLost)
+            }
+        }
         return reason
     }
 }

@@ -27,19 +27,31 @@ final class PairingRegistry: Sendable {
         var session: PairingSession
         /// Accepts pairing beside BEP.
         var listening: LinkAuthenticator
+        /// Accepts pairing alone.
+        var pairing: LinkAuthenticator
     }
 
     let failures: PairingFailures
     private let identity: LinkIdentity
     /// Accepts BEP alone.
     private let usual: LinkAuthenticator
+    /// The same, for links that a preamble hides.
+    private let hidden: LinkAuthenticator
     private let handshakeLimit: Duration
+    private let preamble: LinkPreamble
+    private let knownDevices: @Sendable () -> [DeviceID]
     private let current = Mutex<Current?>(nil)
 
-    init(identity: LinkIdentity, usual: LinkAuthenticator, handshakeLimit: Duration, time: AgentTime) {
+    init(
+        identity: LinkIdentity, usual: LinkAuthenticator, handshakeLimit: Duration,
+        knownDevices: @escaping @Sendable () -> [DeviceID], time: AgentTime
+    ) throws(LinkSecurityError) {
         self.identity = identity
         self.usual = usual
+        hidden = try LinkAuthenticator(identity: identity, isHidden: true, handshakeLimit: handshakeLimit)
         self.handshakeLimit = handshakeLimit
+        preamble = LinkPreamble(own: identity.device)
+        self.knownDevices = knownDevices
         failures = PairingFailures(now: time.monotonic)
     }
 
@@ -51,9 +63,10 @@ final class PairingRegistry: Sendable {
         let listening = try authenticator([
             LinkAuthenticator.blockExchangeProtocol, LinkAuthenticator.pairingProtocol,
         ])
+        let pairing = try authenticator([LinkAuthenticator.pairingProtocol])
         let isFirst = current.withLock { current in
             guard current == nil else { return false }
-            current = Current(session: session, listening: listening)
+            current = Current(session: session, listening: listening, pairing: pairing)
             return true
         }
         guard isFirst else {
@@ -69,16 +82,36 @@ final class PairingRegistry: Sendable {
         }
     }
 
-    /// For links that are accepted: pairing is spoken of only during one.
+    /// For links that are accepted: pairing is spoken of only during one, and over a radio nothing to strangers.
     var install: LinkInstaller<SecureLink> {
-        { channel, information in
+        let overheard = preamble.accepting(
+            known: knownDevices, usual: hidden, pairing: { self.current.withLock { $0?.pairing } })
+        return { channel, information in
+            guard !information.kind.isOverheard else { return overheard(channel, information) }
             let listening = self.current.withLock { $0?.listening }
             return (listening ?? self.usual).install(channel, information)
         }
     }
 
     /// For links that are dialled to pair.
-    func dialling() throws(ControlError) -> LinkAuthenticator { try authenticator([LinkAuthenticator.pairingProtocol]) }
+    func dialling() throws(ControlError) -> LinkInstaller<SecureLink> {
+        let authenticator = try authenticator([LinkAuthenticator.pairingProtocol])
+        return installer(.pairing, overheard: authenticator, else: authenticator)
+    }
+
+    /// For links that are dialled to a known device.
+    func dialling(_ device: DeviceID) -> LinkInstaller<SecureLink> {
+        installer(.device(device), overheard: hidden, else: usual)
+    }
+
+    private func installer(
+        _ target: LinkPreamble.Target, overheard: LinkAuthenticator, else usual: LinkAuthenticator
+    ) -> LinkInstaller<SecureLink> {
+        let overheard = preamble.dialling(target, then: overheard)
+        return { channel, information in
+            information.kind.isOverheard ? overheard(channel, information) : usual.install(channel, information)
+        }
+    }
 
     /// Serves a link on which pairing was agreed on; closes it if the pairing is over.
     func serve(_ link: SecureLink) async {

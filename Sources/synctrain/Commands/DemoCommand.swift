@@ -6,8 +6,8 @@ struct DemoCommand: RunnableCommand {
         commandName: "demo", abstract: "Show what synctrain does, on this machine alone.",
         discussion: """
             --ble: two agents in a temporary place and a virtual radio between them, as fast as Bluetooth LE is. They \
-            share a folder, one selects a part of it and fetches another file, walks out of range on the way and comes \
-            back. Nothing of yours is touched, and everything is removed in the end.
+            pair by six digits and share a folder, one selects a part of it and fetches another file, walks out of range \
+            on the way and comes back, and a large file waits until there is a network. Nothing of yours is touched, and everything is removed in the end.
             """)
 
     @Flag(help: "Over a virtual Bluetooth LE radio.")

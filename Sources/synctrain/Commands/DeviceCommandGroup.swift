@@ -6,6 +6,7 @@ struct DeviceCommandGroup: ParsableCommand {
         commandName: "device", abstract: "The devices that this one shares folders with.",
         subcommands: [
             DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
+            DeviceBluetoothCommand.self,
         ])
 }
 

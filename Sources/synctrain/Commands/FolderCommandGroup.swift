@@ -6,7 +6,8 @@ struct FolderCommandGroup: ParsableCommand {
         commandName: "folder", abstract: "The shared folders.",
         subcommands: [
             FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
-            FolderRemoveCommand.self, FolderModeCommand.self, FolderOverrideCommand.self, FolderRevertCommand.self,
+            FolderRemoveCommand.self, FolderModeCommand.self, FolderBluetoothCommand.self, FolderOverrideCommand.self,
+            FolderRevertCommand.self,
             FolderConfirmCommand.self, FolderRepairCommand.self,
         ])
 }

@@ -135,6 +135,8 @@ extension CommandEnvironment {
             try file.apply(edits)
         case .setFolderPaused(let id, let isPaused):
             try file.apply(.setFolderPaused(try configuration.folder(FolderID(id)).id, isPaused))
+        case .setFolderBluetooth(let change): try file.apply(try configuration.edits(applying: change))
+        case .setDeviceBluetooth(let change): try file.apply(try configuration.edits(applying: change))
         case .removeFolder(let id):
             try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))
         }

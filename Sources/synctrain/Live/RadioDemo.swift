@@ -11,6 +11,8 @@ struct RadioDemo {
     private static let letterByteCount = 600
     private static let photoByteCount = 250_000
     private static let videoByteCount = 1_000_000
+    /// More than a folder lets over Bluetooth by itself.
+    private static let archiveByteCount = 12_000_000
 
     private let directory: URL
     private let air: VirtualAir
@@ -41,19 +43,23 @@ struct RadioDemo {
     private func play(_ conditions: RadioConditions) async throws {
         try say("# Two devices and no network: a virtual radio plays Bluetooth LE between them.")
         try say(Self.words(for: conditions))
-        for name in ["laptop", "tablet"] {
-            try await show(
-                name, "init", "--name", name, "--listen", "virtual://\(name)", "--no-discovery")
-            try await show(name, "agent", "start")
-        }
-        let laptop = try await id(of: "laptop"), tablet = try await id(of: "tablet")
-        try await show("laptop", "device", "add", tablet, "--name", "tablet")
-        try await show("tablet", "device", "add", laptop, "--name", "laptop", "--address", "virtual://laptop")
+        // The laptop also listens on a network, at which the tablet will find it later.
+        try await show(
+            "laptop", "init", "--name", "laptop", "--listen", "virtual://laptop", "--listen", "tcp://127.0.0.1:0",
+            "--no-discovery")
+        try await show("tablet", "init", "--name", "tablet", "--listen", "virtual://tablet", "--no-discovery")
+        for name in ["laptop", "tablet"] { try await show(name, "agent", "start") }
 
-        try say("\n# The laptop has a folder: letters, a photo, a video.")
+        try say("\n# The laptop has a folder: letters, a photo, a video, an archive.")
         let files = try writeFolder()
+        try await show("laptop", "folder", "add", "docs", path("laptop-docs"), "--mode", "full")
+
+        try say("\n# They get to know each other by six digits, and the laptop shares its folder at once.")
+        try await pair()
+        let laptop = try await id(of: "laptop")
+        try await wait("the folder that the laptop offers", pending: "docs")
+        try await show("tablet", "folder", "list", "--pending")
         let start = ContinuousClock.now
-        try await show("laptop", "folder", "add", "docs", path("laptop-docs"), "--device", tablet, "--mode", "full")
         try await show("tablet", "folder", "add", "docs", path("tablet-docs"), "--device", laptop)
         try await wait("the index") { status in
             status.folders.first { $0.id == "docs" }?.global.files == Int64(files)
@@ -83,7 +89,77 @@ struct RadioDemo {
         try await fetchWhileWalking(before)
         try compare("video.mp4")
         try await report("The video", Self.videoByteCount, since: from, from: before)
+
+        try say("\n# A large file waits for a network, and comes when there is one.")
+        try await show("tablet", "select", "docs:archive.zip")
+        try await wait("that the archive waits") { $0.folders.contains { $0.waiting != nil } }
+        try await show("tablet", "ls", "-l", "docs:")
+        before = try await air.statistics()
+        from = ContinuousClock.now
+        try await show(
+            "tablet", "device", "add", laptop, "--address", try await networkAddress(), "--address", "virtual://laptop")
+        try await wait("a link over the network") { $0.devices.contains { $0.transport == "tcp" } }
+        try await show("tablet", "wait", "docs", "--timeout", "120")
+        try compare("archive.zip", at: "tablet-docs/archive.zip")
+        try await show("tablet", "device", "list")
+        try await report("The archive, over the network,", Self.archiveByteCount, since: from, from: before)
         try say("\nAll of it worked.")
+    }
+
+    // MARK: pairing
+
+    /// `pair --nearby` on both, as two people do it who look at both screens.
+    private func pair() async throws {
+        try say("laptop$ synctrain pair --nearby --folder docs")
+        try say("tablet$ synctrain pair --nearby")
+        let agents = try ["laptop": ["docs"], "tablet": []].map { name, folders in
+            (name: name, folders: folders, agent: connect(try places(path("home-\(name)"))))
+        }
+        let (events, heard) = AsyncStream.makeStream(of: (String, PairEvent).self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (name, folders, agent) in agents {
+                group.addTask {
+                    try await agent.pair(PairRequest(folders: folders, seconds: 60)) { heard.yield((name, $0)) }
+                }
+            }
+            var isDialled = false
+            var codes: [String: String] = [:]
+            var paired: Set<String> = []
+            for await (name, event) in events {
+                switch event {
+                case .nearby(let devices) where name == "tablet" && !isDialled:
+                    guard let laptop = devices.first(where: { $0.name == "laptop" }) else { continue }
+                    isDialled = true
+                    let signal = laptop.signal.map { ", \($0) dBm" } ?? ""
+                    try say("tablet: near-by is laptop (\(laptop.transport)\(signal)); that one.")
+                    try await agents.first { $0.name == name }?.agent.answerPairing(.dial(address: laptop.address))
+                case .code(let code, _, _, _):
+                    codes[name] = code
+                    try say("\(name) shows \(code.prefix(3)) \(code.suffix(3)). Does the other one show the same?")
+                    guard codes.count == agents.count else { continue }
+                    guard Set(codes.values).count == 1 else {
+                        throw ControlError(.pairingMismatch, "The two devices show different digits.")
+                    }
+                    try say("laptop: yes. tablet: yes.")
+                    for (_, _, agent) in agents { try await agent.answerPairing(.confirm(code: code)) }
+                case .paired(_, let other, _, _, _):
+                    try say("\(name): paired with \(other).")
+                    paired.insert(name)
+                default: break
+                }
+                if paired.count == agents.count { break }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Where the laptop listens on the network.
+    private func networkAddress() async throws -> String {
+        let listening = try await connect(try places(path("home-laptop"))).status().listening
+        guard let address = listening.first(where: { $0.hasPrefix("tcp://") }) else {
+            throw ControlError(.failed, "The laptop listens on no network.")
+        }
+        return address
     }
 
     private func fetchWhileWalking(_ before: AirStatistics) async throws {
@@ -117,7 +193,8 @@ struct RadioDemo {
         }
         try pattern(1001, Self.photoByteCount).write(to: folder.appending(path: "photo.jpg"))
         try pattern(1002, Self.videoByteCount).write(to: folder.appending(path: "video.mp4"))
-        return Self.letters + 2
+        try pattern(1003, Self.archiveByteCount).write(to: folder.appending(path: "archive.zip"))
+        return Self.letters + 3
     }
 
     /// Bytes that do not compress.
@@ -130,9 +207,9 @@ struct RadioDemo {
             })
     }
 
-    private func compare(_ name: String) throws {
+    private func compare(_ name: String, at place: String? = nil) throws {
         let sent = try Data(contentsOf: directory.appending(path: "laptop-docs/\(name)"))
-        let received = try Data(contentsOf: directory.appending(path: name))
+        let received = try Data(contentsOf: directory.appending(path: place ?? name))
         guard SHA256.digest(Array(sent)) == SHA256.digest(Array(received)) else {
             throw ControlError(.failed, "\(name) differs on the two devices.")
         }
@@ -172,6 +249,16 @@ struct RadioDemo {
         let text = try String(contentsOfFile: outputPath, encoding: .utf8)
         guard status == 0 else { throw ControlError(.failed, "\(arguments.joined(separator: " ")): \(text)") }
         return text
+    }
+
+    /// Until the tablet is offered the folder.
+    private func wait(_ what: String, pending folder: String) async throws {
+        let agent = connect(try places(path("home-tablet")))
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try await !agent.pendingFolders().contains(where: { $0.id == folder }) {
+            guard ContinuousClock.now < deadline else { throw ControlError(.timeout, "No sign of \(what).") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
     }
 
     /// Until the tablet's status meets the condition.

@@ -14,8 +14,9 @@ struct EntryRendering: Sendable {
         let size = Table.pad(Quantity.size(entry.size), to: 8, .right)
         let holders = Table.pad(entry.kind == .directory ? "-" : String(entry.holders.count), to: 3, .right)
         let modified = Table.pad(Timestamp.local(entry.modified), to: 16)
+        let remark = entry.waiting.map { "  (\(style.name($0)))" } ?? ""
         return "\(style.state(entry.state, padded: 10))  \(Table.pad(entry.selected.rawValue, to: 8))  \(holders)  "
-            + "\(size)  \(modified)  \(name)"
+            + "\(size)  \(modified)  \(name)\(remark)"
     }
 
     /// The name as shown, a directory's with `/`.
@@ -52,6 +53,7 @@ struct EntryRendering: Sendable {
             ["state", style.state(entry.state)],
             ["selected", entry.selected.rawValue],
         ]
+        if let waiting = entry.waiting { rows.append(["why not here", style.name(waiting)]) }
         if let files = entry.files, let directories = entry.directories {
             rows.append(
                 [

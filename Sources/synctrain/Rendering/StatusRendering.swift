@@ -53,6 +53,11 @@ struct StatusRendering: Sendable {
         if let message = folder.message { remarks.append(style.name(message)) }
         if folder.condition.isHalted { remarks += remedies(folder) }
         if let progress = folder.progress { remarks.append("\(folder.state) \(text(progress))") }
+        if let waiting = folder.waiting {
+            remarks.append(
+                "\(Quantity.count(waiting.files, "file")), \(Quantity.size(waiting.bytes)), for which a network is "
+                    + "waited for: \(style.name(waiting.message))")
+        }
         if let watch = folder.watch, !["watching", "off", "starting"].contains(watch.state) {
             let why = watch.message.map { ": \(style.name($0))" } ?? ""
             remarks.append("watching \(watch.state == "partial" ? "a part" : watch.state)\(why)")

@@ -27,6 +27,8 @@ struct FilePuller: Sendable {
         case changedOnDisk
         /// No device that holds it is connected.
         case unavailable
+        /// It may not come over the links to those that are connected.
+        case waiting(SlowLinkPolicy.Obstacle)
         case failed(message: String, isDiskFull: Bool)
     }
 
@@ -45,8 +47,8 @@ struct FilePuller: Sendable {
     let freeSpaceFloor: UInt64
     /// One, for a simulation that must run the same way each time.
     let filesAtOnce: Int
-    /// Whether a name is not kept, by the selection as it is when it is asked.
-    let isIgnored: @Sendable (String) -> Bool
+    /// Gives what says whether a name is not kept, by the selection as it is then.
+    let currentSelection: @Sendable () -> @Sendable (_ name: String) -> Bool
     /// Runs a commit while nothing else changes the folder.
     let commitInTurn:
         @Sendable (_ commit: @Sendable () async throws -> [(Int, Outcome)]) async throws -> [(Int, Outcome)]
@@ -139,9 +141,16 @@ struct FilePuller: Sendable {
         _ items: [(position: Int, item: Item)], into staged: BoundedQueue<Staged>
     ) async throws -> [(Int, Outcome)] {
         var outcomes: [(Int, Outcome)] = []
-        var rest: [(position: Int, item: Item)] = items
-        if items.count > 1 {
-            let (done, left) = try await stageTogether(items)
+        var rest: [(position: Int, item: Item)] = []
+        for (position, item) in items {
+            if let reason = unreachable(item) {
+                outcomes.append((position, reason))
+            } else {
+                rest.append((position, item))
+            }
+        }
+        if rest.count > 1 {
+            let (done, left) = try await stageTogether(rest)
             for ready in done where await !staged.send(ready) { throw CancellationError() }
             rest = left
         }
@@ -197,8 +206,7 @@ struct FilePuller: Sendable {
     private func stage(_ item: Item, _ position: Int, into staged: BoundedQueue<Staged>) async throws -> Outcome? {
         do {
             let path = try RelativePath(parsing: item.file.name)
-            // Else each would wait for a holder to come back.
-            guard item.file.size == 0 || !environment.sessions(item.holders).isEmpty else { return .unavailable }
+            if let reason = unreachable(item) { return reason }
             guard let file = try await index.file(folder, item.file.name), file.version == item.file.version else {
                 return .outdated
             }
@@ -206,7 +214,7 @@ struct FilePuller: Sendable {
             defer { transfers.end(transfer) }
             let fetch = StagedFetch(
                 folder: folder, file: file, holders: item.holders, target: FetchTarget(root: root, path: path),
-                environment: environment, freeSpaceFloor: freeSpaceFloor, isBulk: true)
+                environment: environment, freeSpaceFloor: freeSpaceFloor, purpose: Self.purpose(of: item))
             let bytes = try await fetch.run { count, holder in
                 transfers.progressed(transfer, by: count, from: holder)
             }
@@ -216,8 +224,22 @@ struct FilePuller: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
+            // The link that it came over has gone, and what is left may not carry it.
+            if let error = error as? ControlError, error.code == .keptOffBluetooth, let reason = unreachable(item) {
+                return reason
+            }
             return Self.outcome(of: error)
         }
+    }
+
+    private static func purpose(of item: Item) -> SlowLinkPolicy.Purpose { .kept(byteCount: item.file.size) }
+
+    /// Why nobody can be asked for it, if so: else each would wait for a holder to come back.
+    private func unreachable(_ item: Item) -> Outcome? {
+        guard item.file.size > 0 else { return nil }
+        let sources = environment.sources(of: folder, item.holders, for: Self.purpose(of: item))
+        if let obstacle = sources.obstacle { return .waiting(obstacle) }
+        return sources.permitted.isEmpty ? .unavailable : nil
     }
 
     // MARK: committing
@@ -235,6 +257,7 @@ struct FilePuller: Sendable {
 
     private func commit(_ all: [Staged]) async throws -> [(Int, Outcome)] {
         // Since the plan was made another version may have won, or the selection may have changed.
+        let isIgnored = currentSelection()
         let facts = try await index.facts(in: folder, names: all.map(\.file.name))
         var group: [Staged] = []
         var skipped: [(Int, Outcome)] = []

@@ -24,6 +24,21 @@ final class FolderActivity: Sendable {
         var message: String
     }
 
+    /// What may not come over the links there are.
+    struct Waiting: Equatable, Sendable {
+        var files: Int64 = 0
+        var bytes: Int64 = 0
+        /// Of the first of them.
+        var obstacle: SlowLinkPolicy.Obstacle
+
+        static func add(_ bytes: Int64, _ obstacle: SlowLinkPolicy.Obstacle, to waiting: inout Waiting?) {
+            var sum = waiting ?? Waiting(obstacle: obstacle)
+            sum.files += 1
+            sum.bytes += bytes
+            waiting = sum
+        }
+    }
+
     struct Snapshot: Sendable {
         /// Whether the folder was looked at since it was started.
         var hasLooked = false
@@ -35,6 +50,7 @@ final class FolderActivity: Sendable {
         var problemsBeyondLimit = 0
         var isShortOfSpace = false
         var need = NeededTotals()
+        var waiting: Waiting?
         /// Names on this disk that are not selected, so far as they were counted.
         var extraneous: Int64 = 0
         var conflicts: Int64 = 0
@@ -65,6 +81,7 @@ final class FolderActivity: Sendable {
     func set(isSyncing: Bool) { state.withLock { $0.isSyncing = isSyncing } }
     func set(halt: FolderHalt?) { state.withLock { $0.halt = halt } }
     func set(need: NeededTotals) { state.withLock { $0.need = need } }
+    func set(waiting: Waiting?) { state.withLock { $0.waiting = waiting } }
     func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
     func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
     func set(heldDeletions: Int64) { state.withLock { $0.heldDeletions = heldDeletions } }

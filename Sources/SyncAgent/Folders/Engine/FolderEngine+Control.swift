@@ -53,7 +53,7 @@ extension FolderEngine: FolderControl {
     func needs(emit: @Sendable (Entry) async throws -> Void) async throws {
         let place = try session.place().get()
         let reader = EntryReader(
-            folder: session, index: index, place: place, threads: environment.fetching.threads)
+            folder: session, index: index, place: place, fetching: environment.fetching)
         try await eachNeeded(place) { page in
             for needed in page where !needed.file.isDeleted && !needed.isChangedHere {
                 guard let entry = try await index.global(folder, needed.path), entry.isPresent else { continue }
@@ -125,7 +125,8 @@ extension FolderEngine: FolderControl {
             if attempted.isEmpty { tally = round.tally }
             guard !round.fetches.isEmpty else { break }
             attempted.formUnion(round.fetches.map(\.file.name))
-            _ = try await fetch(round.fetches, round.place)
+            var waiting: FolderActivity.Waiting?
+            _ = try await fetch(round.fetches, round.place, waiting: &waiting)
         }
         tally.fill(&outcome)
         try await syncNow()
@@ -302,5 +303,5 @@ extension Entry {
 /// For walks that ask nothing of the index.
 private struct NothingKnown: KnownEntries {
     func children(of directory: String) async throws -> [KnownEntry] { [] }
-    func entry(_ name: String) async throws -> KnownEntry? { nil }
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] { [] }
 }

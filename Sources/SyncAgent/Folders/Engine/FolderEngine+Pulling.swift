@@ -24,6 +24,7 @@ extension FolderEngine {
         }
         var isComplete = true
         var cursor: String?
+        var waiting: FolderActivity.Waiting?
         defer { activity.set(isSyncing: false) }
         repeat {
             var attempted: Set<String> = []
@@ -37,7 +38,7 @@ extension FolderEngine {
                 isComplete = isComplete && round.isComplete
                 guard !round.fetches.isEmpty else { break }
                 attempted.formUnion(round.fetches.map(\.file.name))
-                let outcome = try await fetch(round.fetches, round.place)
+                let outcome = try await fetch(round.fetches, round.place, waiting: &waiting)
                 isComplete = isComplete && outcome
             }
             cursor = next
@@ -46,6 +47,7 @@ extension FolderEngine {
             try await self.countNeed(names)
             try await self.removeTemporaries(try await self.currentPlace())
         }
+        activity.set(waiting: waiting)
         forgetFailures()
         let now = environment.time.monotonic()
         let isInStep = isComplete && activity.snapshot.need == NeededTotals()
@@ -126,14 +128,16 @@ extension FolderEngine {
     }
 
     /// Fetches files and puts them into their places. False if some could not be had.
-    func fetch(_ items: [FilePuller.Item], _ place: FolderPlace) async throws -> Bool {
+    func fetch(
+        _ items: [FilePuller.Item], _ place: FolderPlace, waiting: inout FolderActivity.Waiting?
+    ) async throws -> Bool {
         let puller = FilePuller(
             folder: folder, root: place.root, index: index, environment: environment.fetching,
             transfers: environment.transfers,
             freeSpaceFloor: freeSpaceFloor(of: try place.root.freeSpace()), filesAtOnce: environment.filesAtOnce,
-            isIgnored: { [session] name in
-                guard case .success(let place) = session.place() else { return true }
-                return place.selection.isLeftOut(name)
+            currentSelection: { [session] in
+                guard case .success(let place) = session.place() else { return { _ in true } }
+                return { place.selection.isLeftOut($0) }
             },
             commitInTurn: { [turn, session] commit in
                 let outcomes = try await turn.withUnits(1) { try await commit() }
@@ -158,6 +162,7 @@ extension FolderEngine {
                 if let path { doubted.insert(path) }
             // A link that comes is a reason to try again; time is none.
             case .unavailable: break
+            case .waiting(let obstacle): FolderActivity.Waiting.add(item.file.size, obstacle, to: &waiting)
             case .failed(let message, let isDiskFull):
                 isComplete = false
                 state.withLock { _ = $0.failingPulls.insert(item.file.name) }

@@ -28,7 +28,6 @@ struct SmallFileFetch: Sendable {
 
     /// Gives each file staged, in the order of the items; nil for those that are left over. Throws `CancellationError`.
     func run(_ items: [Item]) async throws -> [StagedFile?] {
-        let sessions = environment.sessions(Array(Set(items.flatMap(\.holders))))
         // A block that is on this disk is not asked for; and what is left of an earlier try is worth nothing here.
         let here = await environment.blocksHere(
             items.filter { $0.file.size > 0 }.flatMap { $0.file.blocks.map(\.hash) })
@@ -43,7 +42,7 @@ struct SmallFileFetch: Sendable {
                 guard item.file.blocks.count == 1, let block = item.file.blocks.first, !here.contains(block.hash),
                     Int64(block.size) == item.file.size
                 else { continue }
-                let sources = sources(for: item, position, sessions)
+                let sources = sources(for: item, position)
                 if isInOrder {
                     bytes[position] = try await request(block, of: item.file, sources, pace)
                 } else {
@@ -63,8 +62,9 @@ struct SmallFileFetch: Sendable {
 
     /// The connected devices that hold a file, in the order in which they are to be asked: files are spread over them.
     private func sources(
-        for item: Item, _ position: Int, _ sessions: [DeviceID: any BlockSource]
+        for item: Item, _ position: Int
     ) -> [Source] {
+        let sessions = environment.sources(of: folder, item.holders, for: .kept(byteCount: item.file.size)).permitted
         let connected = item.holders.compactMap { id in sessions[id].map { Source(holder: id, session: $0) } }
         guard !connected.isEmpty else { return [] }
         let first = position % connected.count

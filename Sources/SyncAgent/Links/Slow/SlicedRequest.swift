@@ -54,7 +54,13 @@ struct SlicedRequest: Sendable {
                 slice.size = Int32(range.count)
                 slice.hash = nil
                 slice.weakHash = 0
-                let bytes = try await ask(slice)
+                let bytes: ByteBuffer
+                do {
+                    bytes = try await ask(slice)
+                } catch RequestError.cutShort(let part) {
+                    work.put(part, at: range.lowerBound)
+                    throw RequestError.linkLost
+                }
                 guard bytes.readableBytes == range.count else { throw RequestError.refused(.generic) }
                 work.put(bytes, at: range.lowerBound)
             }
@@ -63,7 +69,11 @@ struct SlicedRequest: Sendable {
 
     /// Who is refused a turn without having been cancelled has lost its link.
     private func turnedAway(_ error: any Error) -> any Error {
-        error is CancellationError && !Task.isCancelled ? RequestError.linkLost : error
+        switch error {
+        case RequestError.cutShort: RequestError.linkLost
+        case is CancellationError where !Task.isCancelled: RequestError.linkLost
+        default: error
+        }
     }
 
     /// One block, on which some tasks work.
