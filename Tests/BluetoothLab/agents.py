@@ -22,6 +22,7 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Interop"))
 
 import agent as interop  # noqa: E402
+from drop import ReceiveCommand, SendCommand, confirm_both  # noqa: E402
 from pairing import PairCommand  # noqa: E402
 from process import wait_until  # noqa: E402
 
@@ -195,6 +196,37 @@ class Laboratory:
 
     # scenarios
 
+    def drop(self):
+        """Files by GhostDrop's first version between two that do not know each other: by a channel, and by GATT where
+        channels are refused."""
+        into = os.path.join(ROOT, "in")
+        os.makedirs(into)
+        for kind, size in (("l2cap", 60_000), ("gatt", 20_000)):
+            for agent in self.agents:
+                agent.refuses_l2cap = kind == "gatt"
+                agent.start()
+            self.wait_ready()
+            name = f"by-{kind}.bin"
+            source = os.path.join(ROOT, "out", name)
+            make_file(source, size)
+            commands = [ReceiveCommand(self.far, "--dir", into, "--count", "1", "--expect-sas", "-")]
+            try:
+                commands[0].event("waiting", LONG)
+                address = "ble://" + self.far.radio["address"]
+                commands.append(SendCommand(self.near, source, "--to", address, "--expect-sas", "-"))
+                shown = confirm_both(commands[1], commands[0], LONG)
+                assert shown["peer"]["transport"] == kind, shown
+                received = commands[0].event("received", LONG)
+                assert commands[1].event("sent", LONG)["file"] == name
+            finally:
+                for command in commands:
+                    command.kill()
+            assert sha256(received["path"]) == sha256(source), "the bytes differ"
+            say(f"  {name}: {size} bytes right in {received['seconds']:.1f} s")
+            for agent in self.agents:
+                agent.stop(timeout=LONG)
+                agent.refuses_l2cap = False
+
     def pair(self):
         """Devices that know nothing of each other: found by the radio, six digits on both, and each has stored the
         other."""
@@ -286,8 +318,8 @@ class Laboratory:
             agent.start()
         self.wait_ready()
 
-    SCENARIOS = [("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect), ("power-off", power_off),
-                 ("gatt", gatt), ("one-bearer", one_bearer)]
+    SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect),
+                 ("power-off", power_off), ("gatt", gatt), ("one-bearer", one_bearer)]
 
     def close(self):
         for agent in self.agents:
