@@ -9,8 +9,9 @@ final class MemoryIndex: KnownEntries {
 
     func children(of directory: String) async throws -> [KnownEntry] { directories.withLock { $0[directory] ?? [] } }
 
-    func entry(_ name: String) async throws -> KnownEntry? {
-        directories.withLock { $0[Self.parent(of: name)]?.first { $0.name == name } }
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] {
+        let wanted = Set(names.map { directory.isEmpty ? $0 : "\(directory)/\($0)" })
+        return directories.withLock { ($0[directory] ?? []).filter { wanted.contains($0.name) } }
     }
 
     func apply(_ batch: ScanBatch) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <bluetooth/bluetooth.h>
+#include <bluetooth/hci.h>
+#include <bluetooth/hci_lib.h>
 #include <bluetooth/l2cap.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -14,4 +16,13 @@ static const int CBLUETOOTH_MEMINFO_COUNT = 9;
 // The calling thread's name as in ps(1), at most 15 bytes of it.
 static inline void cbluetooth_name_thread(const char *name) {
     prctl(PR_SET_NAME, name);
+}
+
+// Bytes of L2CAP that an adapter has sent since it came up, modulo 2^32: for measuring, needs CAP_NET_RAW. The virtual
+// controller's driver counts each packet with its type and header, 5 bytes.
+static inline int cbluetooth_sent(int adapter, uint32_t *bytes) {
+    struct hci_dev_info info = { .dev_id = 0 };
+    if (hci_devinfo(adapter, &info) < 0) return -1;
+    *bytes = info.stat.byte_tx - 5 * info.stat.acl_tx;
+    return 0;
 }

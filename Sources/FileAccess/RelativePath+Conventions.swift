@@ -4,12 +4,21 @@ import Cryptography
 extension RelativePath {
     /// Whether this is the folder's marker, its ignore file, its old versions, or below one of them: never synced.
     public var isInternal: Bool {
-        let first = text.utf8.prefix { $0 != UInt8(ascii: "/") }
-        return Self.internalNames.contains { first.elementsEqual($0.utf8) }
+        text.withBytes { bytes in
+            guard bytes.first == UInt8(ascii: ".") else { return false }
+            let first = bytes.prefix { $0 != UInt8(ascii: "/") }
+            return Self.internalNames.contains { first.elementsEqual($0.utf8) }
+        }
     }
 
     /// Whether this is a file that is still being fetched, by us or by a Syncthing that shared this disk: never synced.
-    public var isTemporary: Bool { Self.isTemporary(name: text[...].utf8.suffixName) }
+    public var isTemporary: Bool {
+        text.withBytes { bytes in
+            let name = bytes.suffix(from: bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)
+            guard name.first == UInt8(ascii: ".") || name.first == UInt8(ascii: "~") else { return false }
+            return Self.temporaryPrefixes.contains { name.starts(with: $0.utf8) }
+        }
+    }
 
     /// What a temporary file of ours is to become; nil for anything else, and where the name was too long to be in that
     /// of its temporary file.
@@ -44,22 +53,10 @@ extension RelativePath {
 
     private static let internalNames = [".stfolder", ".stignore", ".stversions"]
     private static let temporaryPrefixes = [".syncthing.", "~syncthing~"]
-
-    private static func isTemporary(name: Substring.UTF8View) -> Bool {
-        temporaryPrefixes.contains { name.starts(with: $0.utf8) }
-    }
 }
 
 extension UInt8 {
     fileprivate var isHexDigit: Bool {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
-    }
-}
-
-extension Substring.UTF8View {
-    /// What follows the last `/`.
-    fileprivate var suffixName: Substring.UTF8View {
-        guard let slash = lastIndex(of: UInt8(ascii: "/")) else { return self }
-        return self[index(after: slash)...]
     }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The path of something inside a folder: relative, canonical, separated by `/`, so that it can name nothing outside.
 ///
 /// Every value holds: 1 to 4095 bytes of UTF-8 (Linux counts 4096 with the ending NUL); 1 to 256 components of 1 to 255
@@ -28,40 +30,51 @@ public struct RelativePath: Sendable, CustomStringConvertible {
     private init(unchecked text: Substring) { self.text = String(text) }
 
     private static func flaw(of text: String) -> RelativePathError.Reason? {
-        let bytes = text.utf8
-        guard !bytes.isEmpty else { return .empty }
-        guard bytes.count <= byteCountLimit else { return .tooLong }
-        guard bytes.first != separator else { return .absolute }
-        guard bytes.last != separator else { return .trailingSeparator }
-        guard !bytes.contains(0) else { return .nulByte }
-        var count = 0
-        for component in bytes.split(separator: separator, omittingEmptySubsequences: false) {
-            count += 1
-            if component.isEmpty { return .emptyComponent }
-            if component.count > componentByteCountLimit { return .componentTooLong }
-            if component.elementsEqual(".".utf8) || component.elementsEqual("..".utf8) { return .dotComponent }
+        text.withBytes { bytes in
+            guard let first = bytes.first, let last = bytes.last else { return .empty }
+            guard bytes.count <= byteCountLimit else { return .tooLong }
+            guard first != separator else { return .absolute }
+            guard last != separator else { return .trailingSeparator }
+            guard !bytes.contains(0) else { return .nulByte }
+            var componentCount = 0
+            var start = 0
+            while start <= bytes.count {
+                let end = bytes[start...].firstIndex(of: separator) ?? bytes.count
+                componentCount += 1
+                switch end - start {
+                case 0: return .emptyComponent
+                case 1 where bytes[start] == dot: return .dotComponent
+                case 2 where bytes[start] == dot && bytes[start + 1] == dot: return .dotComponent
+                case let count where count > componentByteCountLimit: return .componentTooLong
+                default: start = end + 1
+                }
+            }
+            return componentCount > componentCountLimit ? .tooDeep : nil
         }
-        return count > componentCountLimit ? .tooDeep : nil
     }
 
     private static let separator = UInt8(ascii: "/")
+    private static let dot = UInt8(ascii: ".")
 
     /// The names from the root down; never empty.
     // Split as bytes: among Characters a `/` followed by a combining mark is no `/`.
     public var components: [Substring] { text.utf8.split(separator: Self.separator).map(Substring.init) }
 
-    private var nameStart: String.Index {
-        guard let slash = text.utf8.lastIndex(of: Self.separator) else { return text.startIndex }
-        return text.utf8.index(after: slash)
+    /// Where the `/` before the last component is.
+    private var lastSeparator: String.Index? {
+        let offset = text.withBytes { $0.lastIndex(of: Self.separator) }
+        return offset.map { text.utf8.index(text.utf8.startIndex, offsetBy: $0) }
     }
 
     /// The last component.
-    public var name: String { String(text[nameStart...]) }
+    public var name: String {
+        guard let lastSeparator else { return text }
+        return String(text[text.utf8.index(after: lastSeparator)...])
+    }
 
     /// The directory that holds this; nil at the top of the folder.
     public var parent: RelativePath? {
-        guard let slash = text.utf8.lastIndex(of: Self.separator) else { return nil }
-        return RelativePath(unchecked: text[..<slash])
+        lastSeparator.map { RelativePath(unchecked: text[..<$0]) }
     }
 
     /// This path and then `component`, which may be several joined by `/`.
@@ -90,18 +103,37 @@ public struct RelativePath: Sendable, CustomStringConvertible {
 
 extension RelativePath: Hashable, Comparable {
     public static func == (left: Self, right: Self) -> Bool {
-        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+        left.text.utf8.count == right.text.utf8.count && left.text.byteOrder(to: right.text) == 0
     }
 
-    public static func < (left: Self, right: Self) -> Bool {
-        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
-    }
+    public static func < (left: Self, right: Self) -> Bool { left.text.byteOrder(to: right.text) < 0 }
 
     public func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // Ends the text, which holds no 0xFF, so that two paths in a row are not one longer path.
         hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension String {
+    /// Gives the bytes in one piece; `UTF8View` hands them out one call at a time where it is not specialized.
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+        var text = self
+        return text.withUTF8(body)
+    }
+
+    /// Below zero if these bytes come before those of `other`, zero if they are the same.
+    fileprivate func byteOrder(to other: String) -> Int {
+        withBytes { left in
+            other.withBytes { right in
+                guard let first = left.baseAddress, let second = right.baseAddress else {
+                    return left.count - right.count
+                }
+                let order = Int(memcmp(first, second, Swift.min(left.count, right.count)))
+                return order != 0 ? order : left.count - right.count
+            }
+        }
     }
 }
 

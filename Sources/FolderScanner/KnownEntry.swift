@@ -46,6 +46,7 @@ public protocol KnownEntries: Sendable {
     /// The entries directly in `directory` (`""` for the root), ordered by the UTF-8 bytes of their names.
     func children(of directory: String) async throws -> [KnownEntry]
 
-    /// The entry of this very name; nil if nothing is known to be there.
-    func entry(_ name: String) async throws -> KnownEntry?
+    /// Those of `names` (components, each once, ordered by their UTF-8 bytes) that are known directly in `directory`,
+    /// in that order.
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry]
 }

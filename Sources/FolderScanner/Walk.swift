@@ -82,11 +82,7 @@ final class Walk {
 
     private func knownChildren(of path: String, _ branches: [Branch]?) async throws -> [KnownEntry] {
         guard let branches else { return try await index.children(of: path) }
-        var known: [KnownEntry] = []
-        for branch in branches {
-            if let entry = try await index.entry(path.appendingComponent(branch.name)) { known.append(entry) }
-        }
-        return known
+        return try await index.children(of: path, named: branches.map(\.name))
     }
 
     private func reportUnreadable(_ path: String, _ error: FileAccessError) async throws {
@@ -263,13 +259,13 @@ final class Walk {
         _ branches: [Branch], in path: String, _ body: (KnownEntry) async throws -> Void
     ) async throws {
         for branch in branches {
-            let path = path.appendingComponent(branch.name)
             if let below = branch.below {
-                try await forEachKnown(below, in: path, body)
-            } else if let known = try await index.entry(path) {
-                try await body(known)
+                try await forEachKnown(below, in: path.appendingComponent(branch.name), body)
             }
         }
+        let ends = branches.filter { $0.below == nil }.map(\.name)
+        guard !ends.isEmpty else { return }
+        for known in try await index.children(of: path, named: ends) { try await body(known) }
     }
 
     // MARK: reporting

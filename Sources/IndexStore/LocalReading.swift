@@ -36,32 +36,21 @@ extension IndexStore {
         of folder: FolderID, directory: String = "", after: String? = nil, limit: Int = .max
     ) async throws -> [LocalEntry] {
         try await read { database in
-            let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
-            guard let found = try reader.find(directory) else { return [] }
-            let select = try RawStatement(
-                database,
-                """
-                SELECT entry.name, entry.own, \(LocalEntry.columns), \(AnnouncementCoding.qualifiedColumns)
-                FROM entry
-                    CROSS JOIN local ON local.entry = entry.id
-                    CROSS JOIN announced ON announced.entry = entry.id
-                        AND announced.announcer = \(Announcement.thisDevice)
-                WHERE entry.parent = ?1 AND entry.name > ?2 AND local.inode IS NOT NULL ORDER BY entry.name
-                """)
-            try select.bind(1, found.id)
-            try select.bind(2, after ?? "")
-            defer { select.reset() }
-            let prefix = directory.isEmpty ? "" : directory + "/"
-            var children: [LocalEntry] = []
-            while children.count < limit, try select.step() {
-                var child = LocalEntry(file: try AnnouncementCoding.announcement(select, from: 6).file)
-                if child.file.isDeleted { continue }
-                child.file.name = prefix + select.text(0)
-                child.file.sequence = select.integer(1)
-                child.read(select, from: 2)
-                children.append(child)
+            let children = try LocalChildren(
+                database, of: folder, directory, where: "entry.name > ?2 ORDER BY entry.name")
+            return try children?.entries(after ?? "", limit: limit) ?? []
+        }
+    }
+
+    /// Those of `names` that are on this disk directly in `directory`, in the order of `names`, which are components.
+    public func localChildren(
+        of folder: FolderID, directory: String, named names: [String]
+    ) async throws -> [LocalEntry] {
+        try await read { database in
+            guard let children = try LocalChildren(database, of: folder, directory, where: "entry.name = ?2") else {
+                return []
             }
-            return children
+            return try names.flatMap { try children.entries($0, limit: 1) }
         }
     }
 
@@ -180,5 +169,46 @@ extension IndexStore {
                 return try content.files(with: try reader.blocks(of: winner), limit: limit)
             }
         }
+    }
+}
+
+/// Reads what is on this disk in one directory.
+private struct LocalChildren {
+    private let select: RawStatement
+    private let directory: Int64
+    private let prefix: String
+
+    /// Nil if nobody has the directory. `condition` chooses names by `?2`.
+    init?(_ database: Database, of folder: FolderID, _ path: String, where condition: String) throws {
+        let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
+        guard let found = try reader.find(path) else { return nil }
+        directory = found.id
+        prefix = path.isEmpty ? "" : path + "/"
+        select = try RawStatement(
+            database,
+            """
+            SELECT entry.name, entry.own, \(LocalEntry.columns), \(AnnouncementCoding.qualifiedColumns)
+            FROM entry
+                CROSS JOIN local ON local.entry = entry.id
+                CROSS JOIN announced ON announced.entry = entry.id
+                    AND announced.announcer = \(Announcement.thisDevice)
+            WHERE entry.parent = ?1 AND local.inode IS NOT NULL AND \(condition)
+            """)
+    }
+
+    func entries(_ name: String, limit: Int) throws -> [LocalEntry] {
+        try select.bind(1, directory)
+        try select.bind(2, name)
+        defer { select.reset() }
+        var entries: [LocalEntry] = []
+        while entries.count < limit, try select.step() {
+            var entry = LocalEntry(file: try AnnouncementCoding.announcement(select, from: 6).file)
+            if entry.file.isDeleted { continue }
+            entry.file.name = prefix + select.text(0)
+            entry.file.sequence = select.integer(1)
+            entry.read(select, from: 2)
+            entries.append(entry)
+        }
+        return entries
     }
 }

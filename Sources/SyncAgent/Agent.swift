@@ -68,10 +68,14 @@ public final class Agent: Service, Sendable {
         case folder(FolderEngine)
         /// An attempt to pair, which goes on though the user may have gone.
         case pairing(@Sendable () async -> Void)
+        /// What is left to do of a transfer whose user has gone.
+        case drop(@Sendable () async -> Void)
     }
 
     /// How long a dial and a TLS handshake may take.
     static let linkTimeout: Duration = .seconds(10)
+    /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
+    static let radioTimeout: Duration = .seconds(45)
     /// Strangers' links that are open at the same time.
     private static let strangerLimit = 32
 
@@ -84,6 +88,7 @@ public final class Agent: Service, Sendable {
     let devices: DeviceRegistry
     let pending: PendingRegistry
     let pairing: PairingRegistry
+    let drops = DropRegistry()
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
@@ -183,7 +188,7 @@ public final class Agent: Service, Sendable {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let engine): group.addTask { await engine.run() }
-                    case .pairing(let attempt): group.addTask { await attempt() }
+                    case .pairing(let work), .drop(let work): group.addTask { await work() }
                     }
                 }
                 group.cancelAll()
@@ -242,7 +247,8 @@ public final class Agent: Service, Sendable {
         guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
-        return try await transport.dial(address, timeout: Self.linkTimeout, install: install)
+        let timeout = address.isSlow ? Self.radioTimeout : Self.linkTimeout
+        return try await transport.dial(address, timeout: timeout, install: install)
     }
 
     /// Has the agent run something until it ends by itself or the agent does.
@@ -254,7 +260,7 @@ public final class Agent: Service, Sendable {
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            slowLinkPolicy: slowLinkPolicy, logger: setup.logger)
+            drops: drops, slowLinkPolicy: slowLinkPolicy, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

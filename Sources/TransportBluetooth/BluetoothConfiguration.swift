@@ -6,6 +6,8 @@ public struct BluetoothConfiguration: Equatable, Sendable {
     public var offersL2CAP = true
     /// Whether this side tries L2CAP channels when it connects.
     public var usesL2CAP = true
+    /// Whether values go by bluetoothd's sockets where it has them; if not, by calls, as with an old one.
+    public var usesValueSockets = true
     /// How the radio is shared out while a device is looked for.
     public var scanning = DutyCycle.pairing
     /// How many links there may be at the same time, those being set up included.

@@ -41,7 +41,9 @@ final class ModelIndex: KnownEntries {
         }
     }
 
-    func entry(_ name: String) async throws -> KnownEntry? { state.withLock { $0.entries[name] } }
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] {
+        state.withLock { state in names.compactMap { state.entries[directory.appendingComponent($0)] } }
+    }
 
     subscript(name: String) -> KnownEntry? {
         get { state.withLock { $0.entries[name] } }

@@ -22,6 +22,7 @@ struct LinkEnvironment: Sendable {
     var events: EventHub
     var time: AgentTime
     var partials: PartialBlocks
+    var drops: DropRegistry
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     var logger: Logger
@@ -392,6 +393,9 @@ private struct Owner: PeerSessionOwner {
     }
 
     func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
+        if request.folder == DeviceDropMessage.folder {
+            return await environment.drops.serve(request, from: device.id)
+        }
         guard let folder = folder(request.folder, for: .answer) else {
             return (ByteBuffer(), .generic)
         }

@@ -13,6 +13,8 @@ final class BlueZClient: BusListener {
         /// At most one for each task that dials or scans.
         var waiters: [UInt64: Waiter] = [:]
         var lastWaiter: UInt64 = 0
+        /// Where the values of a characteristic go, by its path: at most one for each link of this side.
+        var values: [String: PacketInbox] = [:]
     }
 
     let bus: SystemBus
@@ -110,6 +112,7 @@ final class BlueZClient: BusListener {
     }
 
     func busLost(_ reason: SystemError) {
+        closeValues()
         update { facts in
             facts.bus = .lost(reason)
             facts.isWatching = false
@@ -122,12 +125,17 @@ final class BlueZClient: BusListener {
             guard signal.arguments.count == 3, signal.arguments[0].text == BlueZ.service else { return }
             let owner = signal.arguments[2].text.flatMap { $0.isEmpty ? nil : $0 }
             update { $0.ownerChanged(to: owner) }
+            closeValues()
             return
         }
         let now = now
         let isNews = shared.withLock { shared in
             // Only bluetoothd's word counts; anyone may send signals.
             guard signal.sender == shared.facts.owner else { return false }
+            if let value = signal.value {
+                shared.values[signal.path]?.put(value)
+                return false
+            }
             shared.facts.arrivedWhileLoading?.append(signal)
             guard shared.facts.tree.apply(signal, at: now) else { return false }
             shared.facts.treeChanged()
@@ -142,8 +150,26 @@ final class BlueZClient: BusListener {
             let changed = signal.arguments[1].members,
             changed["Connected"]?.flag == false || changed["ServicesResolved"]?.flag == false
         {
+            closeValues(of: signal.path)
             disconnected(signal.path)
         }
+    }
+
+    // MARK: values
+
+    /// Has the values that a characteristic notifies of come in one place. Those of before come there no more.
+    func takeValues(of characteristic: String) throws(SystemError) -> PacketInbox {
+        let inbox = try PacketInbox()
+        shared.withLock { $0.values.updateValue(inbox, forKey: characteristic) }?.close()
+        return inbox
+    }
+
+    func leaveValues(of characteristic: String) { shared.withLock { $0.values[characteristic] = nil } }
+
+    /// A device that has disconnected, or all of them, notify of nothing more.
+    private func closeValues(of device: String? = nil) {
+        let values = shared.withLock { $0.values }
+        for (path, inbox) in values where device.map({ path.hasPrefix($0 + "/") }) ?? true { inbox.close() }
     }
 
     func busCalled(_ call: BusNotice) -> BusAnswer {
@@ -228,5 +254,15 @@ final class BlueZClient: BusListener {
         timeout: Duration = .seconds(25)
     ) async throws -> [BusValue] {
         try await bus.call(BusCall(BlueZ.service, path, interface, member, arguments), timeout: timeout)
+    }
+}
+
+extension BusNotice {
+    /// The value that a characteristic's signal is about.
+    fileprivate var value: [UInt8]? {
+        guard member == "PropertiesChanged", interface == BlueZ.properties, arguments.count == 3,
+            arguments[0].text == BlueZ.characteristic
+        else { return nil }
+        return arguments[1].members?["Value"]?.data
     }
 }

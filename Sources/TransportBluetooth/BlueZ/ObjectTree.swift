@@ -166,6 +166,9 @@ package struct ObjectTree: Equatable, Sendable {
         }.min()
     }
 
+    /// Of the link that a characteristic is reached by; nil before BlueZ 5.62.
+    package func mtu(ofCharacteristic path: String) -> Int? { objects[path]?[BlueZ.characteristic]?["MTU"]?.number }
+
     private static func kind(_ properties: Properties) -> BluetoothAddressKind {
         properties["AddressType"]?.text.flatMap { BluetoothAddressKind(rawValue: $0) } ?? .public
     }

@@ -117,40 +117,6 @@ enum AgentProgram {
     }
 }
 
-/// Gives back what starting took, once the folders were looked at for the first time, as a rule; and later what work
-/// took, after a quiet minute.
-private struct Settling: Service {
-    private static let firstPause: Duration = .seconds(3)
-    private static let pause: Duration = .seconds(60)
-    /// Less processor time than this in a pause is rest.
-    private static let rest: Duration = .milliseconds(50)
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            var (usedAtRelease, usedBefore) = (Duration.zero, processorTime())
-            var pause = Self.firstPause
-            while (try? await Task.sleep(for: pause)) != nil {
-                let used = processorTime()
-                let hasWorked = used - usedAtRelease > Self.rest
-                if hasWorked, pause == Self.firstPause || used - usedBefore < Self.rest {
-                    StartupPages.release()
-                    usedAtRelease = processorTime()
-                }
-                (usedBefore, pause) = (used, Self.pause)
-            }
-        }
-        try await gracefulShutdown()
-    }
-
-    private func processorTime() -> Duration {
-        var usage = rusage()
-        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return .zero }
-        return [usage.ru_utime, usage.ru_stime].reduce(.zero) { sum, time in
-            sum + .seconds(time.tv_sec) + .microseconds(time.tv_usec)
-        }
-    }
-}
-
 /// Ends the service group when somebody asks for it.
 private final class StopRequest: Service {
     private let requests: AsyncStream<Void>

@@ -22,11 +22,12 @@ struct Lab: Sendable {
 
     /// What the scenario wants of the listening side.
     static func with(
-        offersL2CAP: Bool = true, _ body: @escaping @Sendable (Lab) async throws -> Void
+        offersL2CAP: Bool = true, usesValueSockets: Bool = true, _ body: @escaping @Sendable (Lab) async throws -> Void
     ) async throws {
         var first = BluetoothConfiguration(adapter: "hci0")
         first.offersL2CAP = offersL2CAP
-        let second = BluetoothConfiguration(adapter: "hci1")
+        var second = BluetoothConfiguration(adapter: "hci1")
+        second.usesValueSockets = usesValueSockets
         let lab = Lab(
             listening: try BluetoothTransport(configuration: first, logger: Logger(label: "listening")),
             dialling: try BluetoothTransport(configuration: second, logger: Logger(label: "dialling")))
@@ -78,10 +79,11 @@ struct Lab: Sendable {
 
     /// Both ends of a new link: the dialled one has said its first byte.
     func link(
-        to address: LinkAddress, _ links: inout LinkListener<RawLink>.Iterator
+        to address: LinkAddress, by transport: BluetoothTransport? = nil,
+        _ links: inout LinkListener<RawLink>.Iterator
     ) async throws -> (dialled: Endpoint, accepted: Endpoint) {
         let start = ContinuousClock.now
-        let dialled = try await dialling.dial(address, timeout: .seconds(45), install: Self.install)
+        let dialled = try await (transport ?? dialling).dial(address, timeout: .seconds(45), install: Self.install)
         say("  dialled \(dialled.kind) in \(Report.seconds(since: start))")
         dialled.write([0x16])
         guard let accepted = await links.next() else { throw Probe.Failure("nothing was accepted") }

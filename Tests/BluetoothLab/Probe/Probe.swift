@@ -21,6 +21,8 @@ enum Probe {
         ("nearby", Scenarios.nearby),
         ("l2cap", Scenarios.l2cap),
         ("gatt", Scenarios.gatt),
+        ("gatt-calls", Scenarios.gattByCalls),
+        ("goodput", Goodput.measure),
         ("poweroff", Scenarios.powerOff),
         ("disconnect", Scenarios.disconnect),
         ("restart", Scenarios.restart),

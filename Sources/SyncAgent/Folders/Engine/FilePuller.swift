@@ -47,8 +47,8 @@ struct FilePuller: Sendable {
     let freeSpaceFloor: UInt64
     /// One, for a simulation that must run the same way each time.
     let filesAtOnce: Int
-    /// Whether a name is not kept, by the selection as it is when it is asked.
-    let isIgnored: @Sendable (String) -> Bool
+    /// Gives what says whether a name is not kept, by the selection as it is then.
+    let currentSelection: @Sendable () -> @Sendable (_ name: String) -> Bool
     /// Runs a commit while nothing else changes the folder.
     let commitInTurn:
         @Sendable (_ commit: @Sendable () async throws -> [(Int, Outcome)]) async throws -> [(Int, Outcome)]
@@ -257,6 +257,7 @@ struct FilePuller: Sendable {
 
     private func commit(_ all: [Staged]) async throws -> [(Int, Outcome)] {
         // Since the plan was made another version may have won, or the selection may have changed.
+        let isIgnored = currentSelection()
         let facts = try await index.facts(in: folder, names: all.map(\.file.name))
         var group: [Staged] = []
         var skipped: [(Int, Outcome)] = []

@@ -153,7 +153,7 @@ struct FolderAgenda: Sendable {
             return .at(nil)
         }
         if !dueScans.isEmpty {
-            let paths = dueScans.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+            let paths = dueScans.sorted()
             dueScans = []
             pullLater(paths.map(\.text))
             return .at(paths)

@@ -303,5 +303,5 @@ extension Entry {
 /// For walks that ask nothing of the index.
 private struct NothingKnown: KnownEntries {
     func children(of directory: String) async throws -> [KnownEntry] { [] }
-    func entry(_ name: String) async throws -> KnownEntry? { nil }
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] { [] }
 }

@@ -135,9 +135,9 @@ extension FolderEngine {
             folder: folder, root: place.root, index: index, environment: environment.fetching,
             transfers: environment.transfers,
             freeSpaceFloor: freeSpaceFloor(of: try place.root.freeSpace()), filesAtOnce: environment.filesAtOnce,
-            isIgnored: { [session] name in
-                guard case .success(let place) = session.place() else { return true }
-                return place.selection.isLeftOut(name)
+            currentSelection: { [session] in
+                guard case .success(let place) = session.place() else { return { _ in true } }
+                return { place.selection.isLeftOut($0) }
             },
             commitInTurn: { [turn, session] commit in
                 let outcomes = try await turn.withUnits(1) { try await commit() }

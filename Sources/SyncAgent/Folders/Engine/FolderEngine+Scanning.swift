@@ -330,8 +330,8 @@ private struct IndexedNames: KnownEntries {
         try await index.localChildren(of: folder, directory: directory).compactMap { KnownEntry($0) }
     }
 
-    func entry(_ name: String) async throws -> KnownEntry? {
-        try await index.local(folder, name).flatMap { KnownEntry($0) }
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] {
+        try await index.localChildren(of: folder, directory: directory, named: names).compactMap { KnownEntry($0) }
     }
 }
 

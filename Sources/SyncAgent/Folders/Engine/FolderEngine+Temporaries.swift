@@ -22,7 +22,7 @@ extension FolderEngine {
     func removeTemporaries(_ place: FolderPlace) async throws {
         let paths = state.withLock { state in
             defer { state.temporaries = [] }
-            return state.temporaries.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+            return state.temporaries.sorted()
         }
         guard !paths.isEmpty else { return }
         let targets = paths.map { $0.temporaryTarget?.text }
