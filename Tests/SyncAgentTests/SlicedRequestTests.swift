@@ -184,12 +184,10 @@ import Testing
                 let ticket = turns.ticket(isBulk: true)
                 try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
                     try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
-                        try await turns.withSlice(atMost: 16 << 10, ticket) { _ in
-                            isUnderWay.notify()
-                            await isQueued.wait()
-                        }
-                        await isDone.wait()
+                        isUnderWay.notify()
+                        await isQueued.wait()
                     }
+                    await isDone.wait()
                 }
             }
             await isUnderWay.wait()

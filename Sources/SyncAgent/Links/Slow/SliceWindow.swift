@@ -15,6 +15,9 @@ struct SliceWindow: Sendable {
     /// What came since when, while something was under way all the time. Bytes come in bursts, so that the time from one
     /// arrival to the next says little.
     private var span: (start: MonotonicTime, byteCount: Int)?
+    /// Since when nothing is under way; a moment of it does not end the span.
+    private var idleSince: MonotonicTime?
+    private static let longestPause: Duration = .milliseconds(20)
     private static let shortestSpan: Duration = .milliseconds(500)
 
     var sliceByteCount: Int {
@@ -30,7 +33,7 @@ struct SliceWindow: Sendable {
     mutating func take(atMost count: Int, at now: MonotonicTime) -> Int? {
         let slice = min(count, sliceByteCount)
         guard byteCountUnderWay == 0 || byteCountUnderWay + slice <= windowByteCount else { return nil }
-        if byteCountUnderWay == 0 { span = (now, 0) }
+        if byteCountUnderWay == 0, idleSince.map({ now - $0 > Self.longestPause }) ?? true { span = (now, 0) }
         byteCountUnderWay += slice
         return slice
     }
@@ -41,10 +44,11 @@ struct SliceWindow: Sendable {
         guard let (start, before) = span else { return }
         span = (start, before + count)
         let isOver = byteCountUnderWay == 0
+        if isOver { idleSince = now }
         guard now - start >= (isOver ? Self.shortestSpan / 4 : Self.shortestSpan) else { return }
         let sample = Double(before + count) / ((now - start) / .seconds(1))
         rate = rate.map { $0 + (sample - $0) / 4 } ?? sample
-        span = isOver ? nil : (now, 0)
+        span = (now, 0)
     }
 
     /// `count` bytes that were taken do not come.
