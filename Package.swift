@@ -134,7 +134,8 @@ let package = Package(
             name: "SyncAgent",
             dependencies: [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
+                "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
+                "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -316,7 +317,8 @@ let package = Package(
             name: "SyncAgentTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "IndexStore", "LinkSecurity", "Pairing", "Selection", "Transport", "TransportTCP", "SyncTestKit",
+                "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Selection", "Transport", "TransportTCP",
+                "TransportVirtual", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],

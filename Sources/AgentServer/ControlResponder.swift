@@ -12,7 +12,7 @@ struct ControlResponder: Sendable {
         do {
             let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
             switch operation {
-            case .events, .list, .search, .fetch, .pair, .selection, .extraneous, .needs:
+            case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs:
                 try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
             case .file(let path):
                 try await FileResponse(control: control, sink: sink).send(path, range: request.range)
@@ -43,6 +43,7 @@ struct ControlResponder: Sendable {
         case .answerPairing(let answer): try await control.answerPairing(answer)
         case .pairStatus: return try ControlJSON.encode(try await control.pairStatus())
         case .nearby: return try ControlJSON.encode(NearbyList(devices: try await control.nearbyDevices()))
+        case .answerDrop(let answer): try await control.answerDrop(answer)
         case .addFolder(let settings): try await control.addFolder(settings)
         case .setFolderPaused(let pause): try await control.setFolderPaused(pause.folder, pause.isPaused)
         case .removeFolder(let folder): try await control.removeFolder(folder)
@@ -56,7 +57,8 @@ struct ControlResponder: Sendable {
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .stop: try await control.stop()
-        case .events, .list, .search, .fetch, .pair, .selection, .extraneous, .needs, .file, .fileHead:
+        case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs, .file,
+            .fileHead:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)
@@ -93,6 +95,14 @@ struct ControlResponder: Sendable {
                 case .pair(let request):
                     try await control.pair(request) { event in
                         try await lines.send(try ControlJSON.encode(event), name: "pair")
+                    }
+                case .dropSend(let request):
+                    try await control.dropSend(request) { notice in
+                        try await lines.send(try ControlJSON.encode(notice), name: "drop")
+                    }
+                case .dropReceive(let request):
+                    try await control.dropReceive(request) { notice in
+                        try await lines.send(try ControlJSON.encode(notice), name: "drop")
                     }
                 default: break
                 }

@@ -26,6 +26,15 @@ public protocol AgentControl: Sendable {
     /// Those that are seen without a pairing under way; some ways to find devices work only during one.
     func nearbyDevices() async throws -> [NearbyEntry]
 
+    /// Sends files, each with an own code to compare where the other device is not paired. A file that fails is a notice;
+    /// throws when nothing can be sent at all: `noSuchDevice`, `timeout`, `noSuchPath`, `confirmationNeeded`.
+    func dropSend(_ request: DropSendRequest, emit: @Sendable (DropNotice) async throws -> Void) async throws
+    /// Takes files until `request.count` have come, nobody has sent for `request.seconds` (throws `timeout` if none came),
+    /// or the calling task is cancelled. One at a time: throws `busy`. Nothing is taken that was not accepted.
+    func dropReceive(_ request: DropReceiveRequest, emit: @Sendable (DropNotice) async throws -> Void) async throws
+    /// Throws `invalidRequest` if nothing waits for such an answer.
+    func answerDrop(_ answer: DropAnswer) async throws
+
     func addFolder(_ settings: FolderSettings) async throws
     func setFolderPaused(_ id: String, _ isPaused: Bool) async throws
     func removeFolder(_ id: String) async throws

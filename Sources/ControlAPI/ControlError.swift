@@ -45,6 +45,14 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let pairingBlocked: Code = "pairing-blocked"
         /// The other device does not wait to be paired; or this one does not, if that was asked.
         public static let notPairing: Code = "not-pairing"
+        /// The other device's user, or the device itself, does not want the file.
+        public static let dropRefused: Code = "drop-refused"
+        /// The two devices do not see the same keys.
+        public static let codesDiffer: Code = "codes-differ"
+        public static let linkLost: Code = "link-lost"
+        /// The file that arrived is not the one that was announced.
+        public static let digestDiffers: Code = "digest-differs"
+        public static let dropFailed: Code = "drop-failed"
         /// The agent is ending.
         public static let stopping: Code = "stopping"
         /// The answer ended before it was complete.
@@ -95,7 +103,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .overruled, .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
-        case .pairingRefused, .pairingMismatch, .notPairing: 409
+        case .pairingRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409
         case .pairingBlocked: 429
         case .noHolder, .busy, .stopping: 503
         case .timeout: 504

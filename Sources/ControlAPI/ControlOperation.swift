@@ -14,6 +14,9 @@ public enum ControlOperation: Equatable, Sendable {
     case answerPairing(PairAnswer)
     case pairStatus
     case nearby
+    case dropSend(DropSendRequest)
+    case dropReceive(DropReceiveRequest)
+    case answerDrop(DropAnswer)
     case folders
     case addFolder(FolderSettings)
     case setFolderPaused(FolderPause)
@@ -53,7 +56,8 @@ public enum ControlOperation: Equatable, Sendable {
             .search, .whereis, .file:
             .get
         case .fileHead: .head
-        case .addDevice, .pair, .answerPairing, .addFolder, .setFolderMode, .perform, .resetIndex, .select, .scan,
+        case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
+            .perform, .resetIndex, .select, .scan,
             .syncNow, .fetch, .stop:
             .post
         case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth: .patch
@@ -76,6 +80,9 @@ public enum ControlOperation: Equatable, Sendable {
         case .renameDevice(let rename): return try ControlJSON.encode(rename)
         case .pair(let request): return try ControlJSON.encode(request)
         case .answerPairing(let answer): return try ControlJSON.encode(answer)
+        case .dropSend(let request): return try ControlJSON.encode(request)
+        case .dropReceive(let request): return try ControlJSON.encode(request)
+        case .answerDrop(let answer): return try ControlJSON.encode(answer)
         case .addFolder(let settings): return try ControlJSON.encode(settings)
         case .setFolderPaused(let pause): return try ControlJSON.encode(pause)
         case .resetIndex(let reset): return try ControlJSON.encode(reset)
@@ -103,6 +110,8 @@ public enum ControlOperation: Equatable, Sendable {
             }
             try PathReference.check(change.paths)
         case .pair(let request): try request.check()
+        case .dropSend(let request): try request.check()
+        case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
         case .fetch(let request): try PathReference.check(request.paths)
         case .stat(let path), .whereis(let path), .explain(let path), .list(let path, _), .file(let path),
@@ -130,6 +139,9 @@ public enum ControlOperation: Equatable, Sendable {
         case (.pair, .get): self = .pairStatus
         case (.pairAnswer, .post): self = .answerPairing(try ControlJSON.decode(PairAnswer.self, from: body))
         case (.nearby, .get): self = .nearby
+        case (.dropSend, .post): self = .dropSend(try ControlJSON.decode(DropSendRequest.self, from: body))
+        case (.dropReceive, .post): self = .dropReceive(try ControlJSON.decode(DropReceiveRequest.self, from: body))
+        case (.dropAnswer, .post): self = .answerDrop(try ControlJSON.decode(DropAnswer.self, from: body))
         case (.folders, .get): self = .folders
         case (.folders, .post): self = .addFolder(try ControlJSON.decode(FolderSettings.self, from: body))
         case (.folders, .patch): self = .setFolderPaused(try ControlJSON.decode(FolderPause.self, from: body))
@@ -173,6 +185,9 @@ public enum ControlOperation: Equatable, Sendable {
         case pair = "/v1/pair"
         case pairAnswer = "/v1/pair/answer"
         case nearby = "/v1/nearby"
+        case dropSend = "/v1/drop/send"
+        case dropReceive = "/v1/drop/receive"
+        case dropAnswer = "/v1/drop/answer"
         case folders = "/v1/folders"
         case folderMode = "/v1/folders/mode"
         case folderBluetooth = "/v1/folders/bluetooth"
@@ -204,6 +219,9 @@ public enum ControlOperation: Equatable, Sendable {
         case .pair, .pairStatus: (.pair, [])
         case .answerPairing: (.pairAnswer, [])
         case .nearby: (.nearby, [])
+        case .dropSend: (.dropSend, [])
+        case .dropReceive: (.dropReceive, [])
+        case .answerDrop: (.dropAnswer, [])
         case .folders, .addFolder, .setFolderPaused: (.folders, [])
         case .removeFolder(let folder): (.folders, [("folder", folder)])
         case .setFolderMode: (.folderMode, [])

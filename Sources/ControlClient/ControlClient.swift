@@ -48,6 +48,20 @@ public struct ControlClient: AgentControl {
         return list.devices
     }
 
+    public func dropSend(
+        _ request: DropSendRequest, emit: @Sendable (DropNotice) async throws -> Void
+    ) async throws {
+        try await documents(.dropSend(request), emit: emit)
+    }
+
+    public func dropReceive(
+        _ request: DropReceiveRequest, emit: @Sendable (DropNotice) async throws -> Void
+    ) async throws {
+        try await documents(.dropReceive(request), emit: emit)
+    }
+
+    public func answerDrop(_ answer: DropAnswer) async throws { try await perform(.answerDrop(answer)) }
+
     public func addFolder(_ settings: FolderSettings) async throws { try await perform(.addFolder(settings)) }
 
     public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {

@@ -162,6 +162,16 @@ extension RootDirectory {
         try StagedFile(target: target, in: directory(target.parent), resuming: resuming)
     }
 
+    /// The same with a temporary name made of `key`, for bytes that are known by something else than their target's name.
+    ///
+    /// - Parameter key: letters, digits and dashes, at most 140 bytes.
+    public func stage(_ target: RelativePath, temporaryKey key: String) throws(FileAccessError) -> StagedFile {
+        guard key.utf8.count <= 140, key.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || $0.isLetterOrDigit }) else {
+            throw FileAccessError(.invalidPath, .create, path: target.text)
+        }
+        return try StagedFile(target: target, in: directory(target.parent), resuming: true, temporaryKey: key)
+    }
+
     /// The same in the target's directory, opened before: for many files of one directory.
     public func stage(
         _ target: RelativePath, in directory: Directory, resuming: Bool
@@ -176,6 +186,17 @@ extension RootDirectory {
         } catch {
             if error.code == .notFound || error.code == .notADirectory { return nil }
             throw error
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
         }
     }
 }

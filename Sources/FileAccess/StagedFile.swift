@@ -27,11 +27,14 @@ public final class StagedFile: Sendable {
     }
     private let state = Mutex(State.staged)
 
-    init(target: RelativePath, in directory: Directory, resuming: Bool) throws(FileAccessError) {
+    init(
+        target: RelativePath, in directory: Directory, resuming: Bool, temporaryKey: String? = nil
+    ) throws(FileAccessError) {
         self.target = target
         self.directory = directory
         targetName = target.name
-        temporaryName = RelativePath.temporaryName(for: targetName)
+        temporaryName =
+            temporaryKey.map(RelativePath.temporaryName(forKey:)) ?? RelativePath.temporaryName(for: targetName)
         let descriptor = try Self.openTemporary(temporaryName, in: directory)
         file = OpenFile(descriptor, path: directory.displayPath(of: temporaryName))
         opened = try file.status()
@@ -100,6 +103,7 @@ public final class StagedFile: Sendable {
     /// file is in place and `synchronize` is the failed operation.
     ///
     /// - Parameters:
+    ///   - name: What the file is to be called instead of its target, in the same directory; nil for the target.
     ///   - replacement: What must be at the target; a directory is never replaced.
     ///   - permissions: The low nine bits of the mode; nil for those of the file that is replaced, else 0644. A file
     ///     system without permissions keeps its own.
@@ -107,14 +111,17 @@ public final class StagedFile: Sendable {
     ///   - durability: `.deferred` leaves out both steps of making durable; use `RootDirectory.commit(_:)` for groups,
     ///     which does them in the right order.
     public func commit(
-        replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?,
+        as name: RelativePath? = nil, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?,
         durability: Durability = .immediate
     ) throws(FileAccessError) -> FileStatus {
+        guard name == nil || name?.parent == target.parent else {
+            throw FileAccessError(.invalidPath, .rename, path: target.text)
+        }
         try beginCommit()
         do throws(FileAccessError) {
             try seal(permissions: permissions, modified: modified)
             if durability == .immediate { try file.synchronize() }
-            try moveIntoPlace(replacement)
+            try moveIntoPlace(replacement, as: name?.name)
         } catch {
             cancelCommit()
             throw error
@@ -160,12 +167,12 @@ public final class StagedFile: Sendable {
         if let modified { try file.setModificationTime(modified) }
     }
 
-    func moveIntoPlace(_ replacement: Replacement) throws(FileAccessError) {
+    func moveIntoPlace(_ replacement: Replacement, as name: String? = nil) throws(FileAccessError) {
         // The name may have been taken by a stranger since; then it is not ours to move.
         guard let now = try directory.status(ofName: temporaryName), now.isSameFile(as: opened) else {
             throw FileAccessError(.notFound, .rename, path: file.path)
         }
-        try directory.move(temporaryName, to: targetName, in: directory, replacing: replacement)
+        try directory.move(temporaryName, to: name ?? targetName, in: directory, replacing: replacement)
     }
 
     func cancelCommit() {

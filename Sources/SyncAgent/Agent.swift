@@ -68,6 +68,8 @@ public final class Agent: Service, Sendable {
         case folder(FolderEngine)
         /// An attempt to pair, which goes on though the user may have gone.
         case pairing(@Sendable () async -> Void)
+        /// What is left to do of a transfer whose user has gone.
+        case drop(@Sendable () async -> Void)
     }
 
     /// How long a dial and a TLS handshake may take.
@@ -86,6 +88,7 @@ public final class Agent: Service, Sendable {
     let devices: DeviceRegistry
     let pending: PendingRegistry
     let pairing: PairingRegistry
+    let drops = DropRegistry()
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
@@ -185,7 +188,7 @@ public final class Agent: Service, Sendable {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let engine): group.addTask { await engine.run() }
-                    case .pairing(let attempt): group.addTask { await attempt() }
+                    case .pairing(let work), .drop(let work): group.addTask { await work() }
                     }
                 }
                 group.cancelAll()
@@ -257,7 +260,7 @@ public final class Agent: Service, Sendable {
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            slowLinkPolicy: slowLinkPolicy, logger: setup.logger)
+            slowLinkPolicy: slowLinkPolicy, drops: drops, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

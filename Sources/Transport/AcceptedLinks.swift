@@ -68,6 +68,12 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
         }
     }
 
+    /// Gives up the place of an admitted channel that somebody else has taken; it is not closed.
+    public func release(_ channel: any Channel) {
+        let wasAdmitted = state.withLock { $0.entries.removeValue(forKey: ObjectIdentifier(channel)) != nil }
+        if wasAdmitted { placeIsFree(of: channel) }
+    }
+
     /// Closes every link that nobody has taken, and ends the sequence of those to take.
     public func close() {
         let entries = state.withLock { state in

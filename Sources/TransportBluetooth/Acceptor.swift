@@ -7,17 +7,6 @@ import Transport
 /// Makes links of accepted L2CAP channels, each in a thread of its own.
 struct Acceptor: Sendable {
     let core: BluetoothCore
-    let legacy: BluetoothTransport.LegacyInstaller?
-
-    /// Which protocol a channel's first byte begins.
-    enum FirstByte: Equatable {
-        /// GhostDrop's first version: its frames begin with `GHST`.
-        case legacy
-        /// Anything else is for whoever listens.
-        case link
-
-        init(_ byte: UInt8) { self = byte == UInt8(ascii: "G") ? .legacy : .link }
-    }
 
     func accept(_ socket: L2CAPSocket, _ peer: BluetoothAddress) {
         guard core.reserveLink() else {
@@ -50,9 +39,9 @@ struct Acceptor: Sendable {
             let ends: StreamEnds
             switch FirstByte(first) {
             case .legacy:
-                guard let legacy else {
+                guard let legacy = core.legacyDoor.installer else {
                     core.logger.notice(
-                        "A device speaks GhostDrop's first version, which is not served at the moment.",
+                        "A device wants to send a file; to take it, run `synctrain drop receive`.",
                         metadata: ["peer": "\(peer)"])
                     return
                 }

@@ -25,6 +25,7 @@ final class BluetoothCore: Sendable {
     let client: BlueZClient
     let server: GATTServer
     let sink: SinkPlace
+    let legacyDoor = LegacyDoor()
     private let state = Mutex(State())
 
     init(configuration: BluetoothConfiguration, group: any EventLoopGroup, logger: Logger) throws(SystemError) {
@@ -33,7 +34,7 @@ final class BluetoothCore: Sendable {
         self.logger = logger
         let sink = SinkPlace()
         self.sink = sink
-        let server = GATTServer(logger: logger, sink: sink, group: group)
+        let server = GATTServer(logger: logger, sink: sink, legacyDoor: legacyDoor, group: group)
         self.server = server
         client = BlueZClient(
             bus: try SystemBus(), adapter: configuration.adapter, answer: { server.answer($0) },

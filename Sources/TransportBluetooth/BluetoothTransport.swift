@@ -7,10 +7,7 @@ import Transport
 ///
 /// The adapter stays bluetoothd's: nothing here speaks HCI. `run` is to be running while anything else is used. A link
 /// has no half-closed state: the end of either side's stream ends both, after what it had written was sent.
-public final class BluetoothTransport: LinkTransport {
-    /// Takes a link whose first byte is that of GhostDrop's first version.
-    public typealias LegacyInstaller = LinkInstaller<Void>
-
+public final class BluetoothTransport: LegacyTransport {
     /// Most links that are set up or wait to be taken at the same time.
     private static let setUpLimit = 8
 
@@ -23,12 +20,10 @@ public final class BluetoothTransport: LinkTransport {
 
     /// - Parameters:
     ///   - group: the event loops that carry the links; the caller shuts them down.
-    ///   - legacy: takes links of GhostDrop apps; nil: they are closed, and the log says so.
     /// - Throws: `LinkError` when the system gives no descriptors.
     public init(
         configuration: BluetoothConfiguration = BluetoothConfiguration(),
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger,
-        legacy: LegacyInstaller? = nil
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger
     ) throws(LinkError) {
         do throws(SystemError) {
             core = try BluetoothCore(configuration: configuration, group: group, logger: logger)
@@ -36,7 +31,7 @@ public final class BluetoothTransport: LinkTransport {
             throw LinkError(.failed, "Bluetooth cannot be used: \(error)", isTransient: true, cause: error.description)
         }
         discovery = Discovery(client: core.client)
-        acceptor = Acceptor(core: core, legacy: legacy)
+        acceptor = Acceptor(core: core)
         (states, stateContinuation) = AsyncStream.makeStream(
             of: BluetoothState.self, bufferingPolicy: .bufferingNewest(1))
     }
@@ -72,13 +67,31 @@ public final class BluetoothTransport: LinkTransport {
     public func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
+        try await dial(address, timeout: timeout, isLegacy: false) { channel, information, _ in
+            install(channel, information)
+        }
+    }
+
+    public var legacyDoor: LegacyDoor { core.legacyDoor }
+
+    /// Connects by an L2CAP channel or by GATT, as `dial` does, for GhostDrop's first version.
+    public func dialLegacy<Output: Sendable>(
+        _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
+    ) async throws -> Output {
+        try await dial(address, timeout: timeout, isLegacy: true, install: install)
+    }
+
+    private func dial<Output: Sendable>(
+        _ address: LinkAddress, timeout: Duration, isLegacy: Bool, install: @escaping LegacyInstaller<Output>
+    ) async throws -> Output {
         guard case .bluetooth(let text) = address else { throw Self.unsupported(address) }
         guard let peer = BluetoothAddress(text), peer != .any else {
             throw LinkError(.invalidAddress, "\(address) names no device", isTransient: false)
         }
         try Task.checkCancellation()
         return try await Dialler(
-            core: core, discovery: discovery, peer: peer, deadline: ContinuousClock.now + timeout, install: install
+            core: core, discovery: discovery, peer: peer, deadline: ContinuousClock.now + timeout,
+            isLegacy: isLegacy, install: install
         ).dial()
     }
 

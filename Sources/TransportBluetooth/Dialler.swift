@@ -12,7 +12,23 @@ struct Dialler<Output: Sendable>: Sendable {
     let discovery: Discovery
     let peer: BluetoothAddress
     let deadline: ContinuousClock.Instant
-    let install: LinkInstaller<Output>
+    /// Whether a link of GhostDrop's first version is wanted.
+    let isLegacy: Bool
+    let install: LegacyInstaller<Output>
+    /// What the peer says of itself, once it was read.
+    private var offer: [UInt8] = []
+
+    init(
+        core: BluetoothCore, discovery: Discovery, peer: BluetoothAddress, deadline: ContinuousClock.Instant,
+        isLegacy: Bool, install: @escaping LegacyInstaller<Output>
+    ) {
+        self.core = core
+        self.discovery = discovery
+        self.peer = peer
+        self.deadline = deadline
+        self.isLegacy = isLegacy
+        self.install = install
+    }
 
     private var remaining: Duration { max(.zero, deadline - ContinuousClock.now) }
 
@@ -48,7 +64,8 @@ struct Dialler<Output: Sendable>: Sendable {
     }
 
     private func dial(_ adapter: ObjectTree.Adapter, _ device: String) async throws -> Output {
-        if core.configuration.usesL2CAP, let known = core.knownPeer(peer) {
+        // v1 needs to know what the peer says of itself.
+        if core.configuration.usesL2CAP, !isLegacy, let known = core.knownPeer(peer) {
             do throws(LinkFailure) {
                 return try await channel(adapter, known, device)
             } catch {
@@ -59,7 +76,10 @@ struct Dialler<Output: Sendable>: Sendable {
         }
         try await find(adapter)
         try await connect(device)
-        return try await link(adapter, device)
+        let (offer, bytes) = try await capabilities(device)
+        var dialler = self
+        dialler.offer = bytes
+        return try await dialler.link(adapter, device, offer)
     }
 
     private func usableAdapter() async throws -> ObjectTree.Adapter {
@@ -106,15 +126,18 @@ struct Dialler<Output: Sendable>: Sendable {
         }
     }
 
-    private func link(_ adapter: ObjectTree.Adapter, _ device: String) async throws -> Output {
-        let offer = try await capabilities(device)
+    private func link(
+        _ adapter: ObjectTree.Adapter, _ device: String, _ offer: CapabilitiesValue
+    ) async throws -> Output {
         var reason: LinkError?
         if core.configuration.usesL2CAP, offer.capabilities.supportsL2CAP, let psm = offer.psm {
             let kind = core.client.facts.tree.device(at: device)?.addressKind ?? .public
             let known = BluetoothCore.KnownPeer(kind: kind, psm: psm)
+            // v1's own apps publish a channel that wants encryption.
+            let isEncrypted = offer.capabilities.protocolVersion < Capabilities.synctrainVersion
             do throws(LinkFailure) {
-                let output = try await patientChannel(adapter, known, device)
-                core.remember(known, at: peer)
+                let output = try await patientChannel(adapter, known, device, isEncrypted: isEncrypted)
+                if !isEncrypted { core.remember(known, at: peer) }
                 return output
             } catch {
                 try error.rethrowIfFinal()
@@ -123,14 +146,14 @@ struct Dialler<Output: Sendable>: Sendable {
             }
         }
         do throws(LinkFailure) {
-            return try await gatt(device)
+            return try await isLegacy ? legacyGATT(device) : gatt(device)
         } catch {
             if let reason, !error.isFinal, !(error.cause is LinkError) { throw reason }
             throw error.cause
         }
     }
 
-    private func capabilities(_ device: String) async throws -> CapabilitiesValue {
+    private func capabilities(_ device: String) async throws -> (CapabilitiesValue, [UInt8]) {
         // A service that was registered a moment ago is told of after the others.
         let characteristic: String? = try await core.client.value(within: min(remaining, .seconds(5))) {
             $0.tree.characteristic(SurfaceUUID.capabilities, of: device)
@@ -144,19 +167,20 @@ struct Dialler<Output: Sendable>: Sendable {
             let answer = try await core.client.call(
                 path, BlueZ.characteristic, "ReadValue", [.properties([:])], timeout: remaining)
             let value: CapabilitiesValue
+            let bytes = answer.first?.data ?? []
             do throws(GhostDropError) {
-                value = try CapabilitiesValue(parsing: answer.first?.data ?? [])
+                value = try CapabilitiesValue(parsing: bytes)
             } catch {
                 throw LinkError(
                     .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true,
                     cause: "\(error)")
             }
-            guard value.capabilities.protocolVersion >= Capabilities.synctrainVersion else {
+            guard isLegacy || value.capabilities.protocolVersion >= Capabilities.synctrainVersion else {
                 throw LinkError(
                     .refused, "\(peer) speaks GhostDrop's first version only; send files to it with `synctrain drop`",
                     isTransient: false)
             }
-            return value
+            return (value, bytes)
         } catch let error as BusError {
             throw LinkError(asking: peer, error)
         }
@@ -174,28 +198,29 @@ struct Dialler<Output: Sendable>: Sendable {
     private static var refusalPauses: [Duration] { [.milliseconds(500), .milliseconds(2000)] }
 
     private func patientChannel(
-        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool
     ) async throws(LinkFailure) -> Output {
         for pause in Self.refusalPauses {
             do throws(LinkFailure) {
-                return try await channel(adapter, known, device)
+                return try await channel(adapter, known, device, isEncrypted: isEncrypted)
             } catch {
                 guard !error.isFinal, (error.cause as? LinkError)?.code == .refused else { throw error }
                 note("a channel was refused", error.cause)
             }
             do { try await Task.sleep(for: pause) } catch { throw LinkFailure(error) }
         }
-        return try await channel(adapter, known, device)
+        return try await channel(adapter, known, device, isEncrypted: isEncrypted)
     }
 
     private func channel(
-        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool = false
     ) async throws(LinkFailure) -> Output {
         let limit = min(remaining, Self.channelLimit)
         let (core, peer) = (core, peer)
         return try await start(.l2cap, device) { stream, connected in
             let socket = try L2CAPSocket.connect(
-                from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm)
+                from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm,
+                isEncrypted: isEncrypted)
             return {
                 if let failure = Self.waitForConnection(socket, stream, limit) {
                     connected(.failure(LinkError(connecting: peer, failure)))
@@ -285,7 +310,7 @@ struct Dialler<Output: Sendable>: Sendable {
     ///   - device: its path, whose use by a link that came about ends with the link.
     ///   - prepare: gives what the thread does with the pump's end of the stream, and with a function that is to be told
     ///     once whether the link came about.
-    private func start(
+    func start(
         _ kind: LinkKind, _ device: String,
         _ prepare: (Descriptor, @escaping @Sendable (Result<Void, any Error>) -> Void) throws -> @Sendable () -> Void
     ) async throws(LinkFailure) -> Output {
@@ -332,11 +357,11 @@ struct Dialler<Output: Sendable>: Sendable {
             connected.fail(error)
             throw LinkFailure(error)
         }
-        let install = install
+        let (install, offer) = (install, offer)
         let hasConnected = connected.futureResult
         let output = opening.flatMap { channel in
             hasConnected.flatMapErrorThrowing { throw LinkFailure($0) }.hop(to: channel.eventLoop).flatMap {
-                information.start(on: channel, install: install)
+                information.start(on: channel) { install($0, $1, offer) }
             }
         }
         do {

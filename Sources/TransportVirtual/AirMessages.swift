@@ -17,8 +17,11 @@ public struct NearbyDevice: Sendable, Equatable {
 /// What a device asks of the air, in a line of text on a connection of its own; a dial or an accepted link goes on as
 /// the link's byte stream on the same connection, behind the answer.
 enum AirRequest: Equatable {
-    /// To be seen and dialled by that name, as long as the connection lasts.
-    case advertise(name: String, modes: [VirtualConnection.Mode])
+    /// To be seen and dialled by that name, as long as the connection lasts; with what the characteristic of capabilities
+    /// says, if there is one: JSON without a blank.
+    case advertise(name: String, modes: [VirtualConnection.Mode], capabilities: String?)
+    /// To read the capabilities of a device that advertises.
+    case capabilities(name: String)
     case dial(target: String, source: String?, modes: [VirtualConnection.Mode])
     /// Takes a link that was offered to an advertiser.
     case accept(token: UInt64)
@@ -37,9 +40,12 @@ enum AirRequest: Equatable {
     init?(line: Substring) {
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
         switch (words.first, words.count) {
-        case ("advertise", 3):
+        case ("advertise", 3), ("advertise", 4):
             guard let name = Self.name(words[1]), let modes = Self.modes(words[2]) else { return nil }
-            self = .advertise(name: name, modes: modes)
+            self = .advertise(name: name, modes: modes, capabilities: words.count == 4 ? String(words[3]) : nil)
+        case ("capabilities", 2):
+            guard let name = Self.name(words[1]) else { return nil }
+            self = .capabilities(name: name)
         case ("dial", 4):
             guard let target = Self.name(words[1]), let modes = Self.modes(words[3]) else { return nil }
             let source = words[2] == "-" ? nil : Self.name(words[2])
@@ -66,7 +72,9 @@ enum AirRequest: Equatable {
 
     var line: String {
         switch self {
-        case .advertise(let name, let modes): "advertise \(name) \(Self.text(modes))"
+        case .advertise(let name, let modes, let capabilities):
+            "advertise \(name) \(Self.text(modes))" + (capabilities.map { " \($0)" } ?? "")
+        case .capabilities(let name): "capabilities \(name)"
         case .dial(let target, let source, let modes): "dial \(target) \(source ?? "-") \(Self.text(modes))"
         case .accept(let token): "accept \(token)"
         case .nearby(let name): "nearby \(name ?? "-")"
@@ -103,7 +111,8 @@ enum AirAnswer: Equatable {
     /// Done; with what was asked for, if anything was.
     case done(String)
     /// The connection is the link's byte stream from here on.
-    case linked(VirtualConnection.Mode, remote: String)
+    /// `value`: the longest GATT value, where it carries values.
+    case linked(VirtualConnection.Mode, remote: String, value: Int?)
     /// To an advertiser: a link can be accepted.
     case offered(token: UInt64)
     case device(NearbyDevice)
@@ -115,7 +124,7 @@ enum AirAnswer: Equatable {
         /// Nothing that both devices speak.
         case incompatible
         case busy
-        /// The dialler has given up meanwhile.
+        /// The dialler has given up meanwhile, or the device is not there.
         case gone
     }
 
@@ -123,10 +132,12 @@ enum AirAnswer: Equatable {
         let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
         switch (words.first, words.count) {
         case ("done", 1...): self = .done(words.dropFirst().joined(separator: " "))
-        case ("linked", 3):
+        case ("linked", 3), ("linked", 4):
             guard let mode = VirtualConnection.Mode(rawValue: String(words[1])), let name = AirRequest.name(words[2])
             else { return nil }
-            self = .linked(mode, remote: name)
+            let value = words.count == 4 ? Int(words[3]) : nil
+            guard (words.count == 4) == (value != nil) else { return nil }
+            self = .linked(mode, remote: name, value: value)
         case ("offered", 2):
             guard let token = UInt64(words[1]) else { return nil }
             self = .offered(token: token)
@@ -145,7 +156,8 @@ enum AirAnswer: Equatable {
     var line: String {
         switch self {
         case .done(let text): text.isEmpty ? "done" : "done \(text)"
-        case .linked(let mode, let remote): "linked \(mode.rawValue) \(remote)"
+        case .linked(let mode, let remote, let value):
+            "linked \(mode.rawValue) \(remote)" + (value.map { " \($0)" } ?? "")
         case .offered(let token): "offered \(token)"
         case .device(let device): "device \(device.name) \(device.signal) \(AirRequest.text(device.modes))"
         case .refused(let refusal, let text): "refused \(refusal.rawValue) \(text)"

@@ -23,6 +23,7 @@ final class AirSwitchboard {
     private struct Advertiser {
         var client: AirClient
         var modes: [VirtualConnection.Mode]
+        var capabilities: String?
     }
 
     /// Weaker signals are not heard.
@@ -53,13 +54,18 @@ final class AirSwitchboard {
 
     func handle(_ request: AirRequest, from client: AirClient) {
         switch request {
-        case .advertise(let name, let modes):
+        case .advertise(let name, let modes, let capabilities):
             guard advertisers[name] == nil else {
                 return client.answer(.refused(.nameInUse, "\(name) is on this air already"))
             }
-            advertisers[name] = Advertiser(client: client, modes: modes)
+            advertisers[name] = Advertiser(client: client, modes: modes, capabilities: capabilities)
             client.answer(.done(""))
             connectWaiting()
+        case .capabilities(let name):
+            guard let advertiser = advertisers[name], signal(between: "-", name) != nil else {
+                return client.answer(.refused(.gone, "\(name) is not in range"))
+            }
+            client.answer(.done(advertiser.capabilities ?? ""))
         case .dial(let target, let source, let modes):
             guard dials.count < Self.dialLimit else { return client.answer(.refused(.busy, "too many dials")) }
             namelessCount += source == nil ? 1 : 0
@@ -191,8 +197,9 @@ final class AirSwitchboard {
         ) { self.ended($0) }
         pumps[ObjectIdentifier(pump)] = pump
         past.connections += 1
-        dial.client.answer(.linked(mode, remote: dial.target))
-        client.answer(.linked(mode, remote: dial.source))
+        let value = mode == .values ? ValueEnd.valueLimit(conditions) : nil
+        dial.client.answer(.linked(mode, remote: dial.target, value: value))
+        client.answer(.linked(mode, remote: dial.source, value: value))
         dial.client.become(.central, of: pump)
         client.become(.peripheral, of: pump)
         pump.run()

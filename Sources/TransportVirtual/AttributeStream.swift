@@ -4,12 +4,10 @@ import NIOCore
 /// One end of a stream of GATT values: writes without response from the central, notifications from the peripheral.
 struct AttributeStream: StreamEnd {
     /// ATT's operation and handle before a value (Core Specification 5.3, Vol 3, Part F, 3.4.5 and 3.4.7).
-    private static let headerByteCount = 3
-    private static let writeCommand: UInt8 = 0x52
-    private static let notification: UInt8 = 0x1B
+    static let headerByteCount = 3
     private static let handle: UInt16 = 0x0010
     /// More than this vanishes silently on BlueZ 5.66.
-    private static let valueLimit = 510
+    static let valueLimit = 510
 
     private let operation: UInt8
     private var stream: GATTStream
@@ -18,7 +16,7 @@ struct AttributeStream: StreamEnd {
     private var isFinishing = false
 
     init(_ side: VirtualLink.Side, _ conditions: RadioConditions, token: UInt32) {
-        operation = side == .central ? Self.writeCommand : Self.notification
+        operation = side == .central ? LinkFrame.writeCommand : LinkFrame.notification
         var configuration = GATTStream.Configuration()
         configuration.receiveLimit = 64 * 1024
         configuration.unsentLimit = 8 * 1024

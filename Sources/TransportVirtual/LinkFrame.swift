@@ -20,6 +20,16 @@ public struct LinkFrame: Sendable, Equatable {
 
     public var byteCount: Int { Self.headerByteCount + payload.readableBytes }
 
+    /// ATT's operations (Core Specification 5.3, Vol 3, Part F, 3.4.5 and 3.4.7).
+    static let writeRequest: UInt8 = 0x12
+    static let writeResponse: UInt8 = 0x13
+    static let notification: UInt8 = 0x1B
+    static let writeCommand: UInt8 = 0x52
+
     /// Whether this is a GATT write without response or a notification, which hosts may drop or reorder.
-    var isDatagram: Bool { channel == Self.attributeChannel }
+    var isDatagram: Bool {
+        guard channel == Self.attributeChannel else { return false }
+        let operation = payload.getInteger(at: payload.readerIndex, as: UInt8.self)
+        return operation == Self.writeCommand || operation == Self.notification
+    }
 }

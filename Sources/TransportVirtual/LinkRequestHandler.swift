@@ -1,8 +1,16 @@
 import NIOCore
 import Transport
 
-/// The device's end of a connection to the air until it is a link: asks, waits for the answer, and then lets the
-/// installer have the channel.
+/// What the air says of a connection that has become a link.
+struct AirLink: Sendable {
+    var mode: VirtualConnection.Mode
+    /// The longest value, where it carries values.
+    var valueLimit: Int?
+    var information: LinkInformation
+}
+
+/// The device's end of a connection to the air until it is a link: asks, waits for the answer, and then hands the channel
+/// on.
 final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -11,20 +19,22 @@ final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, Removab
     private let request: AirRequest
     private let address: LinkAddress
     private let isInitiator: Bool
-    private let install: LinkInstaller<Output>
+    private let start: @Sendable (any Channel, AirLink) -> EventLoopFuture<Output>
     private let promise: EventLoopPromise<Output>
     private var reader = LineReader(limit: AirRequest.lineLimit)
     private var isLinked = false
 
-    /// - Parameter address: what is dialled or listened on, for messages.
+    /// - Parameters:
+    ///   - address: what is dialled or listened on, for messages.
+    ///   - start: starts the link on its channel, which has `autoRead` off until then.
     init(
-        _ request: AirRequest, address: LinkAddress, isInitiator: Bool, install: @escaping LinkInstaller<Output>,
-        promise: EventLoopPromise<Output>
+        _ request: AirRequest, address: LinkAddress, isInitiator: Bool,
+        start: @escaping @Sendable (any Channel, AirLink) -> EventLoopFuture<Output>, promise: EventLoopPromise<Output>
     ) {
         self.request = request
         self.address = address
         self.isInitiator = isInitiator
-        self.install = install
+        self.start = start
         self.promise = promise
     }
 
@@ -42,7 +52,7 @@ final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, Removab
             return
         }
         switch AirAnswer(line: line) {
-        case .linked(let mode, let remote): link(context, mode, remote)
+        case .linked(let mode, let remote, let value): link(context, mode, remote, value)
         case .refused(let refusal, let text):
             promise.fail(
                 LinkError(
@@ -69,11 +79,14 @@ final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, Removab
         context.close(promise: nil)
     }
 
-    private func link(_ context: ChannelHandlerContext, _ mode: VirtualConnection.Mode, _ remote: String) {
+    private func link(
+        _ context: ChannelHandlerContext, _ mode: VirtualConnection.Mode, _ remote: String, _ valueLimit: Int?
+    ) {
         isLinked = true
         let information = LinkInformation(
             kind: mode.linkKind, remoteAddress: LinkAddress.virtual(remote).description, isInitiator: isInitiator)
-        information.start(on: context.channel, install: install).cascade(to: promise)
+        start(context.channel, AirLink(mode: mode, valueLimit: valueLimit, information: information))
+            .cascade(to: promise)
         let rest = reader.rest()
         if rest.readableBytes > 0 {
             context.fireChannelRead(wrapInboundOut(rest))
@@ -96,7 +109,7 @@ extension VirtualConnection.Mode {
     var linkKind: LinkKind {
         switch self {
         case .l2cap: .l2cap
-        case .gatt: .gatt
+        case .gatt, .values: .gatt
         }
     }
 }

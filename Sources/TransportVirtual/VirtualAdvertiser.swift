@@ -71,7 +71,8 @@ final class VirtualAdvertiser<Output: Sendable>: Sendable {
 
     private func join() -> EventLoopFuture<Void> {
         let promise = eventLoop.makePromise(of: Void.self)
-        let request = AirRequest.advertise(name: name, modes: modes)
+        let request = AirRequest.advertise(
+            name: name, modes: modes, capabilities: String(decoding: transport.capabilities.bytes, as: UTF8.self))
         let address = LinkAddress.virtual(name)
         transport.bootstrap(on: eventLoop)
             .channelInitializer { channel in
@@ -139,16 +140,59 @@ final class VirtualAdvertiser<Output: Sendable>: Sendable {
     private func accept(_ token: UInt64) {
         let accepted = accepted
         let promise = eventLoop.makePromise(of: Output.self)
+        let (install, door) = (install, transport.legacyDoor)
         transport.connect(
-            .accept(token: token), address: .virtual(name), isInitiator: false, install: install, promise: promise,
-            on: eventLoop
+            .accept(token: token), address: .virtual(name), isInitiator: false,
+            start: { Self.start($1, on: $0, accepted, door, install) }, promise: promise, on: eventLoop
         ) { channel in
             accepted.admit(channel)
             accepted.settle(channel, promise.futureResult)
             return channel.eventLoop.makeSucceededVoidFuture()
         }
     }
+
+    /// Starts a link, or hands it to whoever takes those of GhostDrop's first version, if it is one.
+    private static func start(
+        _ link: AirLink, on channel: any Channel, _ accepted: AcceptedLinks<Output>, _ door: LegacyDoor,
+        _ install: @escaping LinkInstaller<Output>
+    ) -> EventLoopFuture<Output> {
+        // While nobody takes v1, what begins as it is for whoever listens, who finds it to be none of his.
+        guard let legacy = door.installer else {
+            guard link.mode != .values else {
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(LegacyLinkTaken())
+            }
+            return link.information.start(on: channel, install: install)
+        }
+        let promise = channel.eventLoop.makePromise(of: Output.self)
+        func handOn() {
+            promise.fail(LegacyLinkTaken())
+            accepted.release(channel)
+            _ = VirtualTransport.start(link, on: channel, install: legacy)
+        }
+        switch link.mode {
+        case .gatt: return link.information.start(on: channel, install: install)
+        case .values: handOn()
+        case .l2cap:
+            let handler = FirstByteHandler(limit: .seconds(10)) { first in
+                switch first {
+                case .legacy: handOn()
+                case .link: link.information.start(on: channel, install: install).cascade(to: promise)
+                case nil: promise.fail(ChannelError.ioOnClosedChannel)
+                }
+            }
+            do {
+                try channel.pipeline.syncOperations.addHandler(handler)
+            } catch {
+                promise.fail(error)
+            }
+        }
+        return promise.futureResult
+    }
 }
+
+/// Why an accepted link is none for the listener.
+private struct LegacyLinkTaken: Error {}
 
 /// The control connection of a device that can be dialled.
 private final class AdvertisementHandler: ChannelInboundHandler {

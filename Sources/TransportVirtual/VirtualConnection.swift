@@ -7,6 +7,8 @@ public struct VirtualConnection: Sendable {
     public enum Mode: String, Sendable, CaseIterable {
         case l2cap
         case gatt
+        /// No stream, but single GATT values, as GhostDrop's first version wants them: see `ValueEnd`.
+        case values
     }
 
     /// Frames that a host hands to its controller ahead.
@@ -30,6 +32,7 @@ public struct VirtualConnection: Sendable {
             ends = VirtualLink.Side.allCases.map {
                 AttributeStream($0, conditions, token: UInt32(truncatingIfNeeded: chance.next()))
             }
+        case .values: ends = VirtualLink.Side.allCases.map { ValueEnd($0, conditions) }
         }
     }
 

@@ -1,3 +1,4 @@
+import GhostDrop
 import Glibc
 import NIOCore
 import NIOPosix
@@ -9,7 +10,7 @@ import Transport
 /// channel is writable while less than `outboundHighWatermark` bytes wait, and the socket to the air takes about
 /// `socketByteCount` more. Bytes that were written when the link was lost may not have arrived. Closing one direction
 /// closes the link, behind what was written.
-public struct VirtualTransport: LinkTransport {
+public struct VirtualTransport: LegacyTransport {
     static let socketByteCount = 8 * 1024
     static let outboundHighWatermark = 16 * 1024
     private static let readByteCount = 16 * 1024
@@ -19,6 +20,7 @@ public struct VirtualTransport: LinkTransport {
     private let modes: [VirtualConnection.Mode]
     private let group: any EventLoopGroup
     private let setUpLimit: Int
+    public let legacyDoor = LegacyDoor()
 
     /// - Parameters:
     ///   - path: the air's socket.
@@ -26,7 +28,7 @@ public struct VirtualTransport: LinkTransport {
     ///   - modes: what it speaks, best first.
     ///   - setUpLimit: how many accepted links of one listener may be set up or wait to be taken at the same time.
     public init(
-        air path: String, name: String? = nil, modes: [VirtualConnection.Mode] = [.l2cap, .gatt],
+        air path: String, name: String? = nil, modes: [VirtualConnection.Mode] = [.l2cap, .gatt, .values],
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, setUpLimit: Int = 16
     ) {
         self.path = path
@@ -44,6 +46,64 @@ public struct VirtualTransport: LinkTransport {
     public func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
+        let streams = modes.filter { $0 != .values }
+        return try await dial(address, modes: streams, timeout: timeout) { channel, link in
+            link.information.start(on: channel, install: install)
+        }
+    }
+
+    /// Reads the device's capabilities, and connects by L2CAP if it offers that, else by single GATT values.
+    public func dialLegacy<Output: Sendable>(
+        _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
+    ) async throws -> Output {
+        guard case .virtual(let target) = address else { throw Self.unsupported(address) }
+        let text = try await ask(.capabilities(name: target), address)
+        let bytes = Array(text.utf8)
+        let offer: CapabilitiesValue
+        do throws(GhostDropError) {
+            offer = try CapabilitiesValue(parsing: bytes)
+        } catch {
+            throw LinkError(
+                .refused, "\(address) does not say what it can; see that it runs a GhostDrop app", isTransient: true,
+                cause: "\(error)")
+        }
+        let hasChannel = offer.capabilities.supportsL2CAP && offer.psm != nil && modes.contains(.l2cap)
+        let wanted: [VirtualConnection.Mode] = hasChannel ? [.l2cap, .values] : [.values]
+        return try await dial(address, modes: wanted, timeout: timeout) { channel, link in
+            Self.start(link, on: channel) { install($0, $1, bytes) }
+        }
+    }
+
+    /// Starts a v1 link, which on GATT needs its frames cut to values.
+    static func start<Output: Sendable>(
+        _ link: AirLink, on channel: any Channel, install: @escaping LinkInstaller<Output>
+    ) -> EventLoopFuture<Output> {
+        if let valueLimit = link.valueLimit {
+            do {
+                try channel.pipeline.syncOperations.addHandler(
+                    LegacyValueHandler(isCentral: link.information.isInitiator, valueLimit: valueLimit))
+            } catch {
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(error)
+            }
+        }
+        return link.information.start(on: channel, install: install)
+    }
+
+    /// What the characteristic of capabilities says.
+    var capabilities: CapabilitiesValue {
+        let hasChannel = modes.contains(.l2cap)
+        return CapabilitiesValue(
+            capabilities: Capabilities(supportsL2CAP: hasChannel), psm: hasChannel ? Self.psm : nil)
+    }
+
+    /// Of the dynamic range; the air has one channel to a device and needs no number for it.
+    private static let psm: UInt16 = 0x80
+
+    private func dial<Output: Sendable>(
+        _ address: LinkAddress, modes: [VirtualConnection.Mode], timeout: Duration,
+        start: @escaping @Sendable (any Channel, AirLink) -> EventLoopFuture<Output>
+    ) async throws -> Output {
         guard case .virtual(let target) = address else { throw Self.unsupported(address) }
         try Task.checkCancellation()
         let attempt = LinkAttempt<Output>()
@@ -58,10 +118,10 @@ public struct VirtualTransport: LinkTransport {
         let request = AirRequest.dial(target: target, source: name, modes: modes)
         connect(
             request, address: address, isInitiator: true,
-            install: { channel, information in
-                // The installer has limits of its own.
+            start: { channel, link in
+                // What is made of the link has limits of its own.
                 isOver.cancel()
-                return install(channel, information)
+                return start(channel, link)
             }, promise: promise, on: eventLoop
         ) { attempt.opened($0) }
         defer { isOver.cancel() }
@@ -80,11 +140,25 @@ public struct VirtualTransport: LinkTransport {
 
     /// The devices that advertise on the air and are in range of this one, strongest first.
     public func nearby() async throws -> [NearbyDevice] {
-        let promise = group.next().makePromise(of: [NearbyDevice].self)
+        try await ask(.nearby(name: name)).devices
+    }
+
+    private func ask(_ request: AirRequest, _ address: LinkAddress) async throws -> String {
+        do {
+            return try await ask(request).text
+        } catch let error as LinkError where error.code == .refused {
+            throw LinkError(
+                .unreachable, "\(address) is not in range; bring it near, and see that it waits", isTransient: true,
+                cause: error.message)
+        }
+    }
+
+    private func ask(_ request: AirRequest) async throws -> AirReply {
+        let promise = group.next().makePromise(of: AirReply.self)
         let connecting = bootstrap(on: promise.futureResult.eventLoop)
-            .channelInitializer { [name] channel in
+            .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(NearbyHandler(name: name, promise: promise))
+                    try channel.pipeline.syncOperations.addHandler(QuestionHandler(request, promise: promise))
                 }
             }
             .connect(unixDomainSocketPath: path)
@@ -92,9 +166,10 @@ public struct VirtualTransport: LinkTransport {
         return try await promise.futureResult.get()
     }
 
-    /// Makes a connection to the air that becomes a link; the promise gets what the installer makes of it.
+    /// Makes a connection to the air that becomes a link; the promise gets what `start` makes of it.
     func connect<Output: Sendable>(
-        _ request: AirRequest, address: LinkAddress, isInitiator: Bool, install: @escaping LinkInstaller<Output>,
+        _ request: AirRequest, address: LinkAddress, isInitiator: Bool,
+        start: @escaping @Sendable (any Channel, AirLink) -> EventLoopFuture<Output>,
         promise: EventLoopPromise<Output>, on eventLoop: any EventLoop,
         opened: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) {
@@ -103,7 +178,7 @@ public struct VirtualTransport: LinkTransport {
                 opened(channel).flatMapThrowing {
                     try channel.pipeline.syncOperations.addHandler(
                         LinkRequestHandler(
-                            request, address: address, isInitiator: isInitiator, install: install, promise: promise))
+                            request, address: address, isInitiator: isInitiator, start: start, promise: promise))
                 }
             }
             .connect(unixDomainSocketPath: path)
@@ -136,25 +211,31 @@ public struct VirtualTransport: LinkTransport {
     }
 }
 
-/// Asks once who is there.
-private final class NearbyHandler: ChannelInboundHandler {
+/// What the air answers to a question.
+private struct AirReply: Sendable {
+    var devices: [NearbyDevice] = []
+    var text = ""
+}
+
+/// Asks the air once.
+private final class QuestionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     /// No air has that many devices: whoever sends more is none.
     private static let limit = 10_000
 
-    private let name: String?
-    private let promise: EventLoopPromise<[NearbyDevice]>
+    private let request: AirRequest
+    private let promise: EventLoopPromise<AirReply>
     private var reader = LineReader(limit: AirRequest.lineLimit)
-    private var devices: [NearbyDevice] = []
+    private var reply = AirReply()
 
-    init(name: String?, promise: EventLoopPromise<[NearbyDevice]>) {
-        self.name = name
+    init(_ request: AirRequest, promise: EventLoopPromise<AirReply>) {
+        self.request = request
         self.promise = promise
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        let line = AirRequest.nearby(name: name).line + "\n"
+        let line = request.line + "\n"
         context.writeAndFlush(NIOAny(ByteBuffer(string: line)), promise: nil)
         context.read()
     }
@@ -163,9 +244,13 @@ private final class NearbyHandler: ChannelInboundHandler {
         reader.append(unwrapInboundIn(data))
         while let line = reader.next() {
             switch AirAnswer(line: line) {
-            case .device(let device) where devices.count < Self.limit: devices.append(device)
-            case .done:
-                promise.succeed(devices)
+            case .device(let device) where reply.devices.count < Self.limit: reply.devices.append(device)
+            case .done(let text):
+                reply.text = text
+                promise.succeed(reply)
+                return context.close(promise: nil)
+            case .refused(_, let text):
+                promise.fail(LinkError(.refused, text, isTransient: true))
                 return context.close(promise: nil)
             default: return context.close(promise: nil)
             }

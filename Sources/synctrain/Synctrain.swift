@@ -23,7 +23,8 @@ struct Synctrain: ParsableCommand {
             DeviceCommandGroup.self, FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self,
             SearchCommand.self,
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
-            CatCommand.self, NeedCommand.self, ExtraneousCommandGroup.self, ScanCommand.self, StatusCommand.self,
+            CatCommand.self, DropCommandGroup.self, NeedCommand.self, ExtraneousCommandGroup.self, ScanCommand.self,
+            StatusCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
             DemoCommand.self, VirtualAirCommand.self,
         ])

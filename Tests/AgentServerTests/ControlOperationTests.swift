@@ -28,7 +28,11 @@ struct ControlOperationTests {
         .pair(PairRequest()), .pair(PairRequest(address: "tcp://[::1]:1", folders: ["a b"], seconds: 120)), .pairStatus,
         .answerPairing(.confirm(code: "042137")), .answerPairing(.refuse),
         .answerPairing(.dial(address: "virtual://a")),
-        .nearby,
+        .nearby, .dropSend(DropSendRequest(files: ["/a b/ü"], target: "phone", seconds: 5)),
+        .dropReceive(DropReceiveRequest(directory: "/in")),
+        .dropReceive(DropReceiveRequest(directory: "/in", count: 2, seconds: 3600)),
+        .answerDrop(DropAnswer(session: 3, action: .confirm, code: "042137")),
+        .answerDrop(DropAnswer(session: 3, action: .choose, address: "ble://x")),
     ]
 
     @Test(arguments: operations)
@@ -57,7 +61,9 @@ struct ControlOperationTests {
         ("POST", "/v1/scan", "invalid-request"), ("DELETE", "/v1/extraneous", "method-not-allowed"),
         ("POST", "/v1/pair/answer", "invalid-request"), ("GET", "/v1/pair/answer", "method-not-allowed"),
         ("POST", "/v1/nearby", "method-not-allowed"), ("POST", "/v1/need", "method-not-allowed"),
-        ("GET", "/v1/sync", "method-not-allowed"),
+        ("GET", "/v1/sync", "method-not-allowed"), ("POST", "/v1/drop/send", "invalid-request"),
+        ("POST", "/v1/drop/receive", "invalid-request"), ("POST", "/v1/drop/answer", "invalid-request"),
+        ("GET", "/v1/drop/send", "method-not-allowed"),
     ])
     func refusesWhatItIsNot(method: String, target: String, code: String) {
         let error = #expect(throws: ControlError.self) {

@@ -112,11 +112,11 @@ struct RenderingTests {
 
     @Test func progressIsCutToTheWidth() {
         let text = ProgressLine.text(
-            path: "photos/\u{7}x.jpg", done: 3 << 20, total: 30 << 20, bytesPerSecond: 1 << 20, holders: ["nas", "b"],
+            path: "photos/\u{7}x.jpg", done: 3 << 20, total: 30 << 20, bytesPerSecond: 1 << 20, peer: "from nas, b",
             width: 200)
         #expect(text == " 10%  3.0 MiB of 30 MiB  1.0 MiB/s  27 s left  from nas, b  photos/\\x07x.jpg")
         let short = ProgressLine.text(
-            path: "x", done: 0, total: 1, bytesPerSecond: 0, holders: [], width: 24)
+            path: "x", done: 0, total: 1, bytesPerSecond: 0, peer: nil, width: 24)
         #expect(short == "  0%  0 B of 1 B  0 B/s")
     }
 

@@ -101,6 +101,18 @@ final class ScriptedControl: AgentControl {
         return [NearbyEntry(name: "kitchen", address: "ble://AA:BB:CC:DD:EE:FF", transport: "l2cap", signal: -48)]
     }
 
+    func dropSend(_ request: DropSendRequest, emit: @Sendable (DropNotice) async throws -> Void) async throws {
+        try note("drop send \(request.files) to \(request.target ?? "-")")
+        for notice in Sample.drops { try await emit(notice) }
+    }
+
+    func dropReceive(_ request: DropReceiveRequest, emit: @Sendable (DropNotice) async throws -> Void) async throws {
+        try note("drop receive in \(request.directory)")
+        for notice in Sample.drops { try await emit(notice) }
+    }
+
+    func answerDrop(_ answer: DropAnswer) async throws { try note("answer \(answer)") }
+
     func addFolder(_ settings: FolderSettings) async throws { try note("addFolder \(settings)") }
     func setFolderPaused(_ id: String, _ isPaused: Bool) async throws { try note("pause \(id) \(isPaused)") }
     func removeFolder(_ id: String) async throws { try note("removeFolder \(id)") }
@@ -235,6 +247,20 @@ struct FolderScript: Sendable {
 
 enum Sample {
     static let time = "2026-11-21T14:03:05Z"
+
+    static let phone = DropPeer(name: "phone", address: "ble://x", transport: "gatt")
+    static let nas = DropPeer(device: "AAAAAAA-B", name: "nas", address: "tcp://h:1", transport: "tcp")
+    /// One of each kind.
+    static let drops: [DropNotice] = [
+        .sending(session: 7, files: ["/a"]), .waiting(session: 7, directory: "/in", listening: ["tcp://h:1"]),
+        .receivers([NearbyEntry(name: "kitchen", address: "ble://y", transport: "l2cap", signal: -48)]),
+        .preparing(file: "a", size: 12), .connecting(address: "ble://x"), .code("042137", phone),
+        .offer(file: "a", size: 12, nas, present: 3), .announced(file: "a", size: 12, phone),
+        .progress(file: "a", size: 12, phone, done: 5, bytesPerSecond: 100),
+        .retrying(file: "a", message: "lost"), .sent(file: "a", size: 12, nas, seconds: 1.5),
+        .received(file: "a", size: 12, phone, path: "/in/a", seconds: 2),
+        .failed(file: nil, ControlError(.linkLost, "gone")), .done(files: 1, bytes: 12, failed: 0),
+    ]
 
     static func file(
         _ path: String, size: Int64 = 12, state: Entry.State = .absent, selected: Entry.Selected = .no,

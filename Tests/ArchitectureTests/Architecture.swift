@@ -42,7 +42,8 @@ struct Architecture {
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
+                "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
+                "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
             "AgentServer": ["ControlAPI"],

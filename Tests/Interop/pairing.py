@@ -78,18 +78,20 @@ class PairingPeer:
 class PairCommand:
     """`synctrain pair` on an agent's machine, with events as they come. With `terminal` it has one, and no `--json`."""
 
+    WORDS = ("pair",)
+
     def __init__(self, agent, *arguments, terminal=False):
         self.agent, self.terminal = agent, terminal
         self._events = queue.Queue()
         self.seen, self.text = [], ""
         if terminal:
             self._master, slave = pty.openpty()
-            self.process = subprocess.Popen(agent.command("pair", *arguments), stdin=slave, stdout=slave, stderr=slave,
+            self.process = subprocess.Popen(agent.command(*self.WORDS, *arguments), stdin=slave, stdout=slave, stderr=slave,
                                             env={**agent.environment, "TERM": "xterm"}, cwd="/", start_new_session=True)
             os.close(slave)
             reader = self._read_terminal
         else:
-            self.process = subprocess.Popen(agent.command("pair", "--json", *arguments), stdin=subprocess.PIPE,
+            self.process = subprocess.Popen(agent.command(*self.WORDS, "--json", *arguments), stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=agent.environment,
                                             cwd="/", start_new_session=True)
             reader = self._read_events

@@ -42,7 +42,8 @@ import Testing
 
 @Suite struct AirMessageTests {
     @Test(arguments: [
-        AirRequest.advertise(name: "alice", modes: [.l2cap, .gatt]),
+        AirRequest.advertise(name: "alice", modes: [.l2cap, .gatt], capabilities: nil),
+        .advertise(name: "alice", modes: [.values], capabilities: "{\"psm\":1}"), .capabilities(name: "alice"),
         .dial(target: "bob", source: "alice", modes: [.gatt]), .dial(target: "bob", source: nil, modes: [.l2cap]),
         .accept(token: .max), .nearby(name: nil), .nearby(name: "a-b.c_d"), .change(setting: "loss", value: "0.5"),
         .signal(name: "bob", strength: -110), .cut, .statistics,
@@ -50,7 +51,8 @@ import Testing
     func requestsComeBack(request: AirRequest) { #expect(AirRequest(line: request.line[...]) == request) }
 
     @Test(arguments: [
-        AirAnswer.done(""), .done("{\"a\":1}"), .linked(.gatt, remote: "bob"), .offered(token: 7),
+        AirAnswer.done(""), .done("{\"a\":1}"), .linked(.gatt, remote: "bob", value: nil),
+        .linked(.values, remote: "bob", value: 244), .offered(token: 7),
         .device(NearbyDevice(name: "bob", signal: -60, modes: [.l2cap])), .refused(.gone, "it has given up"),
     ])
     func answersComeBack(answer: AirAnswer) { #expect(AirAnswer(line: answer.line[...]) == answer) }
@@ -58,6 +60,7 @@ import Testing
     @Test(arguments: [
         "", " ", "dial", "dial a b", "dial a b c", "dial a\u{0} b l2cap", "advertise \" l2cap", "advertise - l2cap",
         "accept -1", "accept 99999999999999999999", "signal bob 500", "signal bob", "cut now", "linked l2cap",
+        "linked values bob x", "capabilities", "advertise a l2cap b c",
         "device bob", "refused", "offered x",
     ])
     func othersAreNone(line: String) {

@@ -58,13 +58,16 @@ extension AirTests {
                 try await air.setSignal(-50, of: "carol")
                 #expect(
                     try await alice.nearby() == [
-                        NearbyDevice(name: "bob", signal: -60, modes: [.l2cap, .gatt]),
+                        NearbyDevice(name: "bob", signal: -60, modes: [.l2cap, .gatt, .values]),
                         NearbyDevice(name: "carol", signal: -60, modes: [.gatt]),
                     ])
                 try await air.setSignal(-70, of: "bob")
                 #expect(try await alice.nearby().map(\.name) == ["carol", "bob"])
                 try await air.setSignal(-101, of: "carol")
-                #expect(try await alice.nearby() == [NearbyDevice(name: "bob", signal: -70, modes: [.l2cap, .gatt])])
+                #expect(
+                    try await alice.nearby() == [
+                        NearbyDevice(name: "bob", signal: -70, modes: [.l2cap, .gatt, .values])
+                    ])
                 await listeners[0].close()
                 #expect(try await alice.nearby() == [])
                 for listener in listeners { await listener.close() }

@@ -51,13 +51,56 @@ public struct DropMetadata: Hashable, Sendable {
         return start..<start + min(chunkSize, size - start)
     }
 
-    /// A name for the file in a directory of ours: the last part of `filename` without control characters, at most 255
-    /// bytes, never empty, `.`, `..` or hidden.
-    public var localName: String {
-        let last = filename.split { $0 == "/" || $0 == "\\" }.last ?? ""
-        var name = String(String.UnicodeScalarView(last.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }))
-        while name.utf8.first == UInt8(ascii: ".") || name.utf8.first == UInt8(ascii: " ") { name.removeFirst() }
-        while name.utf8.count > 255 { name.removeLast() }
-        return name.isEmpty ? "file" : name
+    /// How many of `byteCount` bytes that are here from an earlier attempt need not come again: whole pieces, and two at
+    /// least, because `resume` cannot say less (see `DropReceiver`).
+    public func resumableByteCount(of byteCount: Int) -> Int {
+        let pieces = min(max(byteCount, 0), size) / chunkSize
+        return pieces >= 2 ? pieces * chunkSize : 0
+    }
+
+    /// A name for the file in a directory of ours; see `DropName`.
+    public var localName: String { DropName.local(filename) }
+}
+
+/// Names for files that somebody else has named. Pure.
+public enum DropName {
+    /// What a file system takes for one name, in bytes of UTF-8.
+    private static let byteLimit = 255
+
+    /// The last part of `name` without control characters and those that turn the direction of writing, at most 255
+    /// bytes, never empty, `.`, `..`, hidden, or one that Syncthing takes for a file that is still on its way.
+    public static func local(_ name: String) -> String {
+        let last = name.split { $0 == "/" || $0 == "\\" }.last ?? ""
+        var text = String(String.UnicodeScalarView(last.unicodeScalars.filter { !isDangerous($0) }))
+        while let first = text.unicodeScalars.first, first == "." || first == "~" || first.properties.isWhitespace {
+            text.unicodeScalars.removeFirst()
+        }
+        while let last = text.unicodeScalars.last, last.properties.isWhitespace { text.unicodeScalars.removeLast() }
+        text = cut(text, toByteCount: byteLimit)
+        return text.isEmpty ? "file" : text
+    }
+
+    /// `name` with ` (number)` before its extension; cut so that it has 255 bytes at most.
+    public static func numbered(_ name: String, _ number: Int) -> String {
+        let suffix = " (\(number))"
+        let dot = name.lastIndex(of: ".").flatMap { $0 > name.startIndex && name[$0...].utf8.count <= 32 ? $0 : nil }
+        let end = dot.map { String(name[$0...]) } ?? ""
+        let stem = String(name[..<(dot ?? name.endIndex)])
+        return cut(stem, toByteCount: byteLimit - suffix.utf8.count - end.utf8.count) + suffix + end
+    }
+
+    private static func cut(_ text: String, toByteCount limit: Int) -> String {
+        var text = text
+        while text.utf8.count > limit { text.unicodeScalars.removeLast() }
+        return text
+    }
+
+    private static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .unassigned, .privateUse, .surrogate: true
+        // Joiners belong to letters and to pictures made of several.
+        case .format: scalar.value != 0x200C && scalar.value != 0x200D
+        default: false
+        }
     }
 }

@@ -59,6 +59,12 @@ public struct DropReassembler: Sendable {
     ///
     /// Throws `malformed` for what is no packet, or completes no frame; the next packets may be taken all the same.
     public mutating func receive(_ packet: [UInt8], at now: Duration) throws(GhostDropError) -> DropFrame? {
+        guard let bytes = try assemble(packet, at: now) else { return nil }
+        return try DropFrame(parsing: bytes)
+    }
+
+    /// As `receive`, but gives what the packets put together carry without reading it.
+    mutating func assemble(_ packet: [UInt8], at now: Duration) throws(GhostDropError) -> [UInt8]? {
         unfinished.removeAll { now - $0.startedAt >= Self.timeout }
         let header = DropPacketizer.headerByteCount
         guard packet.count >= header, packet.starts(with: DropPacketizer.magic) else {
@@ -86,7 +92,7 @@ public struct DropReassembler: Sendable {
         }
         var bytes: [UInt8] = []
         for index in 0..<count { bytes += frame.fragments[index] ?? [] }
-        return try DropFrame(parsing: bytes)
+        return bytes
     }
 
     private mutating func keep(_ frame: Unfinished) {

@@ -3,8 +3,8 @@ import Cryptography
 /// The receiving end of a GhostDrop v1 transfer (the BLE peripheral), without clock, radio or disk.
 ///
 /// Driven as `DropSender` is. Holds at most as many pieces that came before their turn as the window has. Accepts nothing
-/// before the user has confirmed the code, and no piece before the user has accepted the file: what comes earlier is
-/// dropped and not acknowledged, so that the sender repeats it.
+/// before the user has confirmed the code. What comes of the file before the user has accepted it is held, up to a window,
+/// and not acknowledged; what is not held the sender has to repeat.
 ///
 /// v1's `resume` with 0 reads both as "nothing" and as "the first piece", and a sender may skip the first piece for it.
 /// So it is sent only by who has two pieces or more.
@@ -38,6 +38,8 @@ public struct DropReceiver: Sendable {
     private static let userLimit = Duration.seconds(120)
     private static let stallLimit = Duration.seconds(60)
     private static let acknowledgementDelay = Duration.milliseconds(100)
+    /// Bytes that are held while the user has not answered.
+    private static let heldByteLimit = 1 << 20
     /// A piece is not asked for again earlier.
     private static let repeatDelay = Duration.milliseconds(500)
 
@@ -68,10 +70,15 @@ public struct DropReceiver: Sendable {
 
     /// What to send now; nil: nothing before `nextDeadline` or the next call of another function.
     public mutating func nextFrame(at now: Duration) -> DropFrame? {
-        if let error = channel.timeout(at: now) { end(error) }
+        advance(to: now)
         if let frame = channel.nextFrame() { return frame }
         guard let due = acknowledgeAt, due <= now else { return nil }
         return acknowledgement(at: now)
+    }
+
+    /// Lets time pass, so that what takes too long ends.
+    public mutating func advance(to now: Duration) {
+        if let error = channel.timeout(at: now) { end(error) }
     }
 
     /// When to call `nextFrame` though nothing happened.
@@ -97,21 +104,39 @@ public struct DropReceiver: Sendable {
     ///   same digest; whole pieces of them are not wanted again. They come back as `progress`, not as `piece`.
     public mutating func accept(resumingAfter byteCount: Int = 0, at now: Duration) {
         guard case .offered(let metadata) = phase else { return }
-        let pieces = min(max(byteCount, 0), metadata.size) / metadata.chunkSize
-        if pieces >= 2 {
-            next = UInt64(pieces)
-            top = next
+        let present = metadata.resumableByteCount(of: byteCount)
+        if present > 0 {
+            next = UInt64(present / metadata.chunkSize)
+            top = max(top, next)
+            ahead = ahead.filter { $0.key >= next }
             channel.send(.resume(transferID: metadata.transferID, lastConfirmed: next - 1))
-            channel.tell(.progress(byteCount: pieces * metadata.chunkSize))
+            channel.tell(.progress(byteCount: present))
         }
         phase = .receiving(metadata)
         channel.wait(until: now + Self.stallLimit, for: "the next piece of the file")
+        if !ahead.isEmpty { acknowledgeAt = now }
+        deliver(metadata)
         completeIfAllArrived(metadata, at: now)
     }
 
     /// The user does not want the file, or wants no more of it.
     public mutating func cancel() {
         end(GhostDropError(.declined, "the transfer was declined here; nothing of it is kept"))
+    }
+
+    /// Ends the transfer for a reason of this side's own, which the sender is told.
+    public mutating func fail(_ error: GhostDropError) { end(error) }
+
+    /// The link has gone: nothing more comes.
+    public mutating func linkEnded() {
+        switch phase {
+        // With all pieces here, what is left is this side's own business.
+        case .checking: break
+        case .receiving(let metadata) where next == UInt64(metadata.chunkCount):
+            isSenderDone = true
+            completeIfAllArrived(metadata, at: .zero)
+        default: end(.linkLost, tellsPeer: false)
+        }
     }
 
     /// Whether the file that was written has the announced digest (`checkDigest`).
@@ -160,8 +185,9 @@ public struct DropReceiver: Sendable {
             try takePiece(sequence, payload, metadata, at: now)
         // It has all been said; perhaps that got lost.
         case (.data, .checking): acknowledgeAt = now
-        // The sender need not wait for the user here.
-        case (.data, .offered), (.data, .confirmed), (.ping, _): break
+        // The sender does not wait for the user here.
+        case (.data(let sequence, let payload), .offered(let metadata)): try hold(sequence, payload, metadata)
+        case (.data, .confirmed), (.ping, _): break
         case (.cancel(let reason), _): end(DropSender.cancelled(reason), tellsPeer: false)
         default: throw DropChannel.unexpected("a frame")
         }
@@ -231,11 +257,7 @@ public struct DropReceiver: Sendable {
             ahead[sequence] = bytes
             top = max(top, sequence + 1)
             askedAt[sequence] = nil
-            while let bytes = ahead.removeValue(forKey: next), let range = metadata.range(ofChunk: next) {
-                channel.tell(.piece(offset: range.lowerBound, bytes: bytes))
-                channel.tell(.progress(byteCount: range.upperBound))
-                next += 1
-            }
+            deliver(metadata)
             channel.wait(until: now + Self.stallLimit, for: "the next piece of the file")
         }
         unacknowledged += 1
@@ -245,6 +267,32 @@ public struct DropReceiver: Sendable {
         acknowledgeAt =
             isUrgent ? now : min(acknowledgeAt ?? now + Self.acknowledgementDelay, now + Self.acknowledgementDelay)
         completeIfAllArrived(metadata, at: now)
+    }
+
+    /// Keeps a piece that came before the user's answer.
+    private mutating func hold(
+        _ sequence: UInt64, _ payload: [UInt8], _ metadata: DropMetadata
+    ) throws(GhostDropError) {
+        guard let range = metadata.range(ofChunk: sequence) else {
+            throw DropChannel.unexpected("a piece beyond the end")
+        }
+        let held = ahead.values.reduce(0) { $0 + $1.count }
+        guard sequence < UInt64(windowLimit), ahead[sequence] == nil, held + range.count <= Self.heldByteLimit else {
+            return
+        }
+        let bytes = try channel.open(chunk: payload, sequence: sequence)
+        guard bytes.count == range.count else { throw DropChannel.unexpected("a piece of another length") }
+        ahead[sequence] = bytes
+        top = max(top, sequence + 1)
+    }
+
+    /// Tells the pieces whose turn it is.
+    private mutating func deliver(_ metadata: DropMetadata) {
+        while let bytes = ahead.removeValue(forKey: next), let range = metadata.range(ofChunk: next) {
+            channel.tell(.piece(offset: range.lowerBound, bytes: bytes))
+            channel.tell(.progress(byteCount: range.upperBound))
+            next += 1
+        }
     }
 
     private mutating func completeIfAllArrived(_ metadata: DropMetadata, at now: Duration) {

@@ -8,7 +8,10 @@ import Cryptography
 ///
 /// v1's receivers say `resume` with 0 both when they have nothing and when they have the first piece; 0 is taken for
 /// nothing here, and the first piece is always sent. Any other number is believed only where pieces arrive in order
-/// (L2CAP), for v1 counts the last piece that it saw, also beyond a gap.
+/// (L2CAP), for v1 counts the last piece that it saw, also beyond a gap; and of a synctrain, which counts up to the gap.
+///
+/// A receiver may drop what comes before its user has accepted the file, and then count over the gap. So the first piece
+/// goes alone and is repeated, on L2CAP too, until something is heard of it.
 public struct DropSender: Sendable {
     /// The file as it is announced.
     public struct File: Sendable, Hashable {
@@ -59,6 +62,8 @@ public struct DropSender: Sendable {
         /// The peer may say what it has.
         case announced(until: Duration)
         case sending
+        /// All is acknowledged and said; the receiver may still say that it has got another file than announced.
+        case completed(until: Duration)
         case over
     }
 
@@ -66,12 +71,17 @@ public struct DropSender: Sendable {
     private static let userLimit = Duration.seconds(120)
     private static let resumeLimit = Duration.seconds(1)
     private static let stallLimit = Duration.seconds(60)
+    /// A v1 receiver says nothing when all is well, and does not end the link.
+    private static let objectionLimit = Duration.seconds(3)
     private static let firstTimeout = Duration.seconds(2)
     private static let greatestTimeout = Duration.seconds(16)
 
     public let metadata: DropMetadata
     private let identity: Identity
     private let isOrdered: Bool
+    private let believesResume: Bool
+    /// Whether the receiver has said anything of the pieces.
+    private var isHeard = false
     private var channel = DropChannel(role: .sender)
     private var phase = Phase.greeting
     private var window: SlidingWindow
@@ -92,6 +102,7 @@ public struct DropSender: Sendable {
     ) {
         self.identity = identity
         self.isOrdered = isOrdered
+        believesResume = isOrdered || peer.protocolVersion >= Capabilities.synctrainVersion
         metadata = DropMetadata(
             transferID: identity.transferID, filename: file.name, size: file.size, mimeType: file.mimeType,
             sha256: file.sha256, chunkSize: min(capabilities.maxChunk, peer.maxChunk))
@@ -130,9 +141,13 @@ public struct DropSender: Sendable {
     public var nextDeadline: Duration? {
         var deadlines = [channel.deadline?.time].compactMap { $0 }
         if case .announced(let time) = phase { deadlines.append(time) }
-        if phase == .sending, !isOrdered, let time = window.nextDeadline(timeout: timeout) { deadlines.append(time) }
+        if case .completed(let time) = phase { deadlines.append(time) }
+        if phase == .sending, repeats, let time = window.nextDeadline(timeout: timeout) { deadlines.append(time) }
         return deadlines.min()
     }
+
+    /// Whether pieces that nothing is heard of are sent again.
+    private var repeats: Bool { !isOrdered || !isHeard }
 
     /// The part of the file to `provide` next; nil if none is wanted now.
     public mutating func nextPiece(at now: Duration) -> Piece? {
@@ -141,7 +156,8 @@ public struct DropSender: Sendable {
     }
 
     private var wantedPiece: Piece? {
-        guard phase == .sending, sealed.count < window.limit, let range = metadata.range(ofChunk: next) else {
+        guard phase == .sending, sealed.count < (isHeard ? window.limit : 1), let range = metadata.range(ofChunk: next)
+        else {
             return nil
         }
         return Piece(sequence: next, range: range)
@@ -167,10 +183,12 @@ public struct DropSender: Sendable {
         toSend.append(sequence)
     }
 
-    private mutating func advance(to now: Duration) {
+    /// Lets time pass, so that what takes too long ends.
+    public mutating func advance(to now: Duration) {
         if let error = channel.timeout(at: now) { return end(error) }
         if case .announced(let time) = phase, time <= now { begin(at: now) }
-        guard phase == .sending, !isOrdered else { return }
+        if case .completed(let time) = phase, time <= now { return finish() }
+        guard phase == .sending, repeats else { return }
         let overdue = window.overdue(at: now, timeout: timeout).filter { !queued.contains($0) }
         guard !overdue.isEmpty else { return }
         // Twice as patient each time nothing came back: else a slow link is filled with copies.
@@ -197,6 +215,15 @@ public struct DropSender: Sendable {
         end(GhostDropError(.declined, "the transfer was cancelled here"))
     }
 
+    /// Ends the transfer for a reason of this side's own, which the receiver is told.
+    public mutating func fail(_ error: GhostDropError) { end(error) }
+
+    /// The link has gone: nothing more comes.
+    public mutating func linkEnded() {
+        // The receiver ends the link when it has the file.
+        if case .completed = phase { finish() } else { end(.linkLost, tellsPeer: false) }
+    }
+
     /// Takes a frame that arrived.
     public mutating func receive(_ frame: DropFrame, at now: Duration) {
         guard phase != .over else { return }
@@ -215,8 +242,9 @@ public struct DropSender: Sendable {
             announceIfConfirmed(at: now)
         case (.resume(let id, let lastConfirmed), .announced), (.resume(let id, let lastConfirmed), .sending):
             guard id == metadata.transferID else { throw DropChannel.unexpected("the number of another transfer") }
-            if isOrdered, lastConfirmed > 0, lastConfirmed >= next, metadata.range(ofChunk: lastConfirmed) != nil {
+            if believesResume, lastConfirmed > 0, lastConfirmed >= next, metadata.range(ofChunk: lastConfirmed) != nil {
                 next = lastConfirmed + 1
+                isHeard = true
                 sealed = [:]
                 _ = window.acknowledge(cumulative: lastConfirmed, missing: 0)
             } else if phase == .sending {
@@ -232,9 +260,14 @@ public struct DropSender: Sendable {
         case (.cancel(let reason), _):
             // In the clear it can be anybody's, but so can a jammed radio: it stops, and harms nothing else.
             end(Self.cancelled(reason), tellsPeer: false)
-        case (.ping, _), (.ack, .announced): break
+        case (.ping, _), (.ack, .announced), (.ack, .completed), (.resume, .completed): break
         default: throw DropChannel.unexpected("a frame")
         }
+    }
+
+    private mutating func finish() {
+        phase = .over
+        channel.finish()
     }
 
     static func cancelled(_ reason: String) -> GhostDropError {
@@ -270,8 +303,10 @@ public struct DropSender: Sendable {
     }
 
     private mutating func acknowledged(_ cumulative: UInt64, _ missing: UInt64, at now: Duration) {
-        // An acknowledgement is not authenticated: of what was not sent it says nothing.
-        guard cumulative < next else { return }
+        // Of what was not sent it says nothing, except where the receiver has more than this side believes (`resume`).
+        guard next > 0, cumulative < next || !isOrdered else { return }
+        let cumulative = min(cumulative, next - 1)
+        isHeard = true
         for sequence in window.acknowledge(cumulative: cumulative, missing: missing) { enqueue(sequence) }
         let before = sealed.count
         sealed = sealed.filter { $0.key > cumulative }
@@ -286,12 +321,14 @@ public struct DropSender: Sendable {
             confirmedCount = count
             channel.tell(.progress(byteCount: count))
         }
-        channel.wait(until: now + Self.stallLimit, for: "the other side's acknowledgement")
+        // Until the first acknowledgement it is a person who is waited for.
+        channel.wait(
+            until: now + (isHeard ? Self.stallLimit : Self.userLimit), for: "the other side's acknowledgement")
         guard sealed.isEmpty, metadata.range(ofChunk: next) == nil else { return }
         do throws(GhostDropError) {
             try channel.sendSealed(.complete(transferID: metadata.transferID, sha256: metadata.sha256))
-            phase = .over
-            channel.finish()
+            phase = .completed(until: now + Self.objectionLimit)
+            channel.stopWaiting()
         } catch {
             end(error)
         }

@@ -21,6 +21,12 @@ public struct GhostDropError: Error, Equatable, Sendable, CustomStringConvertibl
         case digestDiffers = "digest-differs"
         /// The file could not be read as it was announced.
         case fileChanged = "file-changed"
+        /// The link went before the transfer was over. Trying again goes on where it ended.
+        case linkLost = "link-lost"
+        /// The receiver's disk has no room for the file.
+        case noSpace = "no-space"
+        /// The receiver's disk did not take the file.
+        case diskFailed = "disk-failed"
     }
 
     public let code: Code
@@ -33,6 +39,9 @@ public struct GhostDropError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     public var description: String { message }
+
+    static let linkLost = Self(
+        .linkLost, "the link was lost before the file was here whole; bring the devices near each other and try again")
 
     static func malformed(_ what: String) -> Self {
         Self(.malformed, "the other side sent \(what); check that it runs a current GhostDrop app and try again")

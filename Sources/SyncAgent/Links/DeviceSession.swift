@@ -24,6 +24,7 @@ struct LinkEnvironment: Sendable {
     var partials: PartialBlocks
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    var drops: DropRegistry
     var logger: Logger
 
     func mayUse(_ kind: LinkKind, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose, of folder: FolderID)
@@ -392,6 +393,9 @@ private struct Owner: PeerSessionOwner {
     }
 
     func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
+        if request.folder == DeviceDropMessage.folder {
+            return await environment.drops.serve(request, from: device.id)
+        }
         guard let folder = folder(request.folder, for: .answer) else {
             return (ByteBuffer(), .generic)
         }

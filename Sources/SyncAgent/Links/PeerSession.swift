@@ -133,6 +133,8 @@ final class PeerSession: BlockSource {
     }
 
     var kind: LinkKind { information.kind }
+    /// Whether the peer is known to be a synctrain, which answers what a Syncthing would not.
+    var speaksSynctrain: Bool { state.withLock { $0.answersSlices } }
 
     var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
 

@@ -10,7 +10,7 @@ struct GATTPump {
         /// Values that came on the bus.
         case inbox(PacketInbox)
 
-        fileprivate var descriptor: CInt {
+        var descriptor: CInt {
             switch self {
             case .socket(let descriptor): descriptor.number
             case .inbox(let inbox): inbox.wake.descriptor.number

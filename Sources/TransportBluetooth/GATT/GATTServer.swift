@@ -21,6 +21,8 @@ final class GATTServer: Sendable {
         var notifications: (socket: Descriptor, mtu: Int)?
         var current: Current?
         var lastDevice: String?
+        /// A v1 link, which has the notifications to itself, too.
+        var legacy: Current?
         var warnedOfLegacy: Set<String> = []
     }
 
@@ -30,11 +32,13 @@ final class GATTServer: Sendable {
     private let state = Mutex(State())
     private let logger: Logger
     private let sink: SinkPlace
+    private let legacyDoor: LegacyDoor
     private let group: any EventLoopGroup
 
-    init(logger: Logger, sink: SinkPlace, group: any EventLoopGroup) {
+    init(logger: Logger, sink: SinkPlace, legacyDoor: LegacyDoor, group: any EventLoopGroup) {
         self.logger = logger
         self.sink = sink
+        self.legacyDoor = legacyDoor
         self.group = group
     }
 
@@ -80,20 +84,11 @@ final class GATTServer: Sendable {
         }
         // Before a stream's opening packet only: later, an acknowledgement may begin like that, too.
         guard characteristic == .data, !bytes.starts(with: [UInt8(ascii: "G"), UInt8(ascii: "D")]) else {
-            let isFirst = state.withLock { state in
-                if state.warnedOfLegacy.count > 100 { state.warnedOfLegacy = [] }
-                return state.warnedOfLegacy.insert(device).inserted
-            }
-            if isFirst {
-                logger.notice(
-                    "A device speaks GhostDrop's first version over GATT; it is not served here.",
-                    metadata: ["device": "\(device)"])
-            }
-            return .error(name: "org.bluez.Error.NotSupported", message: "protocolVersion 2 is spoken here")
+            return legacyWritten(device, bytes)
         }
         // What is left of a link that is over opens none.
         guard bytes.first == Self.openingByte else { return .nothing }
-        guard let notifications = state.withLock({ $0.notifications }), sink.isOpen else {
+        guard let notifications = state.withLock({ $0.legacy == nil ? $0.notifications : nil }), sink.isOpen else {
             return .error(name: "org.bluez.Error.NotPermitted", message: "subscribe to the notifications first")
         }
         do throws(SystemError) {
@@ -135,6 +130,62 @@ final class GATTServer: Sendable {
         }
     }
 
+    // MARK: GhostDrop's first version
+
+    private func legacyWritten(_ device: String, _ bytes: [UInt8]) -> BusAnswer {
+        guard let install = legacyDoor.installer else {
+            warnOfLegacy(device)
+            return .error(name: "org.bluez.Error.NotSupported", message: "no files are taken at the moment")
+        }
+        let (legacy, isTaken, notifications) = state.withLock { ($0.legacy, $0.current != nil, $0.notifications) }
+        if let legacy {
+            guard legacy.device == device else {
+                return .error(name: "org.bluez.Error.InProgress", message: "another device is connected by GATT")
+            }
+            legacy.inbox.put(bytes)
+            return .nothing
+        }
+        guard !isTaken, let notifications else {
+            return .error(name: "org.bluez.Error.NotPermitted", message: "subscribe to the notifications first")
+        }
+        do throws(SystemError) {
+            let inbox = try PacketInbox()
+            inbox.put(bytes)
+            let ends = try StreamEnds()
+            state.withLock { state in
+                state.legacy = Current(device: device, inbox: inbox)
+                state.lastDevice = device
+            }
+            ends.channel(on: group) { $0.eventLoop.makeSucceededVoidFuture() }.whenSuccess { channel in
+                _ = Self.information(device).start(on: channel, install: install)
+            }
+            try OwnThread.start("bluetooth-drop") {
+                let outlet = GATTPump.Outlet.socket(notifications.socket)
+                let outcome = LegacyPump(
+                    inlet: .inbox(inbox), bulk: outlet, control: outlet,
+                    valueLimit: GATTPump.packetLimit(mtu: notifications.mtu)
+                ).run(ends.pumped)
+                self.state.withLock { $0.legacy = nil }
+                self.logger.debug("A v1 link has ended.", metadata: ["device": "\(device)", "how": "\(outcome)"])
+            }
+            return .nothing
+        } catch {
+            state.withLock { $0.legacy = nil }
+            return .error(name: "org.bluez.Error.Failed", message: error.description)
+        }
+    }
+
+    private func warnOfLegacy(_ device: String) {
+        let isFirst = state.withLock { state in
+            if state.warnedOfLegacy.count > 100 { state.warnedOfLegacy = [] }
+            return state.warnedOfLegacy.insert(device).inserted
+        }
+        guard isFirst else { return }
+        logger.notice(
+            "A device wants to send a file; to take it, run `synctrain drop receive`.",
+            metadata: ["device": "\(device)"])
+    }
+
     /// bluetoothd writes a device's address into its path.
     private static func information(_ device: String) -> LinkInformation {
         let address = device.split(separator: "_").suffix(6).joined(separator: ":")
@@ -151,6 +202,6 @@ final class GATTServer: Sendable {
 
     /// The device has disconnected: its link is over.
     func disconnected(_ device: String) {
-        state.withLock { $0.current?.device == device ? $0.current : nil }?.inbox.close()
+        for link in state.withLock({ [$0.current, $0.legacy] }) where link?.device == device { link?.inbox.close() }
     }
 }

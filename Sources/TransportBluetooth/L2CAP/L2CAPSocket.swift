@@ -53,11 +53,21 @@ package struct L2CAPSocket: Sendable {
     }
 
     /// Starts to connect; the socket is writable when that has ended, and `pendingError` says how.
+    ///
+    /// - Parameter isEncrypted: has the link layer encrypt, for which bluetoothd may have to pair the two devices.
     package static func connect(
         from local: BluetoothAddress, _ localKind: BluetoothAddressKind, to peer: BluetoothAddress,
-        _ peerKind: BluetoothAddressKind, psm: UInt16
+        _ peerKind: BluetoothAddressKind, psm: UInt16, isEncrypted: Bool = false
     ) throws(SystemError) -> L2CAPSocket {
         let socket = try bound(to: local, localKind, psm: 0)
+        if isEncrypted {
+            var security = bt_security(level: UInt8(BT_SECURITY_MEDIUM), key_size: 0)
+            guard
+                setsockopt(
+                    socket.descriptor.number, SOL_BLUETOOTH, BT_SECURITY, &security,
+                    socklen_t(MemoryLayout<bt_security>.size)) == 0
+            else { throw SystemError("setsockopt") }
+        }
         let result = withSocketAddress(peer, peerKind, psm: psm) {
             Glibc.connect(socket.descriptor.number, $0, $1)
         }

@@ -27,6 +27,12 @@ final class ProgressLine: Sendable {
     }
 
     func show(path: String, done: Int64, total: Int64, bytesPerSecond: Int64, holders: [String]) throws {
+        let origin = holders.isEmpty ? nil : "from \(EscapedName.escape(holders.joined(separator: ", ")))"
+        try show(path: path, done: done, total: total, bytesPerSecond: bytesPerSecond, peer: origin)
+    }
+
+    /// - Parameter peer: where it comes from or goes to, as it is shown.
+    func show(path: String, done: Int64, total: Int64, bytesPerSecond: Int64, peer: String?) throws {
         guard isShown else { return }
         let now = now()
         let isDue = state.withLock { state in
@@ -37,7 +43,7 @@ final class ProgressLine: Sendable {
         }
         guard isDue else { return }
         let text = Self.text(
-            path: path, done: done, total: total, bytesPerSecond: bytesPerSecond, holders: holders, width: width)
+            path: path, done: done, total: total, bytesPerSecond: bytesPerSecond, peer: peer, width: width)
         try errors.write("\r\u{1b}[K\(text)")
     }
 
@@ -52,14 +58,14 @@ final class ProgressLine: Sendable {
 
     /// ` 12%  3.4 MiB of 28 MiB  1.2 MiB/s  21 s left  from NAS  photos/x.jpg`, cut to the width.
     static func text(
-        path: String, done: Int64, total: Int64, bytesPerSecond: Int64, holders: [String], width: Int
+        path: String, done: Int64, total: Int64, bytesPerSecond: Int64, peer: String?, width: Int
     ) -> String {
         var parts = [
             Table.pad("\(Quantity.percent(done, of: total))%", to: 4, .right),
             "\(Quantity.size(done)) of \(Quantity.size(total))", Quantity.rate(bytesPerSecond),
             "\(Quantity.remaining(total - done, bytesPerSecond: bytesPerSecond)) left",
         ]
-        if !holders.isEmpty { parts.append("from \(EscapedName.escape(holders.joined(separator: ", ")))") }
+        if let peer { parts.append(peer) }
         parts.append(EscapedName.escape(path))
         return String(parts.joined(separator: "  ").prefix(max(20, width - 1)))
     }

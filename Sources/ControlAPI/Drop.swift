@@ -1,0 +1,288 @@
+/// To send files to a device near-by or one that is paired, one after the other.
+public struct DropSendRequest: Codable, Equatable, Sendable {
+    /// Longest time to wait in seconds.
+    public static let longestWait = 3600
+    static let fileLimit = 1000
+
+    /// Absolute paths.
+    public var files: [String]
+    /// A device's id or name, a name that is seen near-by, or an address; nil to let the user choose.
+    public var target: String?
+    /// How long to look for the device, and to wait for one whose link was lost.
+    public var seconds: Int
+
+    public init(files: [String], target: String? = nil, seconds: Int = 120) {
+        self.files = files
+        self.target = target
+        self.seconds = seconds
+    }
+
+    func check() throws(ControlError) {
+        guard !files.isEmpty, files.count <= Self.fileLimit else {
+            throw ControlError(.invalidRequest, "Send from 1 to \(Self.fileLimit) files.")
+        }
+        guard files.allSatisfy({ $0.hasPrefix("/") && $0.utf8.count <= ControlLimits.path }) else {
+            throw ControlError(.invalidRequest, "The files to send are absolute paths.")
+        }
+        try Self.check(seconds: seconds)
+    }
+
+    static func check(seconds: Int) throws(ControlError) {
+        guard (1...longestWait).contains(seconds) else {
+            throw ControlError(.invalidRequest, "Waiting takes from 1 to \(longestWait) seconds.")
+        }
+    }
+}
+
+/// To take files that others send, for as long as the request lives.
+public struct DropReceiveRequest: Codable, Equatable, Sendable {
+    /// Where files are put: an absolute path.
+    public var directory: String
+    /// How many files to take; nil for any number.
+    public var count: Int?
+    /// How long to wait while nobody sends; nil for ever.
+    public var seconds: Int?
+
+    public init(directory: String, count: Int? = nil, seconds: Int? = nil) {
+        self.directory = directory
+        self.count = count
+        self.seconds = seconds
+    }
+
+    func check() throws(ControlError) {
+        guard directory.hasPrefix("/"), directory.utf8.count <= ControlLimits.path else {
+            throw ControlError(.invalidRequest, "The directory for what comes is an absolute path.")
+        }
+        guard count.map({ $0 > 0 }) ?? true else {
+            throw ControlError(.invalidRequest, "A number of files is 1 or more.")
+        }
+        if let seconds { try DropSendRequest.check(seconds: seconds) }
+    }
+}
+
+/// What the user says to a transfer.
+public struct DropAnswer: Codable, Equatable, Sendable {
+    public enum Action: String, Codable, Sendable {
+        /// Both devices show `code`. Any other than the one that this device shows ends the transfer.
+        case confirm
+        /// The codes differ, or the user wants none of it.
+        case refuse
+        /// Takes the file that is offered.
+        case accept
+        case decline
+        /// Sends to the device at `address`.
+        case choose
+    }
+
+    /// As the first event of the request named it.
+    public var session: Int
+    public var action: Action
+    public var code: String?
+    public var address: String?
+
+    public init(session: Int, action: Action, code: String? = nil, address: String? = nil) {
+        self.session = session
+        self.action = action
+        self.code = code
+        self.address = address
+    }
+}
+
+/// The other end of a transfer.
+public struct DropPeer: Codable, Equatable, Sendable {
+    /// Its id, if it is a paired device.
+    public var device: String?
+    /// What it is called here, or calls itself near-by; nil if nobody knows.
+    public var name: String?
+    public var address: String
+    /// `tcp`, `l2cap` or `gatt`.
+    public var transport: String
+
+    public init(device: String? = nil, name: String? = nil, address: String, transport: String) {
+        self.device = device
+        self.name = name
+        self.address = address
+        self.transport = transport
+    }
+
+    public var isPaired: Bool { device != nil }
+}
+
+/// What a transfer says on its way, a line of JSON each.
+public enum DropNotice: Equatable, Sendable {
+    /// First of all when sending.
+    case sending(session: Int, files: [String])
+    /// First of all when receiving.
+    case waiting(session: Int, directory: String, listening: [String])
+    /// Whom one can send to, whenever that has changed and while there is none to send to.
+    case receivers([NearbyEntry])
+    /// A file is read for its digest.
+    case preparing(file: String, size: Int64)
+    case connecting(address: String)
+    /// Six digits to compare with those of the other device, and to answer.
+    case code(String, DropPeer)
+    /// A file to accept or decline; `present` bytes of it are here from an earlier attempt.
+    case offer(file: String, size: Int64, DropPeer, present: Int64)
+    /// The other device was told of the file.
+    case announced(file: String, size: Int64, DropPeer)
+    case progress(file: String, size: Int64, DropPeer, done: Int64, bytesPerSecond: Int64)
+    /// The link was lost; it is tried again.
+    case retrying(file: String, message: String)
+    case sent(file: String, size: Int64, DropPeer, seconds: Double)
+    case received(file: String, size: Int64, DropPeer, path: String, seconds: Double)
+    /// A file did not come or go; others may. No file: an attempt that got to none.
+    case failed(file: String?, ControlError)
+    case done(files: Int64, bytes: Int64, failed: Int64)
+}
+
+extension DropNotice: Codable {
+    /// All fields that a line can have.
+    private struct Line: Codable {
+        var type: String
+        var session: Int?
+        var files: [String]?
+        var directory: String?
+        var listening: [String]?
+        var devices: [NearbyEntry]?
+        var file: String?
+        var size: Int64?
+        var address: String?
+        var code: String?
+        var peer: DropPeer?
+        var present: Int64?
+        var bytesDone: Int64?
+        var bytesPerSecond: Int64?
+        var message: String?
+        var path: String?
+        var seconds: Double?
+        var error: ControlError?
+        var count: Int64?
+        var bytes: Int64?
+        var failed: Int64?
+
+        init(_ type: String) { self.type = type }
+    }
+
+    /// Kebab-case, as the field `type` has it.
+    public var type: String { line.type }
+
+    private var line: Line {
+        var line = Line("")
+        func file(_ type: String, _ file: String, _ size: Int64, _ peer: DropPeer) {
+            line.type = type
+            line.file = file
+            line.size = size
+            line.peer = peer
+        }
+        switch self {
+        case .sending(let session, let files):
+            line.type = "sending"
+            line.session = session
+            line.files = files
+        case .waiting(let session, let directory, let listening):
+            line.type = "waiting"
+            line.session = session
+            line.directory = directory
+            line.listening = listening
+        case .receivers(let devices):
+            line.type = "receivers"
+            line.devices = devices
+        case .preparing(let file, let size):
+            line.type = "preparing"
+            line.file = file
+            line.size = size
+        case .connecting(let address):
+            line.type = "connecting"
+            line.address = address
+        case .code(let code, let peer):
+            line.type = "code"
+            line.code = code
+            line.peer = peer
+        case .offer(let name, let size, let peer, let present):
+            file("offer", name, size, peer)
+            line.present = present
+        case .announced(let name, let size, let peer): file("announced", name, size, peer)
+        case .progress(let name, let size, let peer, let done, let rate):
+            file("progress", name, size, peer)
+            line.bytesDone = done
+            line.bytesPerSecond = rate
+        case .retrying(let file, let message):
+            line.type = "retrying"
+            line.file = file
+            line.message = message
+        case .sent(let name, let size, let peer, let seconds):
+            file("sent", name, size, peer)
+            line.seconds = seconds
+        case .received(let name, let size, let peer, let path, let seconds):
+            file("received", name, size, peer)
+            line.path = path
+            line.seconds = seconds
+        case .failed(let file, let error):
+            line.type = "failed"
+            line.file = file
+            line.error = error
+        case .done(let files, let bytes, let failed):
+            line.type = "done"
+            line.count = files
+            line.bytes = bytes
+            line.failed = failed
+        }
+        return line
+    }
+
+    public func encode(to encoder: any Encoder) throws { try line.encode(to: encoder) }
+
+    public init(from decoder: any Decoder) throws {
+        let line = try Line(from: decoder)
+        func need<Value>(_ value: Value?, _ name: String) throws -> Value {
+            guard let value else {
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: decoder.codingPath, debugDescription: "\(line.type) has no \(name)"))
+            }
+            return value
+        }
+        func file() throws -> (String, Int64, DropPeer) {
+            (try need(line.file, "file"), try need(line.size, "size"), try need(line.peer, "peer"))
+        }
+        switch line.type {
+        case "sending":
+            self = .sending(session: try need(line.session, "session"), files: try need(line.files, "files"))
+        case "waiting":
+            self = .waiting(
+                session: try need(line.session, "session"), directory: try need(line.directory, "directory"),
+                listening: line.listening ?? [])
+        case "receivers": self = .receivers(try need(line.devices, "devices"))
+        case "preparing":
+            self = .preparing(file: try need(line.file, "file"), size: try need(line.size, "size"))
+        case "connecting": self = .connecting(address: try need(line.address, "address"))
+        case "code": self = .code(try need(line.code, "code"), try need(line.peer, "peer"))
+        case "offer":
+            let (name, size, peer) = try file()
+            self = .offer(file: name, size: size, peer, present: line.present ?? 0)
+        case "announced":
+            let (name, size, peer) = try file()
+            self = .announced(file: name, size: size, peer)
+        case "progress":
+            let (name, size, peer) = try file()
+            self = .progress(
+                file: name, size: size, peer, done: try need(line.bytesDone, "bytesDone"),
+                bytesPerSecond: line.bytesPerSecond ?? 0)
+        case "retrying":
+            self = .retrying(file: try need(line.file, "file"), message: try need(line.message, "message"))
+        case "sent":
+            let (name, size, peer) = try file()
+            self = .sent(file: name, size: size, peer, seconds: line.seconds ?? 0)
+        case "received":
+            let (name, size, peer) = try file()
+            self = .received(
+                file: name, size: size, peer, path: try need(line.path, "path"), seconds: line.seconds ?? 0)
+        case "failed": self = .failed(file: line.file, try need(line.error, "error"))
+        case "done":
+            self = .done(
+                files: try need(line.count, "count"), bytes: line.bytes ?? 0, failed: line.failed ?? 0)
+        case let type:
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "no transfer says \(type)"))
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import ControlAPI
+import GhostDrop
+
+extension ControlError {
+    /// How a transfer by GhostDrop's first version ended.
+    init(_ error: GhostDropError) {
+        let code: Code =
+            switch error.code {
+            case .declined, .cancelled: .dropRefused
+            case .codesDiffer, .notAuthentic: .codesDiffer
+            case .timedOut: .timeout
+            case .linkLost: .linkLost
+            case .digestDiffers: .digestDiffers
+            case .noSpace: .noSpace
+            case .malformed, .tooLarge, .unexpectedFrame, .fileChanged, .diskFailed: .dropFailed
+            }
+        let isRetryable = [.timedOut, .linkLost, .digestDiffers, .fileChanged].contains(error.code)
+        self.init(
+            code, "\(error.message.prefix(1).uppercased())\(error.message.dropFirst()).", isRetryable: isRetryable)
+    }
+
+    /// The user has said no.
+    static func refusedHere(_ file: String?) -> ControlError {
+        ControlError(
+            .confirmationNeeded,
+            file.map { "\($0) was not taken or sent: you said no." } ?? "Nothing was taken or sent.",
+            path: file)
+    }
+
+    static let nothingToAnswer = ControlError(
+        .invalidRequest, "No transfer waits for that answer. Begin with `synctrain drop send` or `drop receive`.")
+}
