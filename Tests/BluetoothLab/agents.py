@@ -1,7 +1,8 @@
 """Two agents of the real build with nothing but Bluetooth between them, in the machine that `run` boots: each has one of
 its two virtual controllers, and both have the same bluetoothd.
 
-    agents.py [SCENARIO…]     needs $SYNCTRAIN; the scenarios go on where the one before has left off, in their order
+    agents.py [SCENARIO…]     needs $SYNCTRAIN; without names, all. Each goes on where the one before it has left off, so
+                              those before a named one run, too
 """
 
 import ctypes
@@ -144,6 +145,14 @@ def sha256(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+class SendCommand(PairCommand):
+    WORDS = ("drop", "send")
+
+
+class ReceiveCommand(PairCommand):
+    WORDS = ("drop", "receive")
+
+
 class Laboratory:
     """`far` has the files, `near` selects and fetches."""
 
@@ -195,14 +204,41 @@ class Laboratory:
 
     # scenarios
 
-    def pair(self):
-        """Devices that know nothing of each other: found by the radio, six digits on both, and each has stored the
-        other."""
+    def start(self):
+        """Both are ready, and listen on no network."""
         for agent in self.agents:
             agent.start()
         self.wait_ready()
-        assert all(agent.status()["listening"] == [] or all("ble" in a for a in agent.status()["listening"])
-                   for agent in self.agents), [agent.status()["listening"] for agent in self.agents]
+        listening = [address for agent in self.agents for address in agent.status()["listening"]]
+        assert all(address.startswith("ble://") for address in listening), listening
+
+    def drop(self):
+        """A file goes to a device that is not paired, by GhostDrop v1."""
+        into = os.path.join(ROOT, "dropped")
+        os.makedirs(into)
+        path = os.path.join(ROOT, "note.jpg")
+        make_file(path, 40_000)
+        receiving = ReceiveCommand(self.far, "--dir", into, "--count", "1", "--expect-sas", "-")
+        receiving.event("waiting", LONG)
+        sending = SendCommand(self.near, path, "--to", "ble://" + self.far.radio["address"], "--expect-sas", "-")
+        try:
+            codes = [command.event("code", LONG)["code"] for command in (sending, receiving)]
+            assert codes[0] == codes[1], codes
+            start = time.monotonic()
+            for command in (sending, receiving):
+                command.type(codes[0] + "\n")
+            transport = sending.event("sent", LONG)["peer"]["transport"]
+            seconds = time.monotonic() - start
+            assert sending.wait(LONG) == (0, None) and receiving.wait(LONG) == (0, None)
+        finally:
+            for command in (sending, receiving):
+                command.kill()
+        assert sha256(os.path.join(into, "note.jpg")) == sha256(path), "the bytes differ"
+        say(f"  note.jpg: 40000 bytes right in {seconds:.1f} s, by GhostDrop v1 over {transport}")
+
+    def pair(self):
+        """Devices that know nothing of each other: found by the radio, six digits on both, and each has stored the
+        other."""
         self.far.add_folder("docs", self.docs, mode="full")
         waiting = PairCommand(self.far, "--expect-sas", "-", "--folder", "docs")
         looking = PairCommand(self.near, "--nearby", "--expect-sas", "-")
@@ -286,8 +322,8 @@ class Laboratory:
             agent.start()
         self.wait_ready()
 
-    SCENARIOS = [("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect), ("power-off", power_off),
-                 ("gatt", gatt), ("one-bearer", one_bearer)]
+    SCENARIOS = [("start", start), ("drop", drop), ("pair", pair), ("select", select_and_fetch),
+                 ("disconnect", disconnect), ("power-off", power_off), ("gatt", gatt), ("one-bearer", one_bearer)]
 
     def close(self):
         for agent in self.agents:
