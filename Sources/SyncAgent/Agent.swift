@@ -260,7 +260,7 @@ public final class Agent: Service, Sendable {
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            slowLinkPolicy: slowLinkPolicy, drops: drops, logger: setup.logger)
+            drops: drops, slowLinkPolicy: slowLinkPolicy, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

@@ -5,16 +5,19 @@ extension Dialler {
     /// A v1 link over single GATT values: pieces of files are written without response, all else with one.
     func legacyGATT(_ device: String) async throws(LinkFailure) -> Output {
         let facts = core.client.facts
-        let sockets: (notify: (Descriptor, Int), write: (Descriptor, Int))
         guard let data = facts.tree.characteristic(SurfaceUUID.data, of: device),
             let control = facts.tree.characteristic(SurfaceUUID.control, of: device)
         else {
             throw LinkFailure(
                 LinkError(.refused, "\(peer) takes no files by GATT; update its GhostDrop app", isTransient: true))
         }
+        let way: ValueWay
         do {
-            let notify = try await socket("AcquireNotify", data)
-            sockets = (notify, try await socket("AcquireWrite", data))
+            way = try await ValueWay.open(to: data, core: core, limit: max(.zero, deadline - ContinuousClock.now))
+        } catch let error as BusError {
+            throw LinkFailure(LinkError(asking: peer, error))
+        } catch let error as SystemError {
+            throw LinkFailure(LinkError(connecting: peer, error))
         } catch {
             throw LinkFailure(error)
         }
@@ -23,33 +26,19 @@ extension Dialler {
             {
                 connected(.success(()))
                 let outcome = LegacyPump(
-                    inlet: .socket(sockets.notify.0), bulk: .socket(sockets.write.0),
-                    control: .call { value in
-                        core.client.bus.post(
-                            BusCall(
-                                BlueZ.service, control, BlueZ.characteristic, "WriteValue",
-                                [.bytes(value), .properties(["type": .string("request")])]))
-                    }, valueLimit: GATTPump.packetLimit(mtu: min(sockets.write.1, sockets.notify.1))
+                    inlet: way.inlet, bulk: way.outlet, control: .call(ValueWay.requests(to: control, core.client)),
+                    valueLimit: GATTPump.packetLimit(mtu: way.mtu)
                 ).run(stream)
-                core.logger.debug(
-                    "Bluetooth: a v1 link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
+                way.close()
+                core.logger.debug("Bluetooth: a v1 link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
             }
         }
     }
+}
 
-    /// A packet socket of bluetoothd's for a characteristic, and the link's MTU.
-    private func socket(_ method: String, _ path: String) async throws -> (Descriptor, Int) {
-        do {
-            let answer = try await core.client.call(
-                path, BlueZ.characteristic, method, [.properties([:])],
-                timeout: max(.zero, deadline - ContinuousClock.now))
-            guard answer.count == 2, let socket = answer[0].openDescriptor, let mtu = answer[1].number else {
-                throw LinkError(.failed, "bluetoothd gave no socket for \(peer)", isTransient: true)
-            }
-            do throws(SystemError) { try socket.makeNonBlocking() } catch { throw LinkError(connecting: peer, error) }
-            return (socket, mtu)
-        } catch let error as BusError {
-            throw LinkError(asking: peer, error)
-        }
+extension ValueWay {
+    /// Writes values with response, in their order: bluetoothd is asked for one at a time.
+    static func requests(to path: String, _ client: BlueZClient) -> @Sendable ([UInt8]) -> Bool {
+        calls(to: path, client, type: "request", limit: 1)
     }
 }

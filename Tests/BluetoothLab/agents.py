@@ -1,8 +1,7 @@
 """Two agents of the real build with nothing but Bluetooth between them, in the machine that `run` boots: each has one of
 its two virtual controllers, and both have the same bluetoothd.
 
-    agents.py [SCENARIO…]     needs $SYNCTRAIN; without names, all. Each goes on where the one before it has left off, so
-                              those before a named one run, too
+    agents.py [SCENARIO…]     needs $SYNCTRAIN; the scenarios go on where the one before has left off, in their order
 """
 
 import ctypes
@@ -23,6 +22,7 @@ import traceback
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Interop"))
 
 import agent as interop  # noqa: E402
+from drop import ReceiveCommand, SendCommand, confirm_both  # noqa: E402
 from pairing import PairCommand  # noqa: E402
 from process import wait_until  # noqa: E402
 
@@ -145,14 +145,6 @@ def sha256(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class SendCommand(PairCommand):
-    WORDS = ("drop", "send")
-
-
-class ReceiveCommand(PairCommand):
-    WORDS = ("drop", "receive")
-
-
 class Laboratory:
     """`far` has the files, `near` selects and fetches."""
 
@@ -204,41 +196,45 @@ class Laboratory:
 
     # scenarios
 
-    def start(self):
-        """Both are ready, and listen on no network."""
-        for agent in self.agents:
-            agent.start()
-        self.wait_ready()
-        listening = [address for agent in self.agents for address in agent.status()["listening"]]
-        assert all(address.startswith("ble://") for address in listening), listening
-
     def drop(self):
-        """A file goes to a device that is not paired, by GhostDrop v1."""
-        into = os.path.join(ROOT, "dropped")
+        """Files by GhostDrop's first version between two that do not know each other: by a channel, and by GATT where
+        channels are refused."""
+        into = os.path.join(ROOT, "in")
         os.makedirs(into)
-        path = os.path.join(ROOT, "note.jpg")
-        make_file(path, 40_000)
-        receiving = ReceiveCommand(self.far, "--dir", into, "--count", "1", "--expect-sas", "-")
-        receiving.event("waiting", LONG)
-        sending = SendCommand(self.near, path, "--to", "ble://" + self.far.radio["address"], "--expect-sas", "-")
-        try:
-            codes = [command.event("code", LONG)["code"] for command in (sending, receiving)]
-            assert codes[0] == codes[1], codes
-            start = time.monotonic()
-            for command in (sending, receiving):
-                command.type(codes[0] + "\n")
-            transport = sending.event("sent", LONG)["peer"]["transport"]
-            seconds = time.monotonic() - start
-            assert sending.wait(LONG) == (0, None) and receiving.wait(LONG) == (0, None)
-        finally:
-            for command in (sending, receiving):
-                command.kill()
-        assert sha256(os.path.join(into, "note.jpg")) == sha256(path), "the bytes differ"
-        say(f"  note.jpg: 40000 bytes right in {seconds:.1f} s, by GhostDrop v1 over {transport}")
+        for kind, size in (("l2cap", 60_000), ("gatt", 20_000)):
+            for agent in self.agents:
+                agent.refuses_l2cap = kind == "gatt"
+                agent.start()
+            self.wait_ready()
+            name = f"by-{kind}.bin"
+            source = os.path.join(ROOT, "out", name)
+            make_file(source, size)
+            commands = [ReceiveCommand(self.far, "--dir", into, "--count", "1", "--expect-sas", "-")]
+            try:
+                commands[0].event("waiting", LONG)
+                address = "ble://" + self.far.radio["address"]
+                commands.append(SendCommand(self.near, source, "--to", address, "--expect-sas", "-"))
+                shown = confirm_both(commands[1], commands[0], LONG)
+                assert shown["peer"]["transport"] == kind, shown
+                received = commands[0].event("received", LONG)
+                assert commands[1].event("sent", LONG)["file"] == name
+            finally:
+                for command in commands:
+                    command.kill()
+            assert sha256(received["path"]) == sha256(source), "the bytes differ"
+            say(f"  {name}: {size} bytes right in {received['seconds']:.1f} s")
+            for agent in self.agents:
+                agent.stop(timeout=LONG)
+                agent.refuses_l2cap = False
 
     def pair(self):
         """Devices that know nothing of each other: found by the radio, six digits on both, and each has stored the
         other."""
+        for agent in self.agents:
+            agent.start()
+        self.wait_ready()
+        assert all(agent.status()["listening"] == [] or all("ble" in a for a in agent.status()["listening"])
+                   for agent in self.agents), [agent.status()["listening"] for agent in self.agents]
         self.far.add_folder("docs", self.docs, mode="full")
         waiting = PairCommand(self.far, "--expect-sas", "-", "--folder", "docs")
         looking = PairCommand(self.near, "--nearby", "--expect-sas", "-")
@@ -322,8 +318,8 @@ class Laboratory:
             agent.start()
         self.wait_ready()
 
-    SCENARIOS = [("start", start), ("drop", drop), ("pair", pair), ("select", select_and_fetch),
-                 ("disconnect", disconnect), ("power-off", power_off), ("gatt", gatt), ("one-bearer", one_bearer)]
+    SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect),
+                 ("power-off", power_off), ("gatt", gatt), ("one-bearer", one_bearer)]
 
     def close(self):
         for agent in self.agents:

@@ -137,7 +137,9 @@ def test_the_index_alone(lab):
     # Nothing is served either: the far side, which may ask, gets nothing of what is here.
     write(pair.near_root, {"small": SMALL})
     near.run("select", "docs:mine")
-    write(pair.near_root, {"mine": SMALL})
+    # Not the bytes of another file: those the far side would find on its own disk.
+    with open(os.path.join(pair.near_root, "mine"), "wb") as file:
+        file.write(harness.pattern(SMALL)[::-1])
     near.run("scan", "docs")
     pair.far.wait_global("docs", 4)
     wait_until(lambda: pair.far.folder("docs")["need"]["files"] == 1, 20, "the far side needs it")

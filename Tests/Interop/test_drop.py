@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import signal
-import time
 import uuid
 
 import pytest
@@ -12,19 +11,11 @@ import pytest
 import agent as cli
 import ghostdrop
 import harness
-from pairing import PairCommand
+from drop import ReceiveCommand, SendCommand, confirm_both
 from process import wait_until
 from radio import Radio
 
 GHOSTDROP_VECTORS = os.path.join(cli.REPOSITORY, "Tests/GhostDropTests/Vectors/ghostdrop-v1.json")
-
-
-class SendCommand(PairCommand):
-    WORDS = ("drop", "send")
-
-
-class ReceiveCommand(PairCommand):
-    WORDS = ("drop", "receive")
 
 
 @pytest.fixture
@@ -51,13 +42,6 @@ def make_file(lab, name, size, seed=0):
 def read(*parts):
     with open(os.path.join(*parts), "rb") as file:
         return file.read()
-
-
-def confirm_both(sending, receiving):
-    code = sending.event("code")["code"]
-    assert receiving.event("code")["code"] == code
-    sending.type(code + "\n")
-    receiving.type(code + "\n")
 
 
 def partials(directory):

@@ -22,9 +22,9 @@ struct LinkEnvironment: Sendable {
     var events: EventHub
     var time: AgentTime
     var partials: PartialBlocks
+    var drops: DropRegistry
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
-    var drops: DropRegistry
     var logger: Logger
 
     func mayUse(_ kind: LinkKind, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose, of folder: FolderID)

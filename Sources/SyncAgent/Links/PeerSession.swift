@@ -132,9 +132,10 @@ final class PeerSession: BlockSource {
         return close(fallbackReason: reason)
     }
 
-    var kind: LinkKind { information.kind }
     /// Whether the peer is known to be a synctrain, which answers what a Syncthing would not.
     var speaksSynctrain: Bool { state.withLock { $0.answersSlices } }
+
+    var kind: LinkKind { information.kind }
 
     var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
 

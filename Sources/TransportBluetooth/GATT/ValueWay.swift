@@ -14,7 +14,7 @@ struct ValueWay: Sendable {
     /// The specification's least (Vol 3, Part F, 3.2.8): what is known of a link that nobody tells of.
     private static let leastMTU = 23
     /// Most calls that wait for bluetoothd's answer at the same time.
-    private static let callLimit = 8
+    static let callLimit = 8
 
     /// The notifications first: the peer answers by them.
     ///
@@ -84,13 +84,15 @@ struct ValueWay: Sendable {
     ]
 
     /// Sends a value by a call each, a few at a time.
-    private static func calls(to path: String, _ client: BlueZClient) -> @Sendable ([UInt8]) -> Bool {
+    static func calls(
+        to path: String, _ client: BlueZClient, type: String = "command", limit: Int = callLimit
+    ) -> @Sendable ([UInt8]) -> Bool {
         let underWay = Counter()
         return { packet in
-            guard underWay.increment(upTo: callLimit) else { return false }
+            guard underWay.increment(upTo: limit) else { return false }
             let call = BusCall(
                 BlueZ.service, path, BlueZ.characteristic, "WriteValue",
-                [.bytes(packet), .properties(["type": .string("command")])])
+                [.bytes(packet), .properties(["type": .string(type)])])
             let isTaken = client.bus.post(call) { underWay.decrement() }
             if !isTaken { underWay.decrement() }
             return isTaken
