@@ -7,7 +7,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test bluetooth-lab lint fuzz benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test bluetooth-lab bluetooth-figures lint fuzz benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -50,9 +50,13 @@ interop-test: debug
 lint: toolchain ## formatting, as CI checks it
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bluetooth-lab: setup ## real BlueZ in an emulated machine: L2CAP, GATT, switching off, restarts
+bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine
+	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" BLUETOOTH_PROBE="$(DEBUG_BIN)/BluetoothProbe" Tests/BluetoothLab/run
+
+bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in the emulated machine, by a release build
 	$(SWIFT_BUILD) -c release --product BluetoothProbe
-	BLUETOOTH_PROBE="$(RELEASE_BIN)/BluetoothProbe" Tests/BluetoothLab/run
+	BLUETOOTH_PROBE="$(RELEASE_BIN)/BluetoothProbe" Tests/BluetoothLab/run probe goodput
 
 fuzz: setup ## each fuzz target for FUZZ_SECONDS (60)
 	Tests/Fuzzing/run all $(or $(FUZZ_SECONDS),60)

@@ -6,11 +6,12 @@ import TransportBluetooth
 /// What a stream gets out of the link, beside plain sockets of the kernel on the same link in the same minute.
 enum Goodput {
     private static let rounds = 5
-    private static let byteCount = 384 * 1024
+    private static let byteCount: [LinkKind: Int] = [.l2cap: 384 * 1024, .gatt: 96 * 1024]
+    private static let plainByteCount = 384 * 1024
     /// Of the bytes that both adapters send while a stream's go one way, the share that is the stream's.
     private static let leastEfficiency: [LinkKind: Double] = [.l2cap: 0.96, .gatt: 0.93]
     /// What is urgent may wait behind so many bytes that were written before it.
-    private static let mostUnderWay: [LinkKind: Int] = [.l2cap: 96 * 1024, .gatt: 96 * 1024]
+    private static let mostUnderWay: [LinkKind: Int] = [.l2cap: 64 * 1024, .gatt: 64 * 1024]
 
     private struct Figures {
         var rates: [Double] = []
@@ -46,10 +47,11 @@ enum Goodput {
                 var skipped = 1
                 for round in 0...rounds {
                     plain.append(
-                        Double(byteCount) / 1000
-                            / (try await SocketProbe.run(byteCount, from: from, to: to) / .seconds(1)))
+                        Double(plainByteCount) / 1000
+                            / (try await SocketProbe.run(plainByteCount, from: from, to: to) / .seconds(1)))
                     guard round < rounds else { break }
                     for (dialled, accepted) in [channel, values] {
+                        let byteCount = byteCount[dialled.kind] ?? 0
                         let before = try sent()
                         let result = try await Transfer.send(
                             byteCount, from: dialled, to: accepted, skipping: skipped, seed: UInt64(round))
