@@ -84,7 +84,8 @@ struct BlockFetch: Sendable {
         case notStored(any Error)
         case linksChanged
         case timer
-        case gaveUp
+        /// The patience of this loss of all holders, counted from 1, is over.
+        case gaveUp(loss: Int)
     }
 
     /// Delivers every block of `blocks` (indexes into the file's) once, as it comes. `deliver` is called by one task at
@@ -131,6 +132,7 @@ struct BlockFetch: Sendable {
         let now = environment.time.monotonic
         var isTimerSet = false
         var isGivingUp = false
+        var lossCount = 0
         var hadHolder = false
         var lastRefusal: BlockScheduler.Failure?
         var nextLocal = 0
@@ -188,11 +190,12 @@ struct BlockFetch: Sendable {
                         throw noHolder(lastRefusal)
                     }
                     isGivingUp = true
+                    lossCount += 1
                     await environment.dialNow(holders)
                     let patience = hadHolder ? environment.lostHolderPatience : environment.firstHolderPatience
-                    group.addTask { [clock = environment.time.clock] in
+                    group.addTask { [clock = environment.time.clock, lossCount] in
                         try? await clock.sleep(for: patience)
-                        return .gaveUp
+                        return .gaveUp(loss: lossCount)
                     }
                 }
 
@@ -216,7 +219,9 @@ struct BlockFetch: Sendable {
                     group.addTask { await Self.next(changes) }
                 case .notStored(let error): throw error
                 case .timer: isTimerSet = false
-                case .gaveUp:
+                case .gaveUp(let loss):
+                    // A block has come since, and the holders were lost anew: that loss has a patience of its own.
+                    guard loss == lossCount else { break }
                     if isGivingUp, !scheduler.hasRequestsUnderWay, scheduler.availableHolders.isEmpty {
                         throw noHolder(lastRefusal)
                     }
