@@ -46,10 +46,10 @@ struct GhostDropTransfer {
             identity: .init(
                 deviceID: UniqueID(using: &random), sessionID: UniqueID(using: &random),
                 transferID: UniqueID(using: &random), privateKey: try P256PrivateKey(),
-                nonce: SecureRandom.bytes(count: 32)),
+                nonce: SecureRandom.bytes(count: 16)),
             capabilities: capabilities, peer: capabilities, isOrdered: true, at: .zero)
         receiver = DropReceiver(
-            identity: .init(privateKey: try P256PrivateKey(), nonce: SecureRandom.bytes(count: 32)),
+            identity: .init(privateKey: try P256PrivateKey(), nonce: SecureRandom.bytes(count: 16)),
             capabilities: capabilities)
     }
 
