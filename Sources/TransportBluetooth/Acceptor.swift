@@ -60,7 +60,6 @@ struct Acceptor: Sendable {
             let pump = PacketPump(
                 stream: ends.pumped, packets: socket.descriptor, packetLimit: try socket.packetLimit())
             let outcome = pump.run(received: Array(bytes[..<count]))
-            core.noteEnd(outcome, of: peer)
             core.logger.debug(
                 "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
         } catch {

@@ -14,13 +14,7 @@ final class BluetoothCore: Sendable {
         var linkCount = 0
         /// Peers that an L2CAP channel was opened to, so that the next one needs no GATT before it.
         var peers: [BluetoothAddress: KnownPeer] = [:]
-        /// When the last link to a peer broke.
-        var breaks: [BluetoothAddress: ContinuousClock.Instant] = [:]
     }
-
-    /// How long a peer whose link broke is left alone. An adapter that is being switched off ends its connections and
-    /// still takes new ones for a moment, and Linux 6.1 then crashes in the other machine (docs/decisions/bluetooth.md).
-    private static let restAfterBreak = Duration.milliseconds(1500)
 
     /// More peers than that near one machine is an odd thing; then all are forgotten.
     private static let peerLimit = 256
@@ -61,20 +55,6 @@ final class BluetoothCore: Sendable {
     func releaseLink() { state.withLock { $0.linkCount -= 1 } }
 
     // MARK: peers
-
-    /// Notes how a link to a peer has ended.
-    func noteEnd(_ outcome: PacketPump.Outcome, of peer: BluetoothAddress) {
-        guard case .broken = outcome else { return }
-        state.withLock { state in
-            if state.breaks.count >= Self.peerLimit { state.breaks = [:] }
-            state.breaks[peer] = ContinuousClock.now
-        }
-    }
-
-    /// When the peer may be dialled.
-    func earliestDial(to peer: BluetoothAddress) -> ContinuousClock.Instant? {
-        state.withLock { $0.breaks[peer].map { $0 + Self.restAfterBreak } }
-    }
 
     func knownPeer(_ address: BluetoothAddress) -> KnownPeer? { state.withLock { $0.peers[address] } }
 

@@ -40,7 +40,6 @@ struct Dialler<Output: Sendable>: Sendable {
     private static var resolvingLimit: Duration { .seconds(20) }
 
     func dial() async throws -> Output {
-        if let earliest = core.earliestDial(to: peer) { try await Task.sleep(until: earliest, clock: .continuous) }
         let adapter = try await usableAdapter()
         let device = ObjectTree.devicePath(peer, of: adapter.path)
         let client = core.client
@@ -233,7 +232,6 @@ struct Dialler<Output: Sendable>: Sendable {
                     let outcome = PacketPump(
                         stream: stream, packets: socket.descriptor, packetLimit: packetLimit
                     ).run()
-                    core.noteEnd(outcome, of: peer)
                     core.logger.debug(
                         "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
                 } catch {
@@ -298,7 +296,6 @@ struct Dialler<Output: Sendable>: Sendable {
                 }
                 if !isOpen { connected(.failure(LinkError.tooSlow(peer))) }
                 way.close()
-                core.noteEnd(outcome, of: peer)
                 core.logger.debug(
                     "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
             }
