@@ -183,7 +183,7 @@ let package = Package(
 
         .executableTarget(
             name: "RadioBenchmark",
-            dependencies: ["TransportVirtual", .product(name: "NIOCore", package: nio)],
+            dependencies: ["Cryptography", "GhostDrop", "TransportVirtual", .product(name: "NIOCore", package: nio)],
             path: "Benchmarks/RadioBenchmark",
             swiftSettings: strict),
 

@@ -22,13 +22,16 @@ def radio(bench):
         stderr=subprocess.DEVNULL)
     rows = []
     for result in map(json.loads, output.splitlines()):
-        name = f"{result['mode'].upper()} on {result['radio']}"
+        name = f"{result['mode'].upper() if result['mode'] in SHARES else 'GhostDrop v1 over L2CAP'} on {result['radio']}"
         if result["loss"]:
             name += f", {result['loss']:.0%} lost on the air"
         if result["dropped"]:
             name += f", {result['dropped']:.0%} dropped by hosts"
         rows.append(Row(name, "KB/s", None, result["bytesPerSecond"] / 1000, True, None, None))
-        if not result["loss"] and not result["dropped"]:
+        if result["mode"] not in SHARES:
+            if not result["loss"]:
+                rows.append(Row(f"{name}: share of the frames' bytes", "", None, result["ofFrames"], True))
+        elif not result["loss"] and not result["dropped"]:
             least = SHARES[result["mode"]]
             rows.append(Row(f"{name}: share of the frames' bytes", "", None, result["ofFrames"], True, f"≥ {least}",
                             result["ofFrames"] >= least))

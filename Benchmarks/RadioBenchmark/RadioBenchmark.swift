@@ -1,14 +1,15 @@
 import NIOCore
 import TransportVirtual
 
-/// What of the radio's time and bytes a stream gets, over L2CAP and GATT, with packets lost on the air and GATT packets
-/// dropped by the hosts. In virtual time: the same figures on every machine.
+/// What of the radio's time and bytes a stream gets, over L2CAP and GATT, and a file of GhostDrop's first version, with
+/// packets lost on the air and GATT packets dropped by the hosts. In virtual time: the same figures on every machine.
 ///
 ///     swift build -c release --product RadioBenchmark && .build/release/RadioBenchmark [--json] [BYTES]
 @main
 enum RadioBenchmark {
     struct Row {
-        var mode: VirtualConnection.Mode
+        /// `l2cap`, `gatt`, or `ghostdrop-v1` over L2CAP.
+        var stream: String
         var radio: String
         var loss: Double
         var dropped: Double
@@ -25,9 +26,18 @@ enum RadioBenchmark {
         var shareOfFrames: Double
         /// The stream's share of all bytes on the air.
         var shareOfAir: Double
+
+        /// After `received` bytes of a file came out of a connection.
+        init(_ received: Int, of connection: VirtualConnection, finishedAt: Duration) {
+            seconds = Double(finishedAt.components.seconds) + Double(finishedAt.components.attoseconds) / 1e18
+            let statistics = VirtualLink.Side.allCases.map { connection.statistics(from: $0) }
+            bytesPerSecond = Double(received) / seconds
+            shareOfFrames = Double(received) / Double(statistics.reduce(0) { $0 + $1.frameBytes })
+            shareOfAir = Double(received) / Double(statistics.reduce(0) { $0 + $1.airBytes })
+        }
     }
 
-    static func main() {
+    static func main() throws {
         let byteCount = CommandLine.arguments.dropFirst().compactMap { Int($0) }.first ?? 1_000_000
         var rows: [Row] = []
         for (radio, change) in radios {
@@ -42,13 +52,22 @@ enum RadioBenchmark {
                     conditions.datagramLoss = dropped
                     rows.append(
                         Row(
-                            mode: mode, radio: radio, loss: loss, dropped: dropped,
+                            stream: mode.rawValue, radio: radio, loss: loss, dropped: dropped,
                             result: transfer(byteCount, mode, conditions)))
                 }
             }
+            for loss in [0, 0.01, 0.05, 0.2] {
+                var conditions = RadioConditions()
+                change(&conditions)
+                conditions.loss = loss
+                rows.append(
+                    Row(
+                        stream: "ghostdrop-v1", radio: radio, loss: loss, dropped: 0,
+                        result: try GhostDropTransfer.run(byteCount, conditions)))
+            }
         }
         for index in rows.indices {
-            let clean = rows.first { $0.mode == rows[index].mode && $0.radio == rows[index].radio }
+            let clean = rows.first { $0.stream == rows[index].stream && $0.radio == rows[index].radio }
             rows[index].ideal = rows[index].result.bytesPerSecond / (clean?.result.bytesPerSecond ?? 1)
         }
         if CommandLine.arguments.contains("--json") { printJSON(rows) } else { printTable(rows, byteCount) }
@@ -88,12 +107,7 @@ enum RadioBenchmark {
             finishedAt = now
             feed()
         }
-        let seconds = Double(finishedAt.components.seconds) + Double(finishedAt.components.attoseconds) / 1e18
-        let statistics = VirtualLink.Side.allCases.map { connection.statistics(from: $0) }
-        return Result(
-            seconds: seconds, bytesPerSecond: Double(received) / seconds,
-            shareOfFrames: Double(received) / Double(statistics.reduce(0) { $0 + $1.frameBytes }),
-            shareOfAir: Double(received) / Double(statistics.reduce(0) { $0 + $1.airBytes }))
+        return Result(received, of: connection, finishedAt: finishedAt)
     }
 
     static func printTable(_ rows: [Row], _ byteCount: Int) {
@@ -102,7 +116,7 @@ enum RadioBenchmark {
         print("|---|---|---|---|---|---|---|---|")
         for row in rows {
             print(
-                "| \(row.radio) | \(row.mode == .l2cap ? "L2CAP" : "GATT") | \(percent(row.loss)) | "
+                "| \(row.radio) | \(names[row.stream] ?? row.stream) | \(percent(row.loss)) | "
                     + "\(percent(row.dropped)) | \(tenths(row.result.bytesPerSecond / 1000)) | "
                     + "\(hundredths(row.ideal)) | \(thousandths(row.result.shareOfFrames)) | "
                     + "\(thousandths(row.result.shareOfAir)) |")
@@ -112,12 +126,14 @@ enum RadioBenchmark {
     static func printJSON(_ rows: [Row]) {
         for row in rows {
             print(
-                "{\"radio\":\"\(row.radio)\",\"mode\":\"\(row.mode.rawValue)\",\"loss\":\(row.loss),"
+                "{\"radio\":\"\(row.radio)\",\"mode\":\"\(row.stream)\",\"loss\":\(row.loss),"
                     + "\"dropped\":\(row.dropped),\"bytesPerSecond\":\(row.result.bytesPerSecond),"
                     + "\"ofNoLoss\":\(row.ideal),\"ofFrames\":\(row.result.shareOfFrames),"
                     + "\"ofAir\":\(row.result.shareOfAir)}")
         }
     }
+
+    static let names = ["l2cap": "L2CAP", "gatt": "GATT", "ghostdrop-v1": "GhostDrop v1, L2CAP"]
 
     static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
     static func tenths(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }

@@ -1,32 +1,47 @@
-/// Tells from the processor time used so far when work is over. Looks every few seconds while there is something to give
-/// back, once a minute when there is not.
+/// Tells when work is over and its memory is worth giving back. Looks every few seconds while there is something to give,
+/// once a minute when there is not.
 public struct RestWatch: Sendable {
+    /// What the process has used so far.
+    public struct Usage: Equatable, Sendable {
+        public var processorTime: Duration
+        /// Page faults: each brought a page into memory, and some neighbours with it.
+        public var pageFaults: Int
+
+        public init(processorTime: Duration, pageFaults: Int) {
+            self.processorTime = processorTime
+            self.pageFaults = pageFaults
+        }
+    }
+
     private static let firstPause: Duration = .seconds(3)
     private static let watchfulPause: Duration = .seconds(5)
     private static let restfulPause: Duration = .seconds(60)
-    /// What was used since the last release is worth another one.
-    private static let work: Duration = .milliseconds(50)
+    /// More page faults than this are worth a release: some megabytes. What an idle link needs for its pings is less.
+    private static let worthwhileFaults = 128
     /// Less than one part in so many of the time is rest.
     private static let restShare = 500
 
     /// How long to wait before the next question.
     public private(set) var pause = firstPause
-    private var usedAtRelease = Duration.zero
-    private var usedBefore: Duration
+    private var before: Usage
+    private var atRelease: Usage
 
-    public init(used: Duration) { usedBefore = used }
+    public init(_ usage: Usage) { (before, atRelease) = (usage, usage) }
 
-    /// Whether it is time to give memory back; `used` is the processor time used so far.
-    public mutating func isReleaseDue(used: Duration) -> Bool {
-        let hasWorked = used - usedAtRelease > Self.work
-        let isAtRest = pause == Self.firstPause || (used - usedBefore) * Self.restShare < pause
-        usedBefore = used
-        pause = hasWorked ? Self.watchfulPause : Self.restfulPause
-        return hasWorked && isAtRest
+    /// Whether it is time to give memory back; `usage` is what was used so far.
+    public mutating func isReleaseDue(_ usage: Usage) -> Bool {
+        // Starting has brought in more than it shows.
+        let isFirst = pause == Self.firstPause
+        let isWorthwhile = isFirst || usage.pageFaults - atRelease.pageFaults > Self.worthwhileFaults
+        let isAtRest = isFirst || (usage.processorTime - before.processorTime) * Self.restShare < pause
+        before = usage
+        pause = isWorthwhile ? Self.watchfulPause : Self.restfulPause
+        return isWorthwhile && isAtRest
     }
 
-    public mutating func released(used: Duration) {
-        (usedAtRelease, usedBefore) = (used, used)
-        pause = Self.restfulPause
+    public mutating func released(_ usage: Usage) {
+        (before, atRelease) = (usage, usage)
+        // What follows a start, or a burst of work, is seldom all there at once.
+        pause = Self.watchfulPause
     }
 }

@@ -30,6 +30,8 @@ final class AirSwitchboard {
     static let leastSignal = -100
     static let usualSignal = -60
     private static let dialLimit = 1024
+    /// Before the number of a device that dials without a name.
+    private static let nameless = "nameless"
 
     private(set) var conditions: RadioConditions
     private var advertisers: [String: Advertiser] = [:]
@@ -70,7 +72,7 @@ final class AirSwitchboard {
             guard dials.count < Self.dialLimit else { return client.answer(.refused(.busy, "too many dials")) }
             namelessCount += source == nil ? 1 : 0
             dials[ObjectIdentifier(client)] = Dial(
-                client: client, target: target, source: source ?? "nameless-\(namelessCount)", modes: modes)
+                client: client, target: target, source: source ?? "\(Self.nameless)-\(namelessCount)", modes: modes)
             connectWaiting()
         case .accept(let token): accept(token, by: client)
         case .nearby(let name):
@@ -217,7 +219,9 @@ final class AirSwitchboard {
 
     private static func add(_ pump: StreamPump, to statistics: inout AirStatistics) {
         for side in VirtualLink.Side.allCases {
-            let direction = "\(pump.names[side.rawValue])>\(pump.names[side.other.rawValue])"
+            // Devices without a name are new with each dial: they are counted together, or the sums would grow for ever.
+            let names = pump.names.map { $0.hasPrefix(nameless + "-") ? nameless : $0 }
+            let direction = "\(names[side.rawValue])>\(names[side.other.rawValue])"
             statistics.directions[direction, default: .init()] += pump.connection.statistics(from: side)
         }
     }

@@ -136,7 +136,7 @@ struct DropDialogue {
                         .invalidRequest, "Say whom to send to: --to NAME, where nobody can be asked."))
             ]
         }
-        guard !devices.isEmpty else { return [.say("No device to send to is near-by. It has to receive: looking on.")] }
+        guard !devices.isEmpty else { return [.say("No device to send to is near-by yet; it has to receive.")] }
         let rows = devices.enumerated().map { index, device in
             [
                 "\(index + 1)", EscapedName.escape(device.name ?? device.device.map { String($0.prefix(7)) } ?? "?"),
@@ -151,8 +151,9 @@ struct DropDialogue {
 
     private mutating func compare(_ code: String, _ peer: DropPeer) -> [Action] {
         let shown = isLarge ? LargeDigits.lines(code) : ["    " + LargeDigits.spaced(code)]
+        let who = peer.name == nil && peer.device == nil ? "A device" : Self.name(peer)
         var actions: [Action] = [
-            "", "\(Self.name(peer)) at \(EscapedName.escape(peer.address)) (\(peer.transport))", "",
+            "", "\(who) at \(EscapedName.escape(peer.address)) (\(peer.transport))", "",
         ]
         .map { .say($0) }
         actions += shown.map { .say($0) } + [.say("")]

@@ -521,24 +521,6 @@ def test_offers_without_a_yes(lab, begin):
     assert os.listdir(into) == []
 
 
-def test_a_full_disk(lab, begin):
-    """A file that does not fit is refused before a byte of it comes, and the sender is told why."""
-    one, two = paired(lab)
-    into = lab.directory("in")
-    path = os.path.join(lab.directory("out"), "huge")
-    free = os.statvfs(into)
-    with open(path, "wb") as file:
-        file.truncate(2 << 30)
-    if free.f_bavail * free.f_frsize > 2 << 30:
-        pytest.skip("this disk has room for it")
-    receiving = begin(ReceiveCommand, two, "--dir", into, "--yes")
-    receiving.event("waiting")
-    sending = begin(SendCommand, one, path, "--to", "two")
-    assert receiving.event("failed")["error"]["code"] == "no-space"
-    code, error = sending.wait(60)
-    assert (code, error["code"]) == (cli.FAILED, "no-space")
-
-
 def test_what_cannot_be_sent(lab):
     one = lab.agent("one")
     assert one.try_run("drop", "send", lab.path("missing"), "--to", "two").returncode == cli.NO_SUCH

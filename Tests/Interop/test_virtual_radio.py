@@ -87,6 +87,41 @@ def test_a_link_that_is_cut_loses_nothing(lab):
     assert radio.statistics["connections"] == 3
 
 
+def test_an_index_goes_on_where_its_link_was_lost(lab):
+    """Cut three times on its way, an index costs its bytes and three handshakes, and not its beginning again."""
+    count = 6000
+    radio = Radio(lab)
+    far, whole, broken = radio.join("far"), radio.join("whole"), radio.join("broken")
+    root = lab.directory("far-docs")
+    for number in range(count):
+        with open(os.path.join(root, f"{number:05} {harness.pattern(12)[number % 7:].hex()}"), "wb") as file:
+            file.write(b"%d" % number)
+    for near in (whole, broken):
+        far.add_device(near.id, near.name)
+    far.run("folder", "add", "docs", root, "--device", whole.id, "--device", broken.id, "--mode", "full")
+    wait_until(lambda: far.folder("docs").get("local", {}).get("files") == count, 60, "far has looked at its files")
+
+    def get(near, cuts):
+        near.add_device(far.id, "far", "virtual://far")
+        near.add_folder("docs", lab.path(near.name + "-docs"), far.id)
+        for part in cuts:
+            wait_until(lambda: near.folder("docs").get("global", {}).get("files", 0) >= part, 60, f"{part} entries",
+                       every=0.02)
+            radio.cut()
+            assert near.folder("docs")["global"]["files"] < count
+            near.wait_disconnected(far.id)
+            near.wait_connected(far.id, timeout=60)
+        near.wait_global("docs", count)
+        return radio.carried("far", near.name)
+
+    reference = get(whole, ())
+    whole.stop()
+    cost = get(broken, (count // 4, count // 2, count * 3 // 4))
+    print(f"index: {reference} bytes, {cost} with three cuts")
+    assert cost < 1.25 * reference
+    assert set(broken.tree("docs")) == set(whole.start().tree("docs"))
+
+
 def test_the_radio_goes_and_comes_back(lab):
     """As bluetoothd does when it is restarted."""
     radio = Radio(lab, speed=4)

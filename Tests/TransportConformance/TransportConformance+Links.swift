@@ -234,7 +234,7 @@ extension TransportConformance {
                 after <= descriptors, "\(after - descriptors) descriptors are left of \(subject.cycleCount) links")
             let growth = try ProcessResources.residentByteCount() - memory
             try require(
-                growth < max(1 << 20, 512 * half), "\(growth) bytes of memory are left of \(half) links")
+                growth < max(1 << 20, 128 * half), "\(growth) bytes of memory are left of \(half) links")
         }
     }
 }

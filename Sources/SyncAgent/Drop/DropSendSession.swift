@@ -18,6 +18,9 @@ struct DropSendSession: Sendable {
     private static let nearbyInterval = Duration.milliseconds(500)
     /// How often a lost v1 link is made anew, each time with a new code to compare.
     private static let attempts = 3
+    /// How often a device may end a link before it has said anything: it does not receive, or has not noticed yet that the
+    /// link before is lost.
+    private static let silences = (atFirst: 2, later: 20)
 
     let request: DropSendRequest
     let conversation: DropConversation
@@ -206,6 +209,7 @@ struct DropSendSession: Sendable {
         _ source: DropSource, _ digest: SHA256Digest, to address: LinkAddress
     ) async throws -> DropPeer {
         var attempt = 1
+        var silences = 0
         while true {
             let link = try await connect(to: address)
             let peer = environment.peer(of: link)
@@ -215,8 +219,18 @@ struct DropSendSession: Sendable {
                     environment: environment
                 ).run()
                 return peer
+            } catch is LegacySender.NoGreeting {
+                silences += 1
+                guard silences < (attempt == 1 ? Self.silences.atFirst : Self.silences.later) else {
+                    throw ControlError(
+                        .dropRefused,
+                        "\(peer.name ?? peer.address) ends the link at once. See that it receives: by "
+                            + "`synctrain drop receive`, or in its GhostDrop app.", isRetryable: true)
+                }
+                try await environment.time.clock.sleep(for: .seconds(1))
             } catch let error as ControlError where error.code == .linkLost && attempt < Self.attempts {
                 attempt += 1
+                silences = 0
                 conversation.tell(.retrying(file: source.name, message: error.message))
             }
         }

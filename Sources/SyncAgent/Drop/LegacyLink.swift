@@ -11,9 +11,13 @@ final class LegacyLink: Sendable {
         var incoming = ByteBuffer()
         var hasEnded = false
         var isPaused = false
+        /// Nobody wants what still arrives.
+        var isLeaving = false
     }
 
     private static let incomingLimit = 64 << 10
+    /// How long the peer may take to read the last word.
+    private static let leavingLimit = TimeAmount.seconds(3)
 
     let information: LinkInformation
     /// What the dialled device says of itself; empty at that device's end.
@@ -60,10 +64,21 @@ final class LegacyLink: Sendable {
 
     func write(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
-    /// Closes the link behind what was written, and returns when it is closed.
+    /// Closes the link, and returns when it is closed.
     func close() async {
         channel.close(promise: nil)
         try? await channel.closeFuture.get()
+    }
+
+    /// Lets the peer read the last word and end the link, and ends it if it does not: to close at once would take the word
+    /// back where the peer is still writing.
+    func leave() async {
+        state.withLock { $0.isLeaving = true }
+        _ = take()
+        let channel = channel
+        let limit = channel.eventLoop.scheduleTask(in: Self.leavingLimit) { channel.close(promise: nil) }
+        try? await channel.closeFuture.get()
+        limit.cancel()
     }
 
     /// Closes a link that nobody wants.
@@ -71,6 +86,7 @@ final class LegacyLink: Sendable {
 
     private func received(_ bytes: ByteBuffer) {
         let isFull = state.withLock { state in
+            guard !state.isLeaving else { return false }
             state.incoming.writeImmutableBuffer(bytes)
             guard state.incoming.readableBytes >= Self.incomingLimit, !state.isPaused else { return false }
             state.isPaused = true

@@ -69,7 +69,12 @@ struct LegacyReceiver: Sendable {
                 await blocking { file.suspend() }
             }
         }
-        await link.close()
+        let link = link
+        switch result {
+        case .success: await link.close()
+        case .failure where Task.isCancelled: environment.start { await link.leave() }
+        case .failure: await link.leave()
+        }
         return try result.get()
     }
 

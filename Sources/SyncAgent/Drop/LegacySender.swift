@@ -12,8 +12,11 @@ struct LegacySender: Sendable {
     let conversation: DropConversation
     let environment: DropEnvironment
 
-    /// Returns when the receiver has it. Throws `ControlError`; `linkLost` if another link may bring the rest. A cancelled
-    /// task ends the transfer, and the receiver is told.
+    /// The receiver has ended the link before it said anything.
+    struct NoGreeting: Error {}
+
+    /// Returns when the receiver has it. Throws `NoGreeting` and `ControlError`, `linkLost` if another link may bring the
+    /// rest. A cancelled task ends the transfer, and the receiver is told.
     func run() async throws {
         var machine = try machine()
         var reader = DropFrameReader()
@@ -29,7 +32,8 @@ struct LegacySender: Sendable {
             }
         } catch {
             while let frame = machine.nextFrame(at: environment.now()) { link.write(frame.bytes) }
-            await link.close()
+            let link = link
+            if Task.isCancelled { environment.start { await link.leave() } } else { await link.leave() }
             throw error
         }
         await link.close()
@@ -37,6 +41,7 @@ struct LegacySender: Sendable {
 
     private struct Session {
         var code: String?
+        var isGreeted = false
         var isRefusedHere = false
         let progress = FetchProgress()
         var done = 0
@@ -111,6 +116,7 @@ struct LegacySender: Sendable {
             switch event {
             case .compare(let code):
                 session.code = code
+                session.isGreeted = true
                 conversation.forgetAnswers()
                 conversation.tell(.code(code, peer))
             case .progress(let count):
@@ -126,6 +132,7 @@ struct LegacySender: Sendable {
             case .finished: return true
             case .failed(let error):
                 try Task.checkCancellation()
+                if error.code == .linkLost, !session.isGreeted { throw NoGreeting() }
                 throw session.isRefusedHere ? ControlError.refusedHere(source.name) : ControlError(error)
             case .offer, .piece, .checkDigest: break
             }

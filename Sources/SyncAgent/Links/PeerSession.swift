@@ -62,7 +62,10 @@ final class PeerSession: BlockSource {
     private static let entriesPerMessage = 1000
     private static let entriesPerSlowMessage = 100
     /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
-    private static let slowRecordByteCount = 4096
+    private static let slowRecordByteCount = 4200
+    /// A Ping each 90 s is all that BEP asks for. Over Bluetooth it costs energy and tells nothing: that a link is lost the
+    /// radio says within seconds.
+    private static let slowPingInterval: MonotonicTime = .seconds(90)
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
@@ -95,7 +98,9 @@ final class PeerSession: BlockSource {
         self.logger = logger
         self.partials = partials
         turns = SliceTurns(now: time.monotonic)
-        state = Mutex(State(machine: ConnectionMachine(now: time.monotonic())))
+        var timers = ConnectionMachine.Timers()
+        if link.information.kind.isSlow { timers.pingInterval = Self.slowPingInterval }
+        state = Mutex(State(machine: ConnectionMachine(timers: timers, now: time.monotonic())))
     }
 
     var bytesReceived: Int64 { receivedBytes.load(ordering: .relaxed) }
@@ -406,10 +411,13 @@ final class PeerSession: BlockSource {
     private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?) {
         sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
         var rest = bytes
-        while information.kind.isSlow, rest.readableBytes > Self.slowRecordByteCount,
-            let piece = rest.readSlice(length: Self.slowRecordByteCount)
-        {
-            channel.write(piece, promise: nil)
+        if information.kind.isSlow {
+            // Of equal length: a short one at the end would cost as much as a long one.
+            var count = max(1, (rest.readableBytes + Self.slowRecordByteCount - 1) / Self.slowRecordByteCount)
+            while count > 1, let piece = rest.readSlice(length: rest.readableBytes / count) {
+                channel.write(piece, promise: nil)
+                count -= 1
+            }
         }
         channel.writeAndFlush(rest, promise: promise)
     }

@@ -7,22 +7,25 @@ import SyncAgent
 struct Settling: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var rest = RestWatch(used: processorTime())
+            var rest = RestWatch(usage())
             while (try? await Task.sleep(for: rest.pause)) != nil {
-                if rest.isReleaseDue(used: processorTime()) {
+                if rest.isReleaseDue(usage()) {
                     StartupPages.release()
-                    rest.released(used: processorTime())
+                    rest.released(usage())
                 }
             }
         }
         try await gracefulShutdown()
     }
 
-    private func processorTime() -> Duration {
+    private func usage() -> RestWatch.Usage {
         var usage = rusage()
-        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else { return .zero }
-        return [usage.ru_utime, usage.ru_stime].reduce(.zero) { sum, time in
+        guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {
+            return RestWatch.Usage(processorTime: .zero, pageFaults: 0)
+        }
+        let time = [usage.ru_utime, usage.ru_stime].reduce(Duration.zero) { sum, time in
             sum + .seconds(time.tv_sec) + .microseconds(time.tv_usec)
         }
+        return RestWatch.Usage(processorTime: time, pageFaults: usage.ru_minflt)
     }
 }

@@ -2,12 +2,12 @@ import BlockExchange
 
 /// How much of a slow link is asked for at a time, by how fast the link has been: pure.
 ///
-/// A slice is what the link carries in a tenth of a second, and three of them are under way, at most 48 KiB: so long
-/// waits what is asked for next, and so much comes in vain when somebody no longer wants it. When the link goes, half a
-/// slice is lost on average.
+/// A slice is what the link carries in a fifth of a second, and two of them are under way, at most 48 KiB: so long waits
+/// what is asked for next, and so much comes in vain when somebody no longer wants it. Smaller ones would cost more
+/// requests; a link that goes takes no slice with it, as the first bytes of one are kept.
 struct SliceWindow: Sendable {
     static let smallestSlice = 4 << 10
-    static let largestSlice = 16 << 10
+    static let largestSlice = 24 << 10
 
     /// Bytes per second, smoothed; nil before the first answer.
     private(set) var rate: Double?
@@ -19,11 +19,12 @@ struct SliceWindow: Sendable {
 
     var sliceByteCount: Int {
         guard let rate else { return 8 << 10 }
-        let wanted = min(max(rate / 10, Double(Self.smallestSlice)), Double(Self.largestSlice))
+        let wanted = min(max(rate / 5, Double(Self.smallestSlice)), Double(Self.largestSlice))
+        guard wanted < Double(Self.largestSlice) else { return Self.largestSlice }
         return 1 << (Int.bitWidth - 1 - Int(wanted).leadingZeroBitCount)
     }
 
-    private var windowByteCount: Int { sliceByteCount * 3 }
+    private var windowByteCount: Int { sliceByteCount * 2 }
 
     /// The bytes to ask for now of `count` that are wanted; nil while enough is under way.
     mutating func take(atMost count: Int, at now: MonotonicTime) -> Int? {

@@ -10,7 +10,7 @@ import Synchronization
 /// block's hash is checked by whoever asked, over the whole.
 struct SlicedRequest: Sendable {
     /// Slices of one block that are asked for at the same time: as many as a window holds.
-    private static let slicesAtOnce = 3
+    private static let slicesAtOnce = 2
 
     let turns: SliceTurns
     let partials: PartialBlocks
