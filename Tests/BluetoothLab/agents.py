@@ -282,6 +282,10 @@ class Laboratory:
 
     def power_off(self):
         """One adapter goes off in the middle of a fetch: `status` says so, and after it is on again all goes on."""
+        if self.near.refuses_l2cap:
+            self.restart(refuses_l2cap=False)
+            self.near.wait_link("l2cap")
+
         def off_and_on():
             btmgmt("--index", "0", "power", "off")
             radio = self.far.wait_radio("powered-off")
@@ -318,8 +322,10 @@ class Laboratory:
             agent.start()
         self.wait_ready()
 
-    SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect),
-                 ("power-off", power_off), ("gatt", gatt), ("one-bearer", one_bearer)]
+    SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect), ("gatt", gatt),
+                 ("one-bearer", one_bearer), ("power-off", power_off)]
+    # Linux 6.1.192 crashes in three of four runs of it, and takes bluetoothd along (docs/decisions/bluetooth.md).
+    ONLY_BY_NAME = {"power-off"}
 
     def close(self):
         for agent in self.agents:
@@ -332,7 +338,7 @@ def say(line):
 
 def main():
     names = [name for name, _ in Laboratory.SCENARIOS]
-    wanted = sys.argv[1:] or names
+    wanted = sys.argv[1:] or [name for name in names if name not in Laboratory.ONLY_BY_NAME]
     unknown = sorted(set(wanted) - set(names))
     if unknown:
         say(f"no scenario {', '.join(unknown)}; there are {', '.join(names)}")
