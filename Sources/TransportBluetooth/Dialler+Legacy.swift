@@ -30,7 +30,8 @@ extension Dialler {
                     valueLimit: GATTPump.packetLimit(mtu: way.mtu)
                 ).run(stream)
                 way.close()
-                core.logger.debug("Bluetooth: a v1 link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
+                core.logger.debug(
+                    "Bluetooth: a v1 link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
             }
         }
     }
