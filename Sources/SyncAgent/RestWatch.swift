@@ -1,5 +1,5 @@
-/// Tells when work is over and its memory is worth giving back. Looks every few seconds while there is something to give,
-/// once a minute when there is not.
+/// Tells when work is over and its memory is worth giving back. Looks every few seconds while there is something to
+/// give, twice a minute when there is not.
 public struct RestWatch: Sendable {
     /// What the process has used so far.
     public struct Usage: Equatable, Sendable {
@@ -15,7 +15,7 @@ public struct RestWatch: Sendable {
 
     private static let firstPause: Duration = .seconds(3)
     private static let watchfulPause: Duration = .seconds(5)
-    private static let restfulPause: Duration = .seconds(60)
+    private static let restfulPause: Duration = .seconds(30)
     /// More page faults than this are worth a release: some megabytes. What an idle link needs for its pings is less.
     private static let worthwhileFaults = 128
     /// Less than one part in so many of the time is rest.

@@ -57,7 +57,7 @@ struct Architecture {
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
-            "RadioBenchmark": ["TransportVirtual"],
+            "RadioBenchmark": ["Cryptography", "GhostDrop", "TransportVirtual"],
             "ScanBenchmark": ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
         ],
         modules: [

@@ -162,14 +162,14 @@ import Testing
         conditions.corruptsFirstWrite = true
         var link = VirtualLink(conditions, seed: 5, start: .zero)
         for number in 0..<500 {
-            link.send(
-                LinkFrame(channel: LinkFrame.attributeChannel, payload: ByteBuffer(integer: UInt32(number))),
-                from: .central, at: .zero)
+            var value = ByteBuffer(integer: LinkFrame.writeCommand)
+            value.writeInteger(UInt32(number))
+            link.send(LinkFrame(channel: LinkFrame.attributeChannel, payload: value), from: .central, at: .zero)
             link.send(frame(20, UInt8(number % 256)), from: .peripheral, at: .zero)
         }
         let arrivals = run(&link)
         let numbers = arrivals.filter { $0.side == .peripheral }.compactMap {
-            $0.frame.payload.getInteger(at: $0.frame.payload.readerIndex, as: UInt32.self)
+            $0.frame.payload.getInteger(at: $0.frame.payload.readerIndex + 1, as: UInt32.self)
         }
         let statistics = link.statistics(of: .central)
         #expect(numbers.count + statistics.droppedDatagrams == 500)
