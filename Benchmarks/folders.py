@@ -8,7 +8,7 @@ import time
 import tree
 from control import Control
 from harness import sha256_of
-from measures import connect, row, scaled, settle
+from measures import connect, empty_big_files, row, scaled, settle
 from process import MIB, wait_until
 
 
@@ -137,6 +137,67 @@ def pull_big(bench):
     ]
 
 
+def push(bench, folder_id, root, files):
+    """{measure: {side: value}} of a folder that a Syncthing, empty, gets from each side in turn."""
+    values = {key: {} for key in ("seconds", "cpu", "taker_cpu", "peak")}
+    for name in ["syncthing"] + (["synctrain"] if bench.with_synctrain else []):
+        clear_marker(root)
+        node = bench.lab.syncthing("pusher") if name == "syncthing" else bench.lab.agent("pusher-agent")
+        taker = bench.lab.syncthing(f"taker-{name}")
+        node.add_device(taker.id, name="taker")
+        if name == "syncthing":
+            node.set_folder(folder_id, root, [taker.id])
+        else:
+            node.add_folder(folder_id, root, taker.id, mode="full")
+        Watchman(name, node, folder_id).wait_for(files)
+        here = bench.lab.path(f"taken-{name}")
+        taker.add_device(node.id, node.address, node.name, paused=True)
+        taker.set_folder(folder_id, here, [node.id])
+        taker.wait_scanned(folder_id)
+        settle()
+        node.reset_peak()
+        before, taker_before = node.cpu_seconds(), taker.cpu_seconds()
+        start = connect(taker, node)
+        Watchman("syncthing", taker, folder_id).wait_for(files)
+        values["seconds"][name] = time.perf_counter() - start
+        values["cpu"][name] = node.cpu_seconds() - before
+        values["taker_cpu"][name] = taker.cpu_seconds() - taker_before
+        values["peak"][name] = node.peak_rss()
+        if files > 1:
+            lines = tree.difference(tree.entries(root), tree.entries(here))
+            if lines:
+                raise AssertionError(f"all was sent by {name}, but: {lines}")
+        elif sha256_of(os.path.join(here, "big.bin")) != bench.data.big_hash:
+            raise AssertionError(f"{name}: the file is not what was sent")
+        node.stop()
+        taker.stop()
+        empty_big_files(here)
+    return values
+
+
+def push_rows(label, rate, unit, values):
+    return [
+        row(label, unit, rate, more=True),
+        row(label + ", CPU", "s", values["cpu"], target="less", met=lambda a, b: b < a),
+        row(label + ", CPU at the Syncthing that takes them", "s", values["taker_cpu"]),
+        row(label + ", peak RSS", "MiB", scaled(values["peak"], 1 / MIB)),
+    ]
+
+
+def push_small(bench):
+    count = bench.options.files
+    values = push(bench, "small", bench.data.small_files(count), count)
+    rate = {name: count / seconds for name, seconds in values["seconds"].items()}
+    return push_rows(f"{count:,} files of 4 KiB sent to a Syncthing", rate, "files/s", values)
+
+
+def push_big(bench):
+    mib = bench.options.big_mib
+    values = push(bench, "big", bench.data.big_file(mib), 1)
+    rate = {name: mib * MIB / 1e6 / seconds for name, seconds in values["seconds"].items()}
+    return push_rows(f"one file of {mib:,} MiB sent to a Syncthing", rate, "MB/s", values)
+
+
 def wakeups(node):
     """How often a thread of the node or its children has gone to sleep so far."""
     total = 0
@@ -179,4 +240,7 @@ def idle(bench):
     ]
 
 
-ALL = {"scan": scan, "pull-small": pull_small, "pull-big": pull_big, "idle": idle}
+ALL = {
+    "scan": scan, "pull-small": pull_small, "pull-big": pull_big, "push-small": push_small, "push-big": push_big,
+    "idle": idle,
+}

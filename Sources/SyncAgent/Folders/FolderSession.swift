@@ -25,6 +25,7 @@ final class FolderSession: Sendable {
     let id: FolderID
     let index: IndexStore
     private let state: Mutex<State>
+    private let served = ServedBlocks()
     private let threads: NIOThreadPool
     private let interposer: (any DiskInterposer)?
     private let events: EventHub
@@ -185,25 +186,38 @@ final class FolderSession: Sendable {
     // MARK: serving
 
     /// Answers a peer's request from this disk. Only what is announced as valid is served, and only bytes that have the
-    /// hash that was asked for.
+    /// hash that was asked for: because they are hashed, or because the index has that hash for the block and the file is
+    /// as it was when the index saw it.
     func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
         guard let path = RelativePath(request.name) else { return (ByteBuffer(), .noSuchFile) }
         guard !path.isInternal, !path.isTemporary else { return (ByteBuffer(), .invalidFile) }
-        guard case .success(let place) = place() else { return (ByteBuffer(), .generic) }
+        guard request.size >= 0, case .success(let place) = place() else { return (ByteBuffer(), .generic) }
         do {
-            guard let local = try await index.local(id, request.name) else {
+            let known = try await index.localChildren(
+                of: id, directory: path.parent?.text ?? "", named: [path.name])
+            guard let local = known.first else {
                 return (ByteBuffer(), place.selection.isIgnored(request.name) ? .invalidFile : .noSuchFile)
             }
             guard local.flags.isEmpty else { return (ByteBuffer(), .invalidFile) }
-            guard local.file.kind == .file, !local.file.isDeleted, local.status != nil else {
-                return (ByteBuffer(), .noSuchFile)
+            guard local.file.kind == .file, let status = local.status else { return (ByteBuffer(), .noSuchFile) }
+            let announced = try await served.hash(of: request, sequence: local.file.sequence) {
+                try await index.local(id, request.name)
             }
-            let bytes = try await threads.runIfActive {
-                try place.root.open(reading: path).read(count: Int(request.size), at: request.offset)
+            let data = try await threads.runIfActive { () -> ByteBuffer? in
+                let file = try place.root.open(reading: path)
+                let count = Int(request.size)
+                var data = ByteBufferAllocator().buffer(capacity: count)
+                try data.writeWithUnsafeMutableBytes(minimumWritableBytes: count) {
+                    try file.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[..<count]), at: request.offset)
+                }
+                guard data.readableBytes == count else { return nil }
+                // Looked at after reading: what was written before would show.
+                guard let hash = request.hash, try announced != hash || IndexedStatus(file.status()) != status else {
+                    return data
+                }
+                return data.withUnsafeReadableBytes { SHA256.digest($0) } == hash ? data : nil
             }
-            guard bytes.count == Int(request.size) else { return (ByteBuffer(), .noSuchFile) }
-            if let hash = request.hash, SHA256.digest(bytes) != hash { return (ByteBuffer(), .noSuchFile) }
-            return (ByteBuffer(bytes: bytes), .ok)
+            return data.map { ($0, .ok) } ?? (ByteBuffer(), .noSuchFile)
         } catch {
             logger.debug("cannot serve \(request.name): \(error)")
             return (ByteBuffer(), .noSuchFile)
