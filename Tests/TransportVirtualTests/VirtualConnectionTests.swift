@@ -6,6 +6,9 @@ import Testing
 
 /// Streams over the link in virtual time: what is written at one side comes out at the other.
 @Suite struct VirtualConnectionTests {
+    /// The modes that carry a stream.
+    private static let streams: [VirtualConnection.Mode] = [.l2cap, .gatt]
+
     /// Both directions of one connection, with what was written and what came out.
     private struct Run {
         var connection: VirtualConnection
@@ -69,7 +72,7 @@ import Testing
         return buffer
     }
 
-    @Test(arguments: VirtualConnection.Mode.allCases, [0, 0.01, 0.05, 0.2])
+    @Test(arguments: Self.streams, [0, 0.01, 0.05, 0.2])
     func carriesBothDirections(mode: VirtualConnection.Mode, loss: Double) {
         for seed in UInt64(1)...4 {
             var conditions = RadioConditions()
@@ -91,7 +94,7 @@ import Testing
         conditions.channelMPS = mps
         conditions.attMTU = attMTU
         conditions.loss = 0.02
-        for mode in VirtualConnection.Mode.allCases {
+        for mode in Self.streams {
             let data = [bytes(9_000, seed: 1), bytes(4_001, seed: 2)]
             var run = Run(mode, conditions, seed: 3, bytes: data)
             run.run()
@@ -118,7 +121,7 @@ import Testing
     }
 
     /// A reader that takes nothing stops the writer; what is under way is bounded.
-    @Test(arguments: VirtualConnection.Mode.allCases, [(20, 0.0), (600, 0.01)])
+    @Test(arguments: Self.streams, [(20, 0.0), (600, 0.01)])
     func aSlowReaderStopsTheWriter(mode: VirtualConnection.Mode, pause: (seconds: Int, loss: Double)) {
         let data = [bytes(400_000, seed: 1), ByteBuffer()]
         var conditions = RadioConditions()
@@ -136,7 +139,7 @@ import Testing
         #expect(run.received[1] == data[0])
     }
 
-    @Test(arguments: VirtualConnection.Mode.allCases)
+    @Test(arguments: Self.streams)
     func aBrokenLinkGivesAPrefix(mode: VirtualConnection.Mode) {
         var conditions = RadioConditions()
         conditions.breakAfter = 50_000
@@ -152,7 +155,7 @@ import Testing
         #expect(run.received[1] == data[0].getSlice(at: 0, length: count))
     }
 
-    @Test(arguments: VirtualConnection.Mode.allCases)
+    @Test(arguments: Self.streams)
     func changesInTheMiddleLoseNothing(mode: VirtualConnection.Mode) {
         let data = [bytes(100_000, seed: 1), bytes(30_000, seed: 2)]
         var run = Run(mode, RadioConditions(), seed: 2, bytes: data)
