@@ -50,9 +50,9 @@ interop-test: debug
 lint: toolchain ## formatting, as CI checks it
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine
+bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" BLUETOOTH_PROBE="$(DEBUG_BIN)/BluetoothProbe" Tests/BluetoothLab/run
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" BLUETOOTH_PROBE="$(DEBUG_BIN)/BluetoothProbe" Tests/BluetoothLab/run $(LAB_PART)
 
 bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in the emulated machine, by a release build
 	$(SWIFT_BUILD) -c release --product BluetoothProbe
