@@ -1,6 +1,8 @@
 # synctrain: what to type. `make help` lists it.
 SHELL := /bin/bash
 SWIFT_BUILD := swift build --jobs 2
+# Lines at once, so that what hangs is named; an end, so that it is said.
+SWIFT_TEST := timeout --verbose --kill-after=30 1500 stdbuf -oL swift test --skip-build
 DEBUG_BIN = $(shell swift build --show-bin-path)
 RELEASE_BIN = $(shell swift build -c release --show-bin-path)
 PYTHON := /usr/bin/python3
@@ -38,11 +40,11 @@ test: unit-test interop-test ## all tests, against a real Syncthing too
 
 unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
-	swift test --skip-build --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests|GATTStreamTests'
+	$(SWIFT_TEST) --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests|GATTStreamTests'
 	# These count the descriptors of their process: nothing else may run beside them.
-	swift test --skip-build --no-parallel --filter 'TransportTCPTests|TransportVirtualTests|FileAccessTests'
+	$(SWIFT_TEST) --no-parallel --filter 'TransportTCPTests|TransportVirtualTests|FileAccessTests'
 	# These keep all processors busy, and would make others wait for theirs.
-	swift test --skip-build --filter 'SimulationTests|GATTStreamTests'
+	$(SWIFT_TEST) --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop

@@ -100,16 +100,33 @@ final class ConformanceLink: Sendable {
     func setReading(_ reads: Bool) async throws { try await channel.setOption(.autoRead, value: reads).get() }
 
     /// Writes, and returns when the bytes have left the channel's own buffer.
-    func write(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes).get() }
+    func write(_ bytes: ByteBuffer) async throws {
+        try await closingWhenCancelled { try await $0.writeAndFlush(bytes).get() }
+    }
 
     /// What has come since the last call, once there is something; nil at the end.
-    func read() async -> [ByteBuffer]? { await inbox.take() }
+    func read() async -> [ByteBuffer]? { await closingWhenCancelled { _ in await inbox.take() } }
+
+    /// Returns when the channel is closed, by whomever.
+    func closed() async throws { try await closingWhenCancelled { try await $0.closeFuture.get() } }
 
     func closeOutput() async throws { try await channel.close(mode: .output).get() }
 
     func close() async {
         channel.close(promise: nil)
         try? await channel.closeFuture.get()
+    }
+
+    /// A check that failed, or took too long, cancels its tasks: what they wait for here then comes, for the link ends.
+    private func closingWhenCancelled<Value: Sendable>(
+        _ body: (any Channel) async throws -> Value
+    ) async rethrows -> Value {
+        let channel = channel
+        return try await withTaskCancellationHandler {
+            try await body(channel)
+        } onCancel: {
+            channel.close(promise: nil)
+        }
     }
 
     /// Lets the channel's loop come round once.

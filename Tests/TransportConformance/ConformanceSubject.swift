@@ -14,7 +14,7 @@ public struct ConformanceSubject: Sendable {
     public var closesDirectionsApart: Bool
     /// Most bytes that a sender gets rid of while the other side reads nothing.
     public var bufferLimit: Int
-    /// Size of the large transfers; several times `bufferLimit`.
+    /// Size of the large transfers; more than `bufferLimit`.
     public var transferByteCount: Int
     /// How many links the cycle check makes.
     public var cycleCount: Int

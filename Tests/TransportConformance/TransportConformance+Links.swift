@@ -130,8 +130,8 @@ extension TransportConformance {
             do { try await writing.value } catch { hasFailed = true }
             try require(isBroken && hasFailed, "the writer heard nothing of the end")
             try require(received < byteCount, "everything arrived over a broken link")
-            try await dialled.channel.closeFuture.get()
-            try await accepted.channel.closeFuture.get()
+            try await dialled.closed()
+            try await accepted.closed()
         }
     }
 
@@ -220,7 +220,7 @@ extension TransportConformance {
                     try await receive(greeting, 1_000, on: second)
                 }
                 await first.close()
-                try await second.channel.closeFuture.get()
+                try await second.closed()
             }
             for number in 0..<20 { try await cycle(number) }
             let descriptors = try await descriptorCount { try await cycle(1) }

@@ -70,7 +70,7 @@ extension TransportConformance {
                 await closing.close()
                 try await receive(ConformancePattern(seed: 6), nil, on: other)
                 // Without half-closure nobody has to close the other end.
-                try await other.channel.closeFuture.get()
+                try await other.closed()
                 var hasFailed = false
                 do { try await other.write(ByteBuffer(string: "too late")) } catch { hasFailed = true }
                 try require(hasFailed, "a write on a closed link succeeded")
@@ -86,7 +86,7 @@ extension TransportConformance {
             try await dialled.closeOutput()
             let received = try await receive(request, nil, on: accepted)
             try require(received == 20_000, "\(received) of 20000 bytes arrived before the end")
-            guard subject.closesDirectionsApart else { return try await accepted.channel.closeFuture.get() }
+            guard subject.closesDirectionsApart else { return try await accepted.closed() }
             try await together([
                 {
                     try await send(answer, 200_000, largest: 50_000, on: accepted)
@@ -135,7 +135,7 @@ extension TransportConformance {
     /// The reader reads nothing until the writer comes no further, then everything.
     func slowReaderSlowsTheWriter() async throws {
         let byteCount = subject.transferByteCount
-        try require(byteCount >= 2 * subject.bufferLimit, "the transfer is too small to show anything")
+        try require(byteCount > subject.bufferLimit, "the transfer is too small to show anything")
         try await withLink { dialled, accepted in
             try await accepted.setReading(false)
             let pattern = ConformancePattern(seed: 10)
