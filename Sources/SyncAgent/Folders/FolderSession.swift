@@ -81,6 +81,13 @@ final class FolderSession: Sendable {
         }
     }
 
+    /// The folder on this disk for a change of its mode, which is one way out when its ignore file was lost.
+    func placeToConvert() throws(FolderHalt) -> FolderPlace {
+        var configuration = configuration
+        configuration.mode = .full
+        return try FolderPlace.open(configuration, interposer: interposer).get()
+    }
+
     func isConfigured(for device: DeviceID) -> Bool { state.withLock { $0.configuration.devices.contains(device) } }
 
     func isShared(with device: DeviceID) -> Bool {
