@@ -336,7 +336,7 @@ actor Simulation {
             trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): the link is gone")
             throw RequestError.linkLost
         }
-        let answer = await process.session.serve(request)
+        let answer = await process.session.serve([request])[0]
         trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): \(answer.code)")
         guard answer.code == .ok else { throw RequestError.refused(answer.code) }
         return answer.data
