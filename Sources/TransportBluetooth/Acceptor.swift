@@ -45,7 +45,7 @@ struct Acceptor: Sendable {
                         metadata: ["peer": "\(peer)"])
                     return
                 }
-                ends = try StreamEnds()
+                ends = try StreamEnds(.forPackets)
                 ends.channel(on: core.group) { $0.eventLoop.makeSucceededVoidFuture() }.whenSuccess { channel in
                     _ = information.start(on: channel, install: legacy)
                 }
@@ -54,7 +54,7 @@ struct Acceptor: Sendable {
                     core.logger.debug("Bluetooth: nobody takes links.", metadata: ["peer": "\(peer)"])
                     return
                 }
-                ends = try StreamEnds()
+                ends = try StreamEnds(.forPackets)
                 sink.accept(ends, information, on: core.group)
             }
             let pump = PacketPump(

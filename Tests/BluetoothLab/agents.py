@@ -284,7 +284,9 @@ class Laboratory:
         """One adapter goes off in the middle of a fetch: `status` says so, and after it is on again all goes on."""
         if self.near.refuses_l2cap:
             self.restart(refuses_l2cap=False)
-            self.near.wait_link("l2cap")
+        subprocess.run(["/run/bluetoothd-restart", "-f", "/run/one-bearer.conf"], check=True)
+        self.wait_ready()
+        self.near.wait_link("l2cap")
 
         def off_and_on():
             btmgmt("--index", "0", "power", "off")

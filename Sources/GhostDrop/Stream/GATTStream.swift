@@ -20,12 +20,13 @@ public struct GATTStream: Sendable {
     }
 
     public struct Configuration: Sendable, Hashable {
-        /// Bytes held that arrived and were not read; the peer is stopped before it exceeds them.
-        public var receiveLimit = 256 << 10
-        /// Bytes held that were written and not sent yet. Small, for what is written next has to wait behind them.
-        public var unsentLimit = 16 << 10
-        /// Bytes under way at most; the measured rate usually keeps them far below.
-        public var windowLimit = 256 << 10
+        /// Bytes from the first that was not read here on that the peer may send: what arrived and what is under way. With
+        /// the buffers of both ends it stays below 64 KiB, for what is urgent waits behind all of it.
+        public var receiveLimit = 40 << 10
+        /// Bytes held that were written and not sent yet. Small, for the same reason.
+        public var unsentLimit = 4 << 10
+        /// Bytes of packets under way at most; the measured rate usually keeps them far below.
+        public var windowLimit = 40 << 10
         /// How long the opening may take before the state is `closed(.timedOut)`. A peripheral counts from the first
         /// opening packet on.
         public var openingLimit = Duration.seconds(20)

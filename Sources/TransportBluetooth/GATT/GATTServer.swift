@@ -115,7 +115,7 @@ final class GATTServer: Sendable {
                     token: .random(in: 0...UInt32.max))
                 let pump = GATTPump(inlet: .inbox(inbox), outlet: .socket(notifications.socket))
                 let outcome = pump.run(machine) {
-                    guard self.sink.isOpen, let sink = self.sink.current, let ends = try? StreamEnds() else {
+                    guard self.sink.isOpen, let sink = self.sink.current, let ends = try? StreamEnds(.forValues) else {
                         return nil
                     }
                     sink.accept(ends, Self.information(device), on: self.group)
@@ -151,7 +151,7 @@ final class GATTServer: Sendable {
         do throws(SystemError) {
             let inbox = try PacketInbox()
             inbox.put(bytes)
-            let ends = try StreamEnds()
+            let ends = try StreamEnds(.forValues)
             state.withLock { state in
                 state.legacy = Current(device: device, inbox: inbox)
                 state.lastDevice = device
