@@ -34,6 +34,9 @@ struct Acceptor: Sendable {
             core.logger.debug("Bluetooth: a channel said nothing.", metadata: ["peer": "\(peer)"])
             return
         }
+        let device = core.client.facts.adapter.map { ObjectTree.devicePath(peer, of: $0.path) }
+        if let device { core.client.beginAcceptedUse(device) }
+        defer { if let device { core.client.endUse(device, wasGATT: false) } }
         let information = LinkInformation(kind: .l2cap, remoteAddress: "ble://\(peer)", isInitiator: false)
         do throws(SystemError) {
             let ends: StreamEnds

@@ -191,7 +191,7 @@ class Laboratory:
         seconds = time.monotonic() - start
         carried = self.near.peer["bytesIn"] - before
         say(f"  {name}: {size} bytes right in {seconds:.1f} s, {carried / size:.3f} of its size received, "
-            f"by {self.near.peer['transport']}")
+            f"by {self.near.peer.get('transport', 'a link that has just gone')}")
         return carried / size
 
     # scenarios

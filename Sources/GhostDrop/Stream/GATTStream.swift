@@ -20,9 +20,9 @@ public struct GATTStream: Sendable {
     }
 
     public struct Configuration: Sendable, Hashable {
-        /// Bytes from the first that was not read here on that the peer may send: what arrived and what is under way. With
-        /// the buffers of both ends it stays below 64 KiB, for what is urgent waits behind all of it.
-        public var receiveLimit = 40 << 10
+        /// Bytes held that arrived and were not read; the peer is stopped before it exceeds them. While nothing is missing,
+        /// it is stopped at 48 KiB: with the buffers of both ends these are 64, and what is urgent waits behind them.
+        public var receiveLimit = 96 << 10
         /// Bytes held that were written and not sent yet. Small, for the same reason.
         public var unsentLimit = 4 << 10
         /// Bytes of packets under way at most; the measured rate usually keeps them far below.
@@ -338,7 +338,7 @@ extension GATTStream {
 
     private func opening(centralToken: UInt32, peripheralToken: UInt32) -> ControlPacket.Opening {
         // Packets may be as long as any: how long the peer's are is not known when this is first said.
-        let window = configuration.receiveLimit / StreamPacket.greatestMaximum
+        let window = min(configuration.receiveLimit, ReceiveHalf.orderlyLimit) / StreamPacket.greatestMaximum
         return ControlPacket.Opening(
             maximumPacket: maximumPacket, window: min(max(window, 8), StreamPacket.greatestWindow),
             centralToken: centralToken, peripheralToken: peripheralToken)
