@@ -181,7 +181,8 @@ import Testing
 
     /// Both devices have dialled over the connection that this one made, and this one's link is given up for the other's.
     @Test func anAcceptedLinkKeepsTheConnection() throws {
-        let client = try BlueZClient(bus: SystemBus(), adapter: nil, answer: { _, _ in .nothing }, disconnected: { _ in })
+        let client = BlueZClient(
+            bus: try SystemBus(), adapter: nil, answer: { _, _ in .nothing }, disconnected: { _ in })
         client.update { $0.uses["/d"] = .init(count: 1, isConnectedForUs: true, hasGATT: true) }
         client.beginAcceptedUse("/d")
         client.endUse("/d", wasGATT: true)
