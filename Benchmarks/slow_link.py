@@ -144,8 +144,8 @@ def urgent_slow(bench):
                 assert data == pattern(2000 + number), "the bytes differ"
                 waits.append(early)
                 time.sleep(0.2)
-            waits.sort()
             print(f"  {what}: " + " ".join(f"{wait:.2f}" for wait in waits), file=sys.stderr)
+            waits.sort()
             busy_still = pair.radio.carried("far", "near")
             time.sleep(0.3)
             assert pair.radio.carried("far", "near") > busy_still, "the link was not busy to the end"
