@@ -47,7 +47,8 @@ unit-test: setup
 	$(SWIFT_TEST) --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug
-	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -p no:cacheprovider Tests/Interop
+	# Two files at a time: they wait for each other's programs more than they work.
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Interop
 
 lint: toolchain ## formatting, as CI checks it
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

@@ -54,6 +54,24 @@ extension IndexStore {
         }
     }
 
+    /// What is on this disk at `paths`, in their order; nil for what is not, and for what is no path.
+    public func localEntries(of folder: FolderID, at paths: [String]) async throws -> [LocalEntry?] {
+        try await read { database in
+            var last: (directory: Substring, children: LocalChildren?)?
+            return try paths.map { path in
+                let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+                let directory = slash.map { path[..<$0] } ?? ""
+                let name = slash.map { path[path.utf8.index(after: $0)...] } ?? path[...]
+                if last?.directory != directory {
+                    let children = try LocalChildren(
+                        database, of: folder, String(directory), where: "entry.name = ?2")
+                    last = (directory, children)
+                }
+                return try last?.children?.entries(String(name), limit: 1).first
+            }
+        }
+    }
+
     /// The next names below `directory` that are on this disk.
     ///
     /// - parameter after: `next` of the page before, in the same order; nil for the first. It need not exist any more.

@@ -44,6 +44,15 @@ extension LinkInformation {
         on channel: any Channel, install: LinkInstaller<Output>
     ) -> EventLoopFuture<Output> {
         channel.eventLoop.assertInEventLoop()
+        // What is added to a channel that has closed meanwhile would never hear of the end.
+        guard channel.isActive else {
+            channel.close(promise: nil)
+            return channel.eventLoop.makeFailedFuture(
+                LinkError(
+                    .failed,
+                    "the other side at \(remoteAddress) closed the link as soon as it was made; it will be tried "
+                        + "again", isTransient: true))
+        }
         let output = install(channel, self)
         output.whenFailure { _ in channel.close(promise: nil) }
         // Fails only on a channel that has closed meanwhile, which the installer's handlers have seen.

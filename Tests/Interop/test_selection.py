@@ -381,3 +381,28 @@ def test_paths_as_they_are_written(pair):
     assert pair.agent.try_run("select").returncode == cli.USAGE
     assert pair.agent.try_run("select", "sel:../x").returncode in (cli.NO_SUCH, cli.FAILED, cli.USAGE)
     assert pair.agent.try_run("select", "sel:").returncode in (cli.FAILED, cli.USAGE)
+
+
+def test_a_lost_selection_does_not_select_everything(pair):
+    """As when an editor empties the file before it writes it anew."""
+    clear(pair)
+    path = os.path.join(pair.here, ".stignore")
+    theirs, ours = os.path.join(pair.here, "written there"), os.path.join(pair.there, "written here")
+    write(os.path.join(pair.there, "written there"), b"not asked for")
+    pair.scan_there("written there")
+    write(path, b"")
+    state = pair.agent.wait_state("sel", "selection-error")
+    assert "folder mode sel selective" in state["message"] and "folder mode sel full" in state["message"]
+    write(os.path.join(pair.here, "written here"), b"kept to oneself")
+    assert pair.agent.try_run("scan", "sel:").returncode == cli.FAILED
+    pair.agent.run("folder", "mode", "sel", "selective")
+    assert ignores(pair)[-1] == "*" and pair.status["mode"] == "selective"
+    pair.agent.run("wait", "sel", "--timeout", 20)
+    pair.agent.run("scan", "sel:")
+    assert not os.path.exists(theirs) and not os.path.exists(ours)
+    os.remove(path)
+    pair.agent.wait_state("sel", "selection-error")
+    pair.agent.run("folder", "mode", "sel", "full")
+    assert pair.status["mode"] == "full"
+    pair.agent.run("wait", "sel", "--timeout", 30)
+    wait_until(lambda: read(theirs) and read(ours), what="everything goes both ways")

@@ -211,8 +211,8 @@ actor Simulation {
         try await agent.start(
             environment,
             rules: FolderConfiguration(
-                id: SimulatedAgent.folder, path: "", devices: agents.map(\.id), rescanInterval: 0, isWatched: false,
-                minimumFree: .byteCount(0)))
+                id: SimulatedAgent.folder, path: "", mode: .full, devices: agents.map(\.id), rescanInterval: 0,
+                isWatched: false, minimumFree: .byteCount(0)))
         // What a disk that fails has not made durable, a later look takes for what it finds.
         if !weather.diskFaults { agent.lostClaims.forEach(trace.violate) }
         hideRealTimes(agent)
@@ -336,7 +336,7 @@ actor Simulation {
             trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): the link is gone")
             throw RequestError.linkLost
         }
-        let answer = await process.session.serve(request)
+        let answer = await process.session.serve([request])[0]
         trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): \(answer.code)")
         guard answer.code == .ok else { throw RequestError.refused(answer.code) }
         return answer.data

@@ -33,7 +33,7 @@ import Testing
             index = try IndexStore.open(path: "\(home)/index.sqlite")
             try await index.addFolder(ServingTests.id, newIndexID: IndexID(rawValue: 1))
             session = FolderSession(
-                FolderConfiguration(id: ServingTests.id, path: "\(home)/files"), index: index,
+                FolderConfiguration(id: ServingTests.id, path: "\(home)/files", mode: .full), index: index,
                 threads: .singleton, events: EventHub(wall: { WallTime(seconds: 0) }),
                 logger: Logger(label: "serving", factory: { _ in SwiftLogNoOpLogHandler() }))
             try write(contents)
@@ -77,11 +77,10 @@ import Testing
         func ask(
             _ block: BlockInfo, name: String = "d/film", hash: SHA256Digest?? = nil
         ) async -> (bytes: [UInt8], code: ResponseCode) {
-            let answer = await session.serve(
-                BlockRequest(
-                    folder: ServingTests.id, name: name, offset: block.offset, size: block.size,
-                    hash: hash ?? block.hash))
-            return (Array(answer.data.readableBytesView), answer.code)
+            let request = BlockRequest(
+                folder: ServingTests.id, name: name, offset: block.offset, size: block.size, hash: hash ?? block.hash)
+            let answers = await session.serve([request])
+            return (answers.first.map { Array($0.data.readableBytesView) } ?? [], answers.first?.code ?? .generic)
         }
 
         func bytes(of block: BlockInfo) -> [UInt8] {
@@ -95,7 +94,8 @@ import Testing
             for block in scene.blocks {
                 let answer = await scene.ask(block)
                 #expect(answer.code == .ok)
-                #expect(answer.bytes == scene.bytes(of: block))
+                let isSame = answer.bytes == scene.bytes(of: block)
+                #expect(isSame)
             }
         }
     }
@@ -145,5 +145,27 @@ import Testing
         #expect(await scene.ask(last, name: ".stignore").code == .invalidFile)
         try await scene.announce(2, flags: .ignored)
         #expect(await scene.ask(last).code == .invalidFile)
+    }
+
+    /// In their order, whatever is wrong with some of them.
+    @Test func requestsThatWaitTogetherAreAnsweredEach() async throws {
+        let scene = try await Scene()
+        func request(_ number: Int, name: String = "d/film", hash: Int? = nil) -> BlockRequest {
+            let block = scene.blocks[number]
+            return BlockRequest(
+                folder: Self.id, name: name, offset: block.offset, size: block.size,
+                hash: scene.blocks[hash ?? number].hash)
+        }
+        let answers = await scene.session.serve([
+            request(2), request(0, name: "film"), request(0), request(1, hash: 0), request(0, name: "/"),
+            request(0, name: ""), request(0, name: ".stignore"), request(1, name: "d/film/x"), request(1),
+        ])
+        #expect(
+            answers.map(\.code) == [
+                .ok, .noSuchFile, .ok, .noSuchFile, .noSuchFile, .noSuchFile, .invalidFile, .noSuchFile, .ok,
+            ])
+        let served = answers.filter { $0.code == .ok }.map { Array($0.data.readableBytesView) }
+        let isRight = served == [2, 0, 1].map { scene.bytes(of: scene.blocks[$0]) }
+        #expect(isRight)
     }
 }

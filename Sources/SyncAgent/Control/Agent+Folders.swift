@@ -75,13 +75,23 @@ extension Agent {
             }
             let folder = try session(change.folder)
             return try await gate.withUnits(1) {
-                let outcome = try await refusing(in: folder) {
-                    try await control(of: folder).convert(to: mode, isDryRun: change.isDryRun)
-                }
-                if !change.isDryRun, folder.configuration.mode != mode {
+                let old = folder.configuration.mode
+                func set(_ mode: FolderConfiguration.Mode) async throws {
+                    guard !change.isDryRun, folder.configuration.mode != mode else { return }
                     try await apply(try setup.configurationFile.apply([.setFolderMode(folder.id, mode)]))
                 }
-                return SelectionAnswer(folders: [outcome])
+                // A folder whose mode is selective is never without lines.
+                if mode == .full { try await set(.full) }
+                do {
+                    let outcome = try await refusing(in: folder) {
+                        try await control(of: folder).convert(to: mode, isDryRun: change.isDryRun)
+                    }
+                    try await set(mode)
+                    return SelectionAnswer(folders: [outcome])
+                } catch {
+                    try await set(old)
+                    throw error
+                }
             }
         }
     }

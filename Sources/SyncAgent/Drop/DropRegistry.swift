@@ -78,18 +78,18 @@ final class DropRegistry: Sendable {
     func withdraw(_ drop: OutgoingDrop) { state.withLock { $0.outgoing[drop.id] = nil } }
 
     /// Answers what a paired device asks about transfers.
-    func serve(_ request: BlockRequest, from device: DeviceID) async -> (data: ByteBuffer, code: ResponseCode) {
-        guard let message = DeviceDropMessage(request.name) else { return (ByteBuffer(), .noSuchFile) }
+    func serve(_ request: BlockRequest, from device: DeviceID) async -> BlockAnswer {
+        guard let message = DeviceDropMessage(request.name) else { return BlockAnswer(.noSuchFile) }
         let (receiving, outgoing) = state.withLock { ($0.receiving, $0.outgoing[message.id]) }
         switch message.kind {
         case .offer:
-            guard let receiving, receiving.offered(message.id, by: device) else { return (ByteBuffer(), .noSuchFile) }
-            return (ByteBuffer(), .ok)
+            guard let receiving, receiving.offered(message.id, by: device) else { return BlockAnswer(.noSuchFile) }
+            return BlockAnswer(ByteBuffer())
         case .cancel:
             receiving?.cancelled(message.id, by: device)
-            return (ByteBuffer(), .ok)
+            return BlockAnswer(ByteBuffer())
         case .about, .data, .end:
-            guard let outgoing, outgoing.device == device else { return (ByteBuffer(), .noSuchFile) }
+            guard let outgoing, outgoing.device == device else { return BlockAnswer(.noSuchFile) }
             return await outgoing.serve(message, request)
         }
     }

@@ -17,7 +17,7 @@ final class LegacyLink: Sendable {
 
     private static let incomingLimit = 64 << 10
     /// How long the peer may take to read the last word.
-    private static let leavingLimit = TimeAmount.seconds(3)
+    private static let leavingLimit = TimeAmount.seconds(10)
 
     let information: LinkInformation
     /// What the dialled device says of itself; empty at that device's end.

@@ -59,7 +59,7 @@ final class OutgoingDrop: Sendable {
 
     // MARK: what the receiver asks
 
-    func serve(_ message: DeviceDropMessage, _ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
+    func serve(_ message: DeviceDropMessage, _ request: BlockRequest) async -> BlockAnswer {
         state.withLock { state in
             state.lastAsked = environment.now()
             state.isAskedFor = true
@@ -69,18 +69,18 @@ final class OutgoingDrop: Sendable {
         switch message.kind {
         case .about:
             let about = DeviceDropAbout(size: source.size, digest: digest, name: source.name).bytes
-            guard about.count <= Int(request.size) else { return (ByteBuffer(), .generic) }
-            return (ByteBuffer(bytes: about), .ok)
+            guard about.count <= Int(request.size) else { return BlockAnswer(.generic) }
+            return BlockAnswer(ByteBuffer(bytes: about))
         case .data:
             let (end, overflow) = request.offset.addingReportingOverflow(Int64(request.size))
             guard !overflow, request.size > 0, Int(request.size) <= Self.pieceLimit, request.offset >= 0,
                 end <= source.size, let bytes = try? await source.read(request.offset..<end),
                 bytes.count == Int(request.size)
-            else { return (ByteBuffer(), .noSuchFile) }
+            else { return BlockAnswer(.noSuchFile) }
             report(upTo: end)
-            return (ByteBuffer(bytes: bytes), .ok)
-        case .end: return (ByteBuffer(), .ok)
-        case .offer, .cancel: return (ByteBuffer(), .noSuchFile)
+            return BlockAnswer(ByteBuffer(bytes: bytes))
+        case .end: return BlockAnswer(ByteBuffer())
+        case .offer, .cancel: return BlockAnswer(.noSuchFile)
         }
     }
 

@@ -14,7 +14,7 @@ struct FolderPlace: Sendable {
     /// What the selection was read from: the ignore file, and those that it includes.
     private let sources: [String: FileAccess.FileStatus?]
 
-    /// Opens the folder's root, checks its marker, and reads its selection.
+    /// Opens the folder's root, checks its marker, and reads its selection, which in a selective folder has lines.
     static func open(
         _ configuration: FolderConfiguration, interposer: (any DiskInterposer)? = nil
     ) -> Result<FolderPlace, FolderHalt> {
@@ -36,12 +36,22 @@ struct FolderPlace: Sendable {
                             + "place: synctrain folder repair \(configuration.id)"))
             }
             var sources: [String: FileAccess.FileStatus?] = [:]
-            let text = try read(ignoreFile, in: root, noting: &sources) ?? ""
-            let selection = try Selection(parsing: text) { name in
+            let text = try read(ignoreFile, in: root, noting: &sources)
+            let selection = try Selection(parsing: text ?? "") { name in
                 guard let text = try read(name, in: root, noting: &sources) else {
                     throw FolderHalt(reason: .selection, message: "there is no file \(name)")
                 }
                 return text
+            }
+            // Seen in the middle of being written, or lost: keeping everything is the last thing that was asked for.
+            guard configuration.mode == .full || !selection.patterns.isEmpty else {
+                throw FolderHalt(
+                    reason: .selection,
+                    message:
+                        "\(configuration.path)/\(ignoreFile) \(text == nil ? "is gone" : "has no lines"), which would select "
+                        + "everything: nothing is synced. Put its lines back; or, to select nothing: synctrain folder "
+                        + "mode \(configuration.id) selective; or everything: synctrain folder mode \(configuration.id) full"
+                )
             }
             return .success(FolderPlace(root: root, selection: selection, sources: sources))
         } catch let error as IgnoreError {

@@ -25,11 +25,11 @@ final class FolderSession: Sendable {
     let id: FolderID
     let index: IndexStore
     private let state: Mutex<State>
-    private let served = ServedBlocks()
-    private let threads: NIOThreadPool
+    let served = ServedBlocks()
+    let threads: NIOThreadPool
     private let interposer: (any DiskInterposer)?
     private let events: EventHub
-    private let logger: Logger
+    let logger: Logger
 
     /// The folder's index must exist in `index`.
     ///
@@ -79,6 +79,13 @@ final class FolderSession: Sendable {
             state.place = FolderPlace.open(state.configuration, interposer: interposer)
             return state.place
         }
+    }
+
+    /// The folder on this disk for a change of its mode, which is one way out when its ignore file was lost.
+    func placeToConvert() throws(FolderHalt) -> FolderPlace {
+        var configuration = configuration
+        configuration.mode = .full
+        return try FolderPlace.open(configuration, interposer: interposer).get()
     }
 
     func isConfigured(for device: DeviceID) -> Bool { state.withLock { $0.configuration.devices.contains(device) } }
@@ -180,47 +187,6 @@ final class FolderSession: Sendable {
         switch place() {
         case .success(let place): return { place.selection.isLeftOut($0) }
         case .failure: return { _ in true }
-        }
-    }
-
-    // MARK: serving
-
-    /// Answers a peer's request from this disk. Only what is announced as valid is served, and only bytes that have the
-    /// hash that was asked for: because they are hashed, or because the index has that hash for the block and the file is
-    /// as it was when the index saw it.
-    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
-        guard let path = RelativePath(request.name) else { return (ByteBuffer(), .noSuchFile) }
-        guard !path.isInternal, !path.isTemporary else { return (ByteBuffer(), .invalidFile) }
-        guard request.size >= 0, case .success(let place) = place() else { return (ByteBuffer(), .generic) }
-        do {
-            let known = try await index.localChildren(
-                of: id, directory: path.parent?.text ?? "", named: [path.name])
-            guard let local = known.first else {
-                return (ByteBuffer(), place.selection.isIgnored(request.name) ? .invalidFile : .noSuchFile)
-            }
-            guard local.flags.isEmpty else { return (ByteBuffer(), .invalidFile) }
-            guard local.file.kind == .file, let status = local.status else { return (ByteBuffer(), .noSuchFile) }
-            let announced = try await served.hash(of: request, sequence: local.file.sequence) {
-                try await index.local(id, request.name)
-            }
-            let data = try await threads.runIfActive { () -> ByteBuffer? in
-                let file = try place.root.open(reading: path)
-                let count = Int(request.size)
-                var data = ByteBufferAllocator().buffer(capacity: count)
-                try data.writeWithUnsafeMutableBytes(minimumWritableBytes: count) {
-                    try file.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[..<count]), at: request.offset)
-                }
-                guard data.readableBytes == count else { return nil }
-                // Looked at after reading: what was written before would show.
-                guard let hash = request.hash, try announced != hash || IndexedStatus(file.status()) != status else {
-                    return data
-                }
-                return data.withUnsafeReadableBytes { SHA256.digest($0) } == hash ? data : nil
-            }
-            return data.map { ($0, .ok) } ?? (ByteBuffer(), .noSuchFile)
-        } catch {
-            logger.debug("cannot serve \(request.name): \(error)")
-            return (ByteBuffer(), .noSuchFile)
         }
     }
 

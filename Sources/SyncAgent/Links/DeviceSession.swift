@@ -395,13 +395,24 @@ private struct Owner: PeerSessionOwner {
         try await folder.apply(batch, from: device.id)
     }
 
-    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) {
-        if request.folder == DeviceDropMessage.folder {
-            return await environment.drops.serve(request, from: device.id)
+    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
+        var answers: [BlockAnswer] = []
+        var rest = requests[...]
+        while let first = rest.first {
+            let together = Array(rest.prefix { $0.folder == first.folder })
+            rest = rest.dropFirst(together.count)
+            answers += await serve(together, of: first.folder)
         }
-        guard let folder = folder(request.folder, for: .answer) else {
-            return (ByteBuffer(), .generic)
+        return answers
+    }
+
+    private func serve(_ requests: [BlockRequest], of id: FolderID) async -> [BlockAnswer] {
+        guard id != DeviceDropMessage.folder else {
+            var answers: [BlockAnswer] = []
+            for request in requests { answers.append(await environment.drops.serve(request, from: device.id)) }
+            return answers
         }
-        return await folder.serve(request)
+        guard let folder = folder(id, for: .answer) else { return requests.map { _ in BlockAnswer(.generic) } }
+        return await folder.serve(requests)
     }
 }

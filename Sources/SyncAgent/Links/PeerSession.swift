@@ -24,7 +24,8 @@ protocol PeerSessionOwner: Sendable {
     /// What the peer tells; returns the indexes that are to be sent to it from now on.
     func received(_ config: ClusterConfig) async throws -> [IndexFeed]
     func received(_ batch: IndexBatch) async throws
-    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode)
+    /// Answers to `requests`, in their order.
+    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
 }
 
 /// A folder's index on its way to one peer.
@@ -67,8 +68,12 @@ final class PeerSession: BlockSource {
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
-    /// Answers that are read from disk and sent at the same time: a block each, so at most 32 MiB.
+    /// Batches of answers that are read from disk and sent at the same time: hardly more than a block each, so little more
+    /// than 32 MiB.
     private static let answersAtOnce = 2
+    /// Requests that are answered together, and bytes from which on no more are.
+    private static let answersTogether = 32
+    private static let answersTogetherByteCount = 64 << 10
 
     let device: DeviceID
     let information: LinkInformation
@@ -305,11 +310,23 @@ final class PeerSession: BlockSource {
     ) async throws {
         let turns = Budget(limit: Self.answersAtOnce)
         try await withThrowingDiscardingTaskGroup { group in
-            while let (id, request) = await requests.next(), await turns.take(1) {
+            while let first = await requests.next(), await turns.take(1) {
+                var taken = [first]
+                var byteCount = Int(first.request.size)
+                while taken.count < Self.answersTogether, byteCount < Self.answersTogetherByteCount,
+                    let next = requests.nextIfReady()
+                {
+                    taken.append(next)
+                    byteCount += Int(next.request.size)
+                }
+                let batch = taken
                 group.addTask {
                     defer { turns.give(1) }
-                    let (data, code) = await owner.serve(request)
-                    try await self.sendAndWait(.response(BlockResponse(id: id, data: data, code: code)))
+                    let answers = await owner.serve(batch.map(\.request))
+                    try await self.sendAndWait(
+                        zip(batch, answers).map {
+                            .response(BlockResponse(id: $0.id, data: $1.data, code: $1.code))
+                        })
                 }
             }
         }
@@ -356,8 +373,9 @@ final class PeerSession: BlockSource {
                     await changed.wait()
                     continue
                 }
-                try await sendAndWait(
-                    .index(folder: feed.folder.id, files: files, isFullIndex: isFull, previousSequence: position))
+                try await sendAndWait([
+                    .index(folder: feed.folder.id, files: files, isFullIndex: isFull, previousSequence: position)
+                ])
                 position = last
                 isFull = false
                 state.withLock { $0.sentSequences[feed.folder.id] = last }
@@ -398,11 +416,15 @@ final class PeerSession: BlockSource {
     }
 
     /// Sends, and returns when the bytes have left: that bounds what one producer can have in memory.
-    private func sendAndWait(_ message: OutgoingMessage) async throws {
+    private func sendAndWait(_ messages: [OutgoingMessage]) async throws {
         let promise = channel.eventLoop.makePromise(of: Void.self)
         state.withLock { state in
             guard state.isOpen else { return promise.fail(RequestError.linkLost) }
-            let bytes = state.machine.send(message, at: now())
+            var bytes = ByteBuffer()
+            for message in messages {
+                var made = state.machine.send(message, at: now())
+                if bytes.readableBytes == 0 { bytes = made } else { bytes.writeBuffer(&made) }
+            }
             put(bytes, promise: promise)
         }
         try await promise.futureResult.get()

@@ -21,5 +21,5 @@ struct StrangerSession: PeerSessionOwner {
     func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
     func received(_ config: ClusterConfig) async throws -> [IndexFeed] { [] }
     func received(_ batch: IndexBatch) async throws {}
-    func serve(_ request: BlockRequest) async -> (data: ByteBuffer, code: ResponseCode) { (ByteBuffer(), .generic) }
+    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] { requests.map { _ in BlockAnswer(.generic) } }
 }

@@ -3,7 +3,7 @@ import IndexStore
 import Synchronization
 
 /// Why a folder is at a standstill: a word for programs, and a sentence for people that ends with the remedy.
-struct FolderHalt: Error, Equatable, Sendable {
+struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
     enum Reason: String, Sendable {
         case rootMissing = "halted-root-missing"
         case markerMissing = "halted-marker-missing"
@@ -15,6 +15,8 @@ struct FolderHalt: Error, Equatable, Sendable {
 
     var reason: Reason
     var message: String
+
+    var description: String { message }
 }
 
 /// What a folder's engine is at, for those who ask; written by the engine alone.

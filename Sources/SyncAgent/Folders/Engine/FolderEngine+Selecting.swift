@@ -35,7 +35,7 @@ extension FolderEngine {
 
     func convert(to mode: FolderConfiguration.Mode, isDryRun: Bool) async throws -> SelectionOutcome {
         try await exclusively { [self] in
-            let place = try session.place().get()
+            let place = try session.placeToConvert()
             let editor = SelectionEditor(try place.ignoreFile(), include: place.readIncluded)
             let edit = try mode == .selective ? editor.convertedToSelective() : editor.convertedToFull()
             let new = try Selection(edit.file, include: place.readIncluded)
