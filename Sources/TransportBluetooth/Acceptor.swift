@@ -34,6 +34,9 @@ struct Acceptor: Sendable {
             core.logger.debug("Bluetooth: a channel said nothing.", metadata: ["peer": "\(peer)"])
             return
         }
+        let device = core.client.facts.adapter.map { ObjectTree.devicePath(peer, of: $0.path) }
+        if let device { core.client.beginAcceptedUse(device) }
+        defer { if let device { core.client.endUse(device, wasGATT: false) } }
         let information = LinkInformation(kind: .l2cap, remoteAddress: "ble://\(peer)", isInitiator: false)
         do throws(SystemError) {
             let ends: StreamEnds
@@ -45,7 +48,7 @@ struct Acceptor: Sendable {
                         metadata: ["peer": "\(peer)"])
                     return
                 }
-                ends = try StreamEnds()
+                ends = try StreamEnds(.forPackets)
                 ends.channel(on: core.group) { $0.eventLoop.makeSucceededVoidFuture() }.whenSuccess { channel in
                     _ = information.start(on: channel, install: legacy)
                 }
@@ -54,7 +57,7 @@ struct Acceptor: Sendable {
                     core.logger.debug("Bluetooth: nobody takes links.", metadata: ["peer": "\(peer)"])
                     return
                 }
-                ends = try StreamEnds()
+                ends = try StreamEnds(.forPackets)
                 sink.accept(ends, information, on: core.group)
             }
             let pump = PacketPump(

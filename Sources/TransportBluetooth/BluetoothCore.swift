@@ -37,7 +37,7 @@ final class BluetoothCore: Sendable {
         let server = GATTServer(logger: logger, sink: sink, legacyDoor: legacyDoor, group: group)
         self.server = server
         client = BlueZClient(
-            bus: try SystemBus(), adapter: configuration.adapter, answer: { server.answer($0) },
+            bus: try SystemBus(), adapter: configuration.adapter, answer: { server.answer($1, for: $0) },
             disconnected: { server.disconnected($0) })
     }
 

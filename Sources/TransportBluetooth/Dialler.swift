@@ -194,28 +194,47 @@ struct Dialler<Output: Sendable>: Sendable {
 
     /// Two that open more bearers of ATT at the same time, as bluetoothd does right after it has connected, refuse some of
     /// each other's, and the kernel refuses a channel whose number one of those had (“source CID in use”) until that one's
-    /// end is over: two seconds at most.
+    /// end is over: two seconds at most. With Linux 6.12 it is this end that trips: it ignores the answer which gives the
+    /// channel such a number, and waits (seen on the air). Both ends' numbers must stay taken then, or the next channel
+    /// gets the same: the socket is kept until the last attempt is over.
     private static var refusalPauses: [Duration] { [.milliseconds(500), .milliseconds(2000)] }
+    /// The most that a peer which is connected already may take to answer, where it is asked again.
+    private static var answerLimit: Duration { .seconds(3) }
+
+    /// Sockets that were not answered.
+    private final class Unanswered: Sendable {
+        private let sockets = Mutex<[L2CAPSocket]>([])
+
+        func keep(_ socket: L2CAPSocket) { sockets.withLock { $0.append(socket) } }
+    }
 
     private func patientChannel(
         _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool
     ) async throws(LinkFailure) -> Output {
+        let unanswered = Unanswered()
+        defer { withExtendedLifetime(unanswered) {} }
         for pause in Self.refusalPauses {
             do throws(LinkFailure) {
-                return try await channel(adapter, known, device, isEncrypted: isEncrypted)
+                // To encrypt, bluetoothd may have to ask somebody.
+                return try await channel(
+                    adapter, known, device, isEncrypted: isEncrypted,
+                    limit: isEncrypted ? Self.channelLimit : Self.answerLimit, unanswered)
             } catch {
-                guard !error.isFinal, (error.cause as? LinkError)?.code == .refused else { throw error }
-                note("a channel was refused", error.cause)
+                guard !error.isFinal, let code = (error.cause as? LinkError)?.code,
+                    code == .refused || code == .timedOut && !isEncrypted
+                else { throw error }
+                note("a channel was refused, or asked for in vain", error.cause)
             }
             do { try await Task.sleep(for: pause) } catch { throw LinkFailure(error) }
         }
-        return try await channel(adapter, known, device, isEncrypted: isEncrypted)
+        return try await channel(adapter, known, device, isEncrypted: isEncrypted, unanswered)
     }
 
     private func channel(
-        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool = false
+        _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool = false,
+        limit: Duration? = nil, _ unanswered: Unanswered? = nil
     ) async throws(LinkFailure) -> Output {
-        let limit = min(remaining, Self.channelLimit)
+        let limit = min(remaining, limit ?? Self.channelLimit)
         let (core, peer) = (core, peer)
         return try await start(.l2cap, device) { stream, connected in
             let socket = try L2CAPSocket.connect(
@@ -223,7 +242,9 @@ struct Dialler<Output: Sendable>: Sendable {
                 isEncrypted: isEncrypted)
             return {
                 if let failure = Self.waitForConnection(socket, stream, limit) {
-                    connected(.failure(LinkError(connecting: peer, failure)))
+                    let isLate = failure.code == ETIMEDOUT
+                    if isLate { unanswered?.keep(socket) }
+                    connected(.failure(isLate ? LinkError.tooSlow(peer) : LinkError(connecting: peer, failure)))
                     return
                 }
                 do throws(SystemError) {
@@ -328,7 +349,7 @@ struct Dialler<Output: Sendable>: Sendable {
                     .failed, "there are too many Bluetooth links at the same time; close one", isTransient: true)
             }
             do {
-                let ends = try StreamEnds()
+                let ends = try StreamEnds(kind == .gatt ? .forValues : .forPackets)
                 let work = try prepare(ends.pumped) { result in
                     if case .success = result {
                         wasLink.raise()

@@ -7,8 +7,13 @@ import Transport
 /// Makes a stream channel of one end of a socket pair; packets are pumped to and from the other.
 struct StreamEnds {
     /// What the kernel may hold between the channel and the pump, before its own doubling. Small, as what is written
-    /// next waits behind it, and a Bluetooth link carries a few ten kilobytes a second.
-    private static let bufferByteCount: CInt = 16 * 1024
+    /// next waits behind it, and a Bluetooth link carries a few ten kilobytes a second. With GATT the stream holds more of
+    /// the 64 KiB that are the most: it has to repeat what is lost.
+    enum Buffer: CInt {
+        case forPackets = 16_384
+        case forValues = 4_096
+    }
+
     private static let writeBufferWaterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 8 * 1024, high: 16 * 1024)
     /// One byte more than the pair's buffer holds would never come in one read.
     private static let readByteCount = 32 * 1024
@@ -30,9 +35,9 @@ struct StreamEnds {
         func take() -> CInt? { number.withLock { $0.take() } }
     }
 
-    init() throws(SystemError) {
+    init(_ buffer: Buffer) throws(SystemError) {
         let (pumped, other) = try Descriptor.pair(.stream)
-        for end in [pumped, other] { try end.set(SO_SNDBUF, to: Self.bufferByteCount) }
+        for end in [pumped, other] { try end.set(SO_SNDBUF, to: buffer.rawValue) }
         let number = fcntl(other.number, F_DUPFD_CLOEXEC, 3)
         guard number >= 0 else { throw SystemError("fcntl") }
         self.pumped = pumped

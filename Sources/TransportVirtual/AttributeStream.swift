@@ -17,13 +17,9 @@ struct AttributeStream: StreamEnd {
 
     init(_ side: VirtualLink.Side, _ conditions: RadioConditions, token: UInt32) {
         operation = side == .central ? LinkFrame.writeCommand : LinkFrame.notification
-        var configuration = GATTStream.Configuration()
-        configuration.receiveLimit = 64 * 1024
-        configuration.unsentLimit = 8 * 1024
         stream = GATTStream(
             role: side == .central ? .central : .peripheral,
-            maximumPacket: min(conditions.attMTU - Self.headerByteCount, Self.valueLimit), token: token,
-            configuration: configuration)
+            maximumPacket: min(conditions.attMTU - Self.headerByteCount, Self.valueLimit), token: token)
     }
 
     var room: Int { pending.readableBytes > 0 || isFinishing ? 0 : stream.writableCount }

@@ -191,7 +191,7 @@ class Laboratory:
         seconds = time.monotonic() - start
         carried = self.near.peer["bytesIn"] - before
         say(f"  {name}: {size} bytes right in {seconds:.1f} s, {carried / size:.3f} of its size received, "
-            f"by {self.near.peer['transport']}")
+            f"by {self.near.peer.get('transport', 'a link that has just gone')}")
         return carried / size
 
     # scenarios
@@ -284,7 +284,9 @@ class Laboratory:
         """One adapter goes off in the middle of a fetch: `status` says so, and after it is on again all goes on."""
         if self.near.refuses_l2cap:
             self.restart(refuses_l2cap=False)
-            self.near.wait_link("l2cap")
+        subprocess.run(["/run/bluetoothd-restart", "-f", "/run/one-bearer.conf"], check=True)
+        self.wait_ready()
+        self.near.wait_link("l2cap")
 
         def off_and_on():
             btmgmt("--index", "0", "power", "off")

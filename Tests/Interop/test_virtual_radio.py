@@ -196,9 +196,8 @@ def test_a_network_takes_over_in_the_middle_of_a_fetch(lab):
 
 
 # What a film costs on a link that is lost after every 300 KB of L2CAP frames: all of the radio's frames, both directions,
-# the handshakes and the indexes of each new link included, over the film's size: 1.047 in real time, and 1.060 as fast as
-# here, where a link is lost before its rate is known, so that slices stay small. 1.05 is wanted.
-COST = 1.07
+# the handshakes and the indexes of each new link included, over the film's size.
+COST = 1.05
 
 
 def test_a_link_that_breaks_every_300_kb(lab):

@@ -199,6 +199,37 @@ final class TemporaryDirectory: Sendable {
         }
     }
 
+    /// After 14 days without another attempt what came is given up; files of other names, and one that is being received,
+    /// are none of it.
+    @Test func whatNobodyGoesOnWithExpires() throws {
+        let digest = SHA256.digest([1]).description
+        let hour: Int64 = 3600
+        let now = WallTime(seconds: 1_800_000_000)
+        for (name, age, isKept) in [
+            (".syncthing.drop-10-\(digest).tmp", 14 * 24 * hour + 1, false),
+            (".syncthing.drop-11-\(digest).tmp", 14 * 24 * hour, true),
+            (".syncthing.drop-12-\(digest).tmp", -hour, true),
+            (".syncthing.drop-13-\(digest.dropLast()).tmp", 100 * 24 * hour, true),
+            (".syncthing.drop-x-\(digest).tmp", 100 * 24 * hour, true),
+            (".syncthing.letter.tmp", 100 * 24 * hour, true), ("drop-10-\(digest)", 100 * 24 * hour, true),
+        ] {
+            let path = directory.put(name, [7])
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: Double(now.seconds - age))], ofItemAtPath: path)
+            let root = try RootDirectory(path: directory.path)
+            try IncomingFile.removeExpired(from: root, now: now)
+            #expect((directory.files[name] != nil) == isKept, "\(name) after \(age) s")
+        }
+        let file = try incoming()
+        try file.begin(after: 0)
+        try file.append([1])
+        try IncomingFile.removeExpired(
+            from: try RootDirectory(path: directory.path),
+            now: WallTime(seconds: WallTime.now.seconds + 100 * 24 * hour))
+        #expect(directory.files.values.contains([1]))
+        withExtendedLifetime(file) {}
+    }
+
     @Test func aDiskThatFillsUpKeepsWhatCame() throws {
         do {
             let file = try incoming(interposer: SmallDisk(7000))

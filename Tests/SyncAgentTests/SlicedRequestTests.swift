@@ -70,6 +70,40 @@ import Testing
         }
     }
 
+    /// Links that are lost after 300 KB, however soon that is: the first of them is known before it goes, and from then on
+    /// slices are as large as they may be.
+    @Test(arguments: [200_000, 800_000, 3_000_000]) func aLinkNeedNotLastToBeKnown(rate: Int) {
+        var remembered: Double?
+        var slices = 0
+        for link in 0..<4 {
+            var window = SliceWindow(rate: remembered)
+            var now = MonotonicTime.seconds(link * 10)
+            var underWay: [Int] = []
+            var left = 300_000
+            while left > 0 {
+                while let taken = window.take(atMost: 1 << 20, at: now) { underWay.append(taken) }
+                let slice = underWay.removeFirst()
+                now += .seconds(1) * slice / rate
+                window.arrived(slice, at: now)
+                left -= slice
+                slices += 1
+            }
+            remembered = window.rate
+            #expect(abs((remembered ?? 0) - Double(rate)) < Double(rate) / 100)
+        }
+        #expect(slices <= 70, "\(slices) slices, of 49 that are needed and 147 of 8 KiB")
+    }
+
+    /// What an earlier link was is forgotten with the first half second of one that is slower.
+    @Test func aRememberedRateIsReplacedNotSmoothed() {
+        var window = SliceWindow(rate: 500_000)
+        #expect(window.sliceByteCount == 24 << 10)
+        let slice = window.take(atMost: 1 << 20, at: .zero)
+        window.arrived(slice ?? 0, at: .seconds(2))
+        #expect(window.rate == Double(24 << 10) / 2)
+        #expect(window.sliceByteCount == 4 << 10)
+    }
+
     @Test func twoSlicesAreUnderWayAndAtLeastOne() {
         var window = SliceWindow()
         var underWay: [Int] = []

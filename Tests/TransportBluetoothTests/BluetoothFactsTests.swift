@@ -178,4 +178,19 @@ import Testing
         facts.leaving = ["/d"]
         #expect(!facts.mayDial("/d"))
     }
+
+    /// Both devices have dialled over the connection that this one made, and this one's link is given up for the other's.
+    @Test func anAcceptedLinkKeepsTheConnection() throws {
+        let client = BlueZClient(
+            bus: try SystemBus(), adapter: nil, answer: { _, _ in .nothing }, disconnected: { _ in })
+        client.update { $0.uses["/d"] = .init(count: 1, isConnectedForUs: true, hasGATT: true) }
+        client.beginAcceptedUse("/d")
+        client.endUse("/d", wasGATT: true)
+        #expect(client.facts.leaving.isEmpty)
+        #expect(client.facts.uses["/d"]?.count == 1)
+        client.update { facts in
+            let isOver = facts.endUse("/d", wasGATT: false)
+            #expect(isOver)
+        }
+    }
 }

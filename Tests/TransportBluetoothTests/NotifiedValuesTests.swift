@@ -9,7 +9,7 @@ struct NotifiedValuesTests {
 
     init() throws {
         client = BlueZClient(
-            bus: try SystemBus(), adapter: nil, answer: { .unknown($0) }, disconnected: { _ in })
+            bus: try SystemBus(), adapter: nil, answer: { .unknown($1) }, disconnected: { _ in })
         client.update { $0.ownerChanged(to: ":1.1") }
         client.busSignalled(Objects.added(Objects.device(device, adapter: "/org/bluez/hci0")))
     }

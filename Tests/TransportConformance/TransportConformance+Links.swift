@@ -232,6 +232,7 @@ extension TransportConformance {
             let half = subject.cycleCount / 2
             for number in 0..<half { try await cycle(number) }
             let memory = try ProcessResources.residentByteCount()
+            let allocated = ProcessResources.allocatedByteCount()
             for number in half..<subject.cycleCount { try await cycle(number) }
             let after = try await descriptorCount(atMost: descriptors) { try await cycle(1) }
             try require(
@@ -239,6 +240,11 @@ extension TransportConformance {
             let growth = try ProcessResources.residentByteCount() - memory
             try require(
                 growth < max(1 << 20, 512 * half), "\(growth) bytes of memory are left of \(half) links")
+            if let allocated, let after = ProcessResources.allocatedByteCount() {
+                try require(
+                    after - allocated < max(1 << 20, 256 * half),
+                    "\(after - allocated) bytes that malloc has given out are left of \(half) links")
+            }
         }
     }
 }

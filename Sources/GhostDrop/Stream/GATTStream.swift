@@ -20,12 +20,13 @@ public struct GATTStream: Sendable {
     }
 
     public struct Configuration: Sendable, Hashable {
-        /// Bytes held that arrived and were not read; the peer is stopped before it exceeds them.
-        public var receiveLimit = 256 << 10
-        /// Bytes held that were written and not sent yet. Small, for what is written next has to wait behind them.
-        public var unsentLimit = 16 << 10
-        /// Bytes under way at most; the measured rate usually keeps them far below.
-        public var windowLimit = 256 << 10
+        /// Bytes held that arrived and were not read; the peer is stopped before it exceeds them. While nothing is missing,
+        /// it is stopped at 48 KiB: with the buffers of both ends these are 64, and what is urgent waits behind them.
+        public var receiveLimit = 96 << 10
+        /// Bytes held that were written and not sent yet. Small, for the same reason.
+        public var unsentLimit = 4 << 10
+        /// Bytes of packets under way at most; the measured rate usually keeps them far below.
+        public var windowLimit = 40 << 10
         /// How long the opening may take before the state is `closed(.timedOut)`. A peripheral counts from the first
         /// opening packet on.
         public var openingLimit = Duration.seconds(20)
@@ -337,7 +338,7 @@ extension GATTStream {
 
     private func opening(centralToken: UInt32, peripheralToken: UInt32) -> ControlPacket.Opening {
         // Packets may be as long as any: how long the peer's are is not known when this is first said.
-        let window = configuration.receiveLimit / StreamPacket.greatestMaximum
+        let window = min(configuration.receiveLimit, ReceiveHalf.orderlyLimit) / StreamPacket.greatestMaximum
         return ControlPacket.Opening(
             maximumPacket: maximumPacket, window: min(max(window, 8), StreamPacket.greatestWindow),
             centralToken: centralToken, peripheralToken: peripheralToken)

@@ -202,9 +202,13 @@ struct RateModel: Sendable {
 
     private mutating func setWindow(confirmed byteCount: Int) {
         var wanted = window + byteCount
+        // Eight packets on top: the peer may confirm that many at a time.
         if case .startup = phase {
+            // As fast as the rate is found to grow, which doubles by it. Of a rate that is known no queue is made.
+            if isMeasured {
+                wanted = min(wanted, max(window, Int(Self.startupGain * Double(product)) + 8 * packetByteCount))
+            }
         } else {
-            // Eight packets on top: the peer may confirm that many at a time.
             wanted = min(wanted, 2 * product + 8 * packetByteCount)
         }
         window = min(max(wanted, leastWindow), windowLimit)

@@ -1,8 +1,12 @@
 /// One direction of a GATT stream at its receiving end: puts packets in order, holds what was not read, and says when
 /// and what to acknowledge.
 ///
-/// Holds at most `limit` bytes, in order or not: the window never promises more.
+/// Holds at most `limit` bytes, in order or not: the window never promises more. Without a gap it promises less, for what
+/// is urgent waits behind all that was not read; what arrived behind a gap has the link behind it.
 struct ReceiveHalf: Sendable {
+    /// Bytes that may be under way or unread while nothing is missing.
+    static let orderlyLimit = 48 << 10
+
     enum Arrival: Equatable {
         case new
         case duplicate
@@ -36,11 +40,19 @@ struct ReceiveHalf: Sendable {
         self.limit = max(limit, 8 * payloadLimit)
         self.payloadLimit = payloadLimit
         windowLimit = min(StreamPacket.greatestWindow, self.limit / payloadLimit)
-        promised = windowLimit
+        promised = packets(self.limit)
     }
 
-    /// Packets from `next` on that there is room for.
-    private var window: Int { min(windowLimit, max(0, limit - unread.count) / payloadLimit) }
+    /// Packets from `next` on that are kept.
+    private var room: Int { min(windowLimit, max(0, limit - unread.count) / payloadLimit) }
+
+    /// Packets from `next` on that the peer is told there is room for.
+    private var window: Int { top > next ? room : min(room, packets(limit - unread.count)) }
+
+    /// How many packets have so many bytes, of those at most that may be there without a gap.
+    private func packets(_ byteCount: Int) -> Int {
+        max(0, byteCount - max(0, limit - Self.orderlyLimit)) / payloadLimit
+    }
 
     var readableCount: Int { unread.count }
 
@@ -76,7 +88,7 @@ struct ReceiveHalf: Sendable {
         if let last, sequence > last || isLast && sequence != last { return .invalid }
         if isLast, top > sequence + 1 { return .invalid }
         guard sequence >= next else { return .duplicate }
-        guard sequence - next < window else { return .beyondWindow }
+        guard sequence - next < room else { return .beyondWindow }
         if isLast { last = sequence }
         if sequence == next {
             unread.append(contentsOf: payload)
@@ -98,7 +110,7 @@ struct ReceiveHalf: Sendable {
     mutating func read(maximum: Int, at now: Nanoseconds) -> [UInt8] {
         let bytes = unread.removeFirst(maximum)
         // A sender that was stopped, or is about to be, hears of the room; not of every byte of it.
-        if !bytes.isEmpty, !isComplete, next + window - promised >= windowLimit / 2 { acknowledgeAt = now }
+        if !bytes.isEmpty, !isComplete, next + window - promised >= packets(limit) / 2 { acknowledgeAt = now }
         return bytes
     }
 

@@ -45,11 +45,19 @@ final class DropReceiveSession: Sendable {
         self.conversation = conversation
         self.environment = environment
         directory = try await environment.threads.runIfActive {
+            let directory: RootDirectory
             do {
-                return try RootDirectory(path: request.directory)
+                directory = try RootDirectory(path: request.directory)
             } catch {
                 throw ControlError(describing: error, path: request.directory)
             }
+            do {
+                try IncomingFile.removeExpired(from: directory, now: environment.time.wall())
+            } catch {
+                // It takes room, and hinders nothing.
+                environment.logger.debug("what is left of old transfers stays: \(error)")
+            }
+            return directory
         }
         arrivals = BoundedQueue(limit: Self.offerLimit + 1)
     }

@@ -19,6 +19,9 @@ final class IncomingFile: Sendable {
     /// Names that are tried before giving up: as many files of one name as nobody wants in a directory.
     private static let nameLimit = 1000
 
+    /// For so many seconds what came of a file waits for the next attempt: 14 days.
+    static let partialLifetime: Int64 = 14 * 86_400
+
     let size: Int64
     private let directory: RootDirectory
     private let name: String
@@ -35,6 +38,26 @@ final class IncomingFile: Sendable {
         self.name = DropName.local(name)
         staged = try directory.stage(
             try RelativePath(parsing: self.name), temporaryKey: "drop-\(size)-\(digest)")
+    }
+
+    /// Removes from `directory` what came of files that nobody has gone on with for `partialLifetime`; one that is being
+    /// received stays.
+    static func removeExpired(from directory: RootDirectory, now: WallTime) throws(FileAccessError) {
+        for entry in try directory.list(nil) {
+            guard let path = entry.name.flatMap({ RelativePath($0) }), isPartial(path),
+                let status = try directory.status(of: path), status.type == .regular,
+                now.seconds - status.modified.seconds > partialLifetime
+            else { continue }
+            _ = try directory.removeTemporary(path)
+        }
+    }
+
+    /// Whether the name is one that `init` gives.
+    private static func isPartial(_ path: RelativePath) -> Bool {
+        guard let key = path.temporaryTarget?.text else { return false }
+        let parts = key.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count == 3 && parts[0] == "drop" && Int64(parts[1]) != nil
+            && parts[2].utf8.count == SHA256Digest.byteCount * 2 && parts[2].allSatisfy(\.isHexDigit)
     }
 
     /// Bytes from an earlier attempt, not verified.

@@ -61,6 +61,8 @@ actor DeviceSession {
     private var active: Active?
     private var isStopped = false
     private var backoff = DialBackoff()
+    /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
+    private var rates: [LinkKind: Double] = [:]
     private let wake = Signal()
     private let linkEnded = Signal()
     private let snapshot: Mutex<Snapshot>
@@ -183,9 +185,10 @@ actor DeviceSession {
         logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
         let session = PeerSession(
             link: link, hello: environment.hello(isKnown: true), time: environment.time,
-            partials: environment.partials, logger: logger)
+            partials: environment.partials, rate: rates[link.information.kind], logger: logger)
         let reason = await session.run(
             owner: Owner(device: self, environment: environment, kind: session.kind))
+        rates[session.kind] = session.rate
         await ended(session, reason, logger)
     }
 

@@ -56,8 +56,6 @@ final class PeerSession: BlockSource {
         var answersSlices = false
     }
 
-    /// Batches of an index that wait to be applied: a few, so that answers behind them on the link can pass.
-    private static let waitingBatches = 4
     /// Our own index goes out in messages of so many entries; over a slow link in smaller ones, for what else is to be
     /// sent waits behind each.
     private static let entriesPerMessage = 1000
@@ -92,7 +90,10 @@ final class PeerSession: BlockSource {
     private let receivedBytes = Atomic<Int64>(0)
     private let sentBytes = Atomic<Int64>(0)
 
-    init(link: SecureLink, hello: Hello, time: AgentTime, partials: PartialBlocks, logger: Logger) {
+    /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
+    init(
+        link: SecureLink, hello: Hello, time: AgentTime, partials: PartialBlocks, rate: Double? = nil, logger: Logger
+    ) {
         self.link = link
         self.hello = hello
         device = link.peer
@@ -102,7 +103,7 @@ final class PeerSession: BlockSource {
         now = time.monotonic
         self.logger = logger
         self.partials = partials
-        turns = SliceTurns(now: time.monotonic)
+        turns = SliceTurns(rate: rate, now: time.monotonic)
         var timers = ConnectionMachine.Timers()
         if link.information.kind.isSlow { timers.pingInterval = Self.slowPingInterval }
         state = Mutex(State(machine: ConnectionMachine(timers: timers, now: time.monotonic())))
@@ -113,7 +114,7 @@ final class PeerSession: BlockSource {
 
     /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
     func run(owner: some PeerSessionOwner) async -> String {
-        let batches = BoundedQueue<IndexBatch>(limit: Self.waitingBatches)
+        let batches = IndexInbox()
         let requests = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: Self.waitingRequests)
         warnAboutOddities()
         var reason = "the link was closed"
@@ -146,6 +147,9 @@ final class PeerSession: BlockSource {
     var speaksSynctrain: Bool { state.withLock { $0.answersSlices } }
 
     var kind: LinkKind { information.kind }
+
+    /// Bytes per second that came of what was asked for in slices; nil while nothing is known.
+    var rate: Double? { turns.rate }
 
     var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
 
@@ -231,7 +235,7 @@ final class PeerSession: BlockSource {
 
     private func readLoop(
         _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner,
-        _ batches: BoundedQueue<IndexBatch>, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+        _ batches: IndexInbox, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws {
         for try await bytes in inbound {
             receivedBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
@@ -256,7 +260,7 @@ final class PeerSession: BlockSource {
 
     /// False when the link is over.
     private func handle(
-        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>,
+        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ batches: IndexInbox,
         _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws -> Bool {
         switch event {
@@ -329,7 +333,7 @@ final class PeerSession: BlockSource {
         try Task.checkCancellation()
     }
 
-    private func applyLoop(_ owner: some PeerSessionOwner, _ batches: BoundedQueue<IndexBatch>) async throws {
+    private func applyLoop(_ owner: some PeerSessionOwner, _ batches: IndexInbox) async throws {
         while let batch = await batches.next() {
             do {
                 try await owner.received(batch)

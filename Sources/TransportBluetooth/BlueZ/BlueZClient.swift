@@ -24,12 +24,12 @@ final class BlueZClient: BusListener {
     private let shared: Mutex<Shared>
     private let start = ContinuousClock.now
     /// Answers what bluetoothd calls.
-    private let answer: @Sendable (BusNotice) -> BusAnswer
+    private let answer: @Sendable (BlueZClient, BusNotice) -> BusAnswer
     /// Hears the path of each device that disconnects.
     private let disconnected: @Sendable (String) -> Void
 
     init(
-        bus: SystemBus, adapter: String?, answer: @escaping @Sendable (BusNotice) -> BusAnswer,
+        bus: SystemBus, adapter: String?, answer: @escaping @Sendable (BlueZClient, BusNotice) -> BusAnswer,
         disconnected: @escaping @Sendable (String) -> Void
     ) {
         self.bus = bus
@@ -179,7 +179,7 @@ final class BlueZClient: BusListener {
         if call.interface == BlueZ.advertisement, call.member == "Release" {
             update { $0.advertisementAdapter = nil }
         }
-        return answer(call)
+        return answer(self, call)
     }
 
     // MARK: calling
@@ -232,7 +232,11 @@ final class BlueZClient: BusListener {
         }
     }
 
-    /// Notes the end of a dial or link of this side to a device, which is disconnected if nobody needs it any more,
+    /// Notes a link that a device has dialled: while it is there, the end of one that this side dialled leaves the device
+    /// connected. Both may dial at once, over one connection, and then choose.
+    func beginAcceptedUse(_ device: String) { update { $0.uses[device, default: .init()].count += 1 } }
+
+    /// Notes the end of a dial or link to a device, which is disconnected if nobody needs it any more,
     /// whatever becomes of the caller.
     func endUse(_ device: String, wasGATT: Bool) {
         var isUnused = false

@@ -37,6 +37,9 @@ struct GATTPump {
     /// The longest value that bluetoothd 5.66 passes on: 511 and 512 bytes vanish though the MTU allows them.
     static func packetLimit(mtu: Int) -> Int { min(max(mtu - 3, 20), 510) }
 
+    /// Held back each way at most, for what is urgent waits behind it.
+    private static let heldByteCount = 2 * 1024
+
     /// How long an outlet that has enough to do is left alone.
     private static let congestion = Duration.milliseconds(10)
 
@@ -53,9 +56,9 @@ struct GATTPump {
         let start = ContinuousClock.now
         var stream: Descriptor?
         /// Bytes from the stream that the machine had no room for.
-        var outgoing = PumpBuffer(capacity: 8 * 1024)
+        var outgoing = PumpBuffer(capacity: GATTPump.heldByteCount)
         /// Bytes for the stream that it had no room for.
-        var incoming = PumpBuffer(capacity: 8 * 1024)
+        var incoming = PumpBuffer(capacity: GATTPump.heldByteCount)
         /// A packet that the outlet did not take.
         var packet: [UInt8]?
         var isCongested = false
@@ -140,7 +143,7 @@ struct GATTPump {
         private mutating func deliver(to stream: Descriptor) {
             while !hasStreamEnded {
                 if incoming.isEmpty {
-                    let bytes = machine.read(maximum: 8 * 1024)
+                    let bytes = machine.read(maximum: GATTPump.heldByteCount)
                     if bytes.isEmpty { break }
                     incoming.fill(with: bytes)
                 }

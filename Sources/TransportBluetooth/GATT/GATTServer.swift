@@ -51,11 +51,11 @@ final class GATTServer: Sendable {
     }
 
     /// Answers bluetoothd, in the bus's thread.
-    func answer(_ call: BusNotice) -> BusAnswer {
+    func answer(_ call: BusNotice, for client: BlueZClient) -> BusAnswer {
         switch state.withLock({ $0.objects.effect(of: call) }) {
         case .answer(let answer): return answer
         case .written(let device, let characteristic, let bytes):
-            return written(device, characteristic, bytes)
+            return written(device, characteristic, bytes, client)
         case .notificationSocket(_, let mtu): return notificationSocket(mtu)
         case .notifying, .advertisementReleased: return .nothing
         }
@@ -72,7 +72,7 @@ final class GATTServer: Sendable {
     }
 
     private func written(
-        _ device: String, _ characteristic: ExportedObjects.Characteristic, _ bytes: [UInt8]
+        _ device: String, _ characteristic: ExportedObjects.Characteristic, _ bytes: [UInt8], _ client: BlueZClient
     ) -> BusAnswer {
         let current = state.withLock { $0.current }
         if characteristic == .data, let current {
@@ -84,7 +84,7 @@ final class GATTServer: Sendable {
         }
         // Before a stream's opening packet only: later, an acknowledgement may begin like that, too.
         guard characteristic == .data, !bytes.starts(with: [UInt8(ascii: "G"), UInt8(ascii: "D")]) else {
-            return legacyWritten(device, bytes)
+            return legacyWritten(device, bytes, client)
         }
         // What is left of a link that is over opens none.
         guard bytes.first == Self.openingByte else { return .nothing }
@@ -92,7 +92,7 @@ final class GATTServer: Sendable {
             return .error(name: "org.bluez.Error.NotPermitted", message: "subscribe to the notifications first")
         }
         do throws(SystemError) {
-            try start(device, notifications, first: bytes)
+            try start(device, notifications, first: bytes, client)
             return .nothing
         } catch {
             return .error(name: "org.bluez.Error.Failed", message: error.description)
@@ -100,7 +100,8 @@ final class GATTServer: Sendable {
     }
 
     private func start(
-        _ device: String, _ notifications: (socket: Descriptor, mtu: Int), first: [UInt8]
+        _ device: String, _ notifications: (socket: Descriptor, mtu: Int), first: [UInt8],
+        _ client: BlueZClient
     ) throws(SystemError) {
         let inbox = try PacketInbox()
         inbox.put(first)
@@ -110,12 +111,14 @@ final class GATTServer: Sendable {
         }
         do throws(SystemError) {
             try OwnThread.start("bluetooth-gatt") {
+                client.beginAcceptedUse(device)
+                defer { client.endUse(device, wasGATT: false) }
                 let machine = GATTStream(
                     role: .peripheral, maximumPacket: GATTPump.packetLimit(mtu: notifications.mtu),
                     token: .random(in: 0...UInt32.max))
                 let pump = GATTPump(inlet: .inbox(inbox), outlet: .socket(notifications.socket))
                 let outcome = pump.run(machine) {
-                    guard self.sink.isOpen, let sink = self.sink.current, let ends = try? StreamEnds() else {
+                    guard self.sink.isOpen, let sink = self.sink.current, let ends = try? StreamEnds(.forValues) else {
                         return nil
                     }
                     sink.accept(ends, Self.information(device), on: self.group)
@@ -132,7 +135,7 @@ final class GATTServer: Sendable {
 
     // MARK: GhostDrop's first version
 
-    private func legacyWritten(_ device: String, _ bytes: [UInt8]) -> BusAnswer {
+    private func legacyWritten(_ device: String, _ bytes: [UInt8], _ client: BlueZClient) -> BusAnswer {
         guard let install = legacyDoor.installer else {
             warnOfLegacy(device)
             return .error(name: "org.bluez.Error.NotSupported", message: "no files are taken at the moment")
@@ -151,7 +154,7 @@ final class GATTServer: Sendable {
         do throws(SystemError) {
             let inbox = try PacketInbox()
             inbox.put(bytes)
-            let ends = try StreamEnds()
+            let ends = try StreamEnds(.forValues)
             state.withLock { state in
                 state.legacy = Current(device: device, inbox: inbox)
                 state.lastDevice = device
@@ -160,6 +163,8 @@ final class GATTServer: Sendable {
                 _ = Self.information(device).start(on: channel, install: install)
             }
             try OwnThread.start("bluetooth-drop") {
+                client.beginAcceptedUse(device)
+                defer { client.endUse(device, wasGATT: false) }
                 let outlet = GATTPump.Outlet.socket(notifications.socket)
                 let outcome = LegacyPump(
                     inlet: .inbox(inbox), bulk: outlet, control: outlet,

@@ -120,6 +120,50 @@ import Testing
         }
     }
 
+    /// Whatever a link would take, and however slowly its other end is read, what is written next waits behind less than
+    /// 64 KiB; of these 12 are for the buffers of both ends. What has crossed the link and waits for something before it to
+    /// be repeated does not count.
+    @Test(arguments: [0, 50, 300], [nil, 1000]) func littleIsUnderWay(loss: Int, readCount: Int?) {
+        for (rate, delay) in [(20_000, 400), (100_000, 300), (1_000_000, 200), (1_000_000, 5)] {
+            var random = SeededGenerator(seed: 12)
+            var conditions = LinkConditions()
+            conditions.rate = rate
+            conditions.delay = .milliseconds(delay)
+            conditions.loss = loss
+            conditions.queueLimit = 1000
+            var reader = SimulatedUser()
+            reader.readCount = readCount
+            var link = SimulatedLink(
+                seed: 13, central: SimulatedUser(outgoing: random.bytes(min(rate * 3, 400_000))), peripheral: reader,
+                toPeripheral: conditions, toCentral: conditions, maximumPackets: (510, 510))
+            link.run(until: .seconds(30), stopWhenRead: true)
+            #expect(link.received[1].count >= 60_000, "\(rate) B/s, \(delay) ms")
+            #expect(link.mostUnconfirmed[0] <= 44 << 10, "\(rate) B/s, \(delay) ms: \(link.mostUnconfirmed[0])")
+            #expect(
+                link.mostUnderWay[0] <= (loss == 0 ? 52 : 100) << 10,
+                "\(rate) B/s, \(delay) ms: \(link.mostUnderWay[0])")
+        }
+    }
+
+    /// On a link that is slow and quick to answer, no queue is made, not while its rate is being found either: about
+    /// three times what fills it once, a dozen packets and what waits unsent.
+    @Test(arguments: [(20_000, 20), (20_000, 60), (50_000, 30), (100_000, 30)])
+    func theWindowFollowsTheRate(rate: Int, delay: Int) {
+        var random = SeededGenerator(seed: 14)
+        var conditions = LinkConditions()
+        conditions.rate = rate
+        conditions.delay = .milliseconds(delay)
+        // As bluetoothd does, which takes what comes.
+        conditions.queueLimit = 10_000
+        var link = SimulatedLink(
+            seed: 15, central: SimulatedUser(outgoing: random.bytes(rate * 10)), peripheral: SimulatedUser(),
+            toPeripheral: conditions, toCentral: conditions)
+        link.run(until: .seconds(60), stopWhenRead: true)
+        #expect(link.isComplete(.central))
+        let product = rate * (2 * delay + 25) / 1000
+        #expect(link.mostUnderWay[0] <= 3 * product + 12 * 244 + 4096, "\(link.mostUnderWay[0]), product \(product)")
+    }
+
     /// A queue on the way that overflows, as bluetoothd's does when its reader is slow, costs little.
     @Test func aShortQueueThatDropsDoesNotCollapse() throws {
         var random = SeededGenerator(seed: 3)

@@ -71,7 +71,7 @@ import Testing
 
     /// Open, acknowledgement of Opened with room for 8 × 256 packets, data (docs/bluetooth-wire.md, "Example").
     private static let documented = [
-        "81 1 0 64 2 0 1 2 3 4 0 0 0 0 de 88 5e 88", "40 0 4b c5 8 0 0", "20 0 2a 8a 68 65 6c 6c 6f",
+        "81 1 0 64 0 60 1 2 3 4 0 0 0 0 86 1e f 11", "40 0 8c 4 2 0 0", "20 0 2a 8a 68 65 6c 6c 6f",
     ]
 
     @Test func theFirstPacketMayArriveDamaged() {

@@ -58,6 +58,10 @@ struct SimulatedLink {
     private(set) var now = Duration.zero
     /// When the last byte of each side's data was read by the other.
     private(set) var completedAt: [Duration?] = [nil, nil]
+    /// The most bytes of each side that were written and not read by the other.
+    private(set) var mostUnderWay = [0, 0]
+    /// The most bytes of each side that were written and had not arrived, as far as it knew.
+    private(set) var mostUnconfirmed = [0, 0]
     private(set) var steps = 0
     private var users: [SimulatedUser]
     private var written = [0, 0]
@@ -140,6 +144,8 @@ struct SimulatedLink {
             guard count > 0 else { break }
             written[index] += count
         }
+        mostUnconfirmed[index] = max(mostUnconfirmed[index], streams[index].unconfirmedCount)
+        mostUnderWay[index] = max(mostUnderWay[index], written[index] - received[1 - index].count)
         if written[index] == users[index].outgoing.count, users[index].finishes { streams[index].finish() }
         while directions[index].conditions.dropsWhenFull
             || directions[index].waiting < directions[index].conditions.queueLimit

@@ -22,17 +22,24 @@ final class SliceTurns: Sendable {
     }
 
     private struct State {
-        var window = SliceWindow()
+        var window: SliceWindow
         /// In the order of their tickets.
         var waiters: [Waiter] = []
         var nextID = 0
         var isClosed = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let now: @Sendable () -> MonotonicTime
 
-    init(now: @escaping @Sendable () -> MonotonicTime) { self.now = now }
+    /// - Parameter rate: bytes per second of an earlier link of the same kind to the same device, if there was one.
+    init(rate: Double? = nil, now: @escaping @Sendable () -> MonotonicTime) {
+        state = Mutex(State(window: SliceWindow(rate: rate)))
+        self.now = now
+    }
+
+    /// Bytes per second of what was asked for; nil while nothing is known.
+    var rate: Double? { state.withLock { $0.window.rate } }
 
     /// A place behind all who have one, but before all bulk if this is none.
     func ticket(isBulk: Bool) -> Ticket {

@@ -9,8 +9,10 @@ struct SliceWindow: Sendable {
     static let smallestSlice = 4 << 10
     static let largestSlice = 24 << 10
 
-    /// Bytes per second, smoothed; nil before the first answer.
+    /// Bytes per second, smoothed; nil while nothing is known of the link.
     private(set) var rate: Double?
+    /// The rate is that of an earlier link: the first that is measured takes its place.
+    private var isRemembered: Bool
     private(set) var byteCountUnderWay = 0
     /// What came since when, while something was under way all the time. Bytes come in bursts, so that the time from one
     /// arrival to the next says little.
@@ -19,6 +21,14 @@ struct SliceWindow: Sendable {
     private var idleSince: MonotonicTime?
     private static let longestPause: Duration = .milliseconds(20)
     private static let shortestSpan: Duration = .milliseconds(500)
+    /// Some windows full: so much does not come in one burst, and a link that is quick, and lost soon, needs no longer.
+    private static let largestSpan = 128 << 10
+
+    /// - Parameter rate: of an earlier link of the same kind to the same device.
+    init(rate: Double? = nil) {
+        self.rate = rate
+        isRemembered = rate != nil
+    }
 
     var sliceByteCount: Int {
         guard let rate else { return 8 << 10 }
@@ -45,9 +55,11 @@ struct SliceWindow: Sendable {
         span = (start, before + count)
         let isOver = byteCountUnderWay == 0
         if isOver { idleSince = now }
-        guard now - start >= (isOver ? Self.shortestSpan / 4 : Self.shortestSpan) else { return }
+        let isLong = now - start >= (isOver ? Self.shortestSpan / 4 : Self.shortestSpan)
+        guard isLong || before + count >= Self.largestSpan, now > start else { return }
         let sample = Double(before + count) / ((now - start) / .seconds(1))
-        rate = rate.map { $0 + (sample - $0) / 4 } ?? sample
+        rate = isRemembered ? sample : rate.map { $0 + (sample - $0) / 4 } ?? sample
+        isRemembered = false
         span = (now, 0)
     }
 
