@@ -44,7 +44,7 @@ struct SelectionCommandTests {
 
     @Test func deselectingSaysThatFilesStay() async {
         let scene = scene(Self.deselected)
-        let result = await scene.run("deselect", "docs:photos/private", "--dry-run")
+        let result = await scene.run("deselect", "docs:photos/private", "--dry-run", "--keep-local")
         #expect(result.code == 0)
         #expect(
             result.output == """
@@ -55,7 +55,74 @@ struct SelectionCommandTests {
                 extraneous from now on: 2 files, 1.0 KiB; they stay on this disk: `synctrain extraneous list docs`
 
                 """)
-        #expect(scene.control?.asked == ["deselect docs:photos/private true"])
+        #expect(scene.control?.asked == ["deselect docs:photos/private true keep"])
+    }
+
+    private static var freed: SelectionOutcome {
+        var outcome = deselected
+        var freeing = FreeingOutcome()
+        (freeing.freedFiles, freeing.freedBytes, freeing.freed) = (2, 2048, ["photos/private/a", "photos/private/b\n"])
+        (freeing.stayingFiles, freeing.stayingBytes) = (2, 5)
+        freeing.staying = [
+            StayingName(path: "photos/private/new", size: 5, reason: "no-other-copy", message: "Wait.")
+        ]
+        outcome.freeing = freeing
+        return outcome
+    }
+
+    @Test func freeingSaysWhatWentAndWhatStays() async throws {
+        let scene = scene(Self.freed)
+        #expect(
+            await scene.run("deselect", "docs:photos/private").output == """
+                docs: .stignore has changed
+                  + /photos/private
+                docs:photos/private is left out of the selected directory that it is in
+                to fetch no more: 3 files, 2.0 KiB
+                freed: 2 files, 2.0 KiB
+                stays on this disk: 2 files, 5 B
+                       5 B  docs:photos/private/new  no-other-copy: Wait.
+                  and 1 more
+
+                """)
+        let dry = await scene.run("deselect", "docs:photos/private", "--dry-run")
+        #expect(dry.output.contains("would be freed: 2 files, 2.0 KiB\n  docs:photos/private/a\n"))
+        #expect(dry.output.contains("would stay on this disk: 2 files, 5 B\n"))
+        let json = await scene.run("deselect", "docs:photos/private", "--json")
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        let folder = try #require((object["folders"] as? [[String: Any]])?.first)
+        let freeing = try #require(folder["freeing"] as? [String: Any])
+        #expect(freeing["freedBytes"] as? Int == 2048)
+        #expect((freeing["staying"] as? [[String: Any]])?.first?["reason"] as? String == "no-other-copy")
+        #expect(
+            scene.control?.asked == [
+                "deselect docs:photos/private false free", "deselect docs:photos/private true free",
+                "deselect docs:photos/private false free",
+            ])
+    }
+
+    @Test func forceNamesWhatItGivesUpAndAsks() async {
+        var outcome = Self.freed
+        outcome.freeing?.givenUpFiles = 1
+        outcome.freeing?.givenUpBytes = 5
+        outcome.freeing?.givenUp = [
+            StayingName(path: "photos/private/new", size: 5, reason: "no-other-copy", message: "Wait.")
+        ]
+        let unasked = scene(outcome)
+        let refused = await unasked.run("deselect", "docs:photos/private", "--force")
+        #expect(refused.code == 6)
+        #expect(refused.output.isEmpty)
+        #expect(refused.errors.contains("docs:photos/private/new  5 B  no-other-copy\n"))
+        #expect(refused.errors.contains("1 file, 5 B, may be nowhere else"))
+        #expect(unasked.control?.asked == ["deselect docs:photos/private true force"], "nothing was done")
+        var asked = scene(outcome)
+        asked.terminal = Terminal(
+            isInputTTY: true, isOutputTTY: false, isErrorTTY: true, width: 80, readLine: { "n" })
+        #expect(await asked.run("deselect", "docs:photos/private", "--force").code == 6)
+        #expect(asked.control?.asked == ["deselect docs:photos/private true force"])
+        let agreed = await scene(outcome).run("deselect", "docs:photos/private", "--force", "--yes")
+        #expect(agreed.code == 0)
+        #expect(agreed.output.contains("given up: 1 file, 5 B\n"))
+        #expect(await scene(outcome).run("deselect", "a", "--force", "--keep-local").code == 64)
     }
 
     @Test func nothingNewSaysSo() async {

@@ -141,7 +141,8 @@ final class ScriptedControl: AgentControl {
 
     func select(_ change: SelectionChange) async throws -> SelectionAnswer {
         let paths = change.paths.map(\.text).joined(separator: " ")
-        try note("\(change.isSelecting ? "select" : "deselect") \(paths) \(change.isDryRun)")
+        let local = change.local.map { " \($0)" } ?? ""
+        try note("\(change.isSelecting ? "select" : "deselect") \(paths) \(change.isDryRun)\(local)")
         return SelectionAnswer(
             folders: folders.outcomes.map { outcome in
                 var outcome = outcome

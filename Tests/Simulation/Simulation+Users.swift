@@ -156,7 +156,10 @@ extension Simulation {
     /// before, the agent cannot tell.
     private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
         guard let content else { return }
-        if agent.mayKeep(name) || !agents.contains(where: { $0.files.holds(content) }) { ledger.supersede(content) }
+        guard !agent.mayKeep(name), agents.contains(where: { $0.files.holds(content) }) else {
+            return ledger.supersede(content)
+        }
+        ledger.setAside[content, default: []].insert(agent.number)
     }
 
     private func deleteDirectory(_ agent: SimulatedAgent) {
@@ -207,7 +210,60 @@ extension Simulation {
 
     private func changeSelection(_ agent: SimulatedAgent) async {
         let path = generator.pick(Self.names + Self.directories)
+        if generator.isOne(in: 6) { return await free(path, agent) }
         await select([path], isSelecting: !generator.isOne(in: 3), agent)
+    }
+
+    /// Deselects something and lets the agent free its space: what others have is theirs to keep.
+    private func free(_ path: String, _ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
+        let (trace, number) = (trace, agent.number)
+        trace.note("user \(number): frees \(path)")
+        let before = contents(agent)
+        agent.isFreeing = true
+        await inProcess(of: agent) { process in
+            do {
+                let outcome = try await process.engine.deselect([path], .free, isDryRun: false)
+                trace.note(
+                    "user \(number): freed \(outcome.freeing?.freed ?? []), stays "
+                        + "\(outcome.freeing?.staying.map { "\($0.path) \($0.reason)" } ?? [])")
+            } catch {
+                trace.note("user \(number): that did not work")
+            }
+        }
+        agent.isFreeing = false
+        agent.selectionChanged()
+        await checkFreed(before.filter { agent.files.content($0.name) == nil }, agent)
+        if agent.isUp, generator.isOne(in: 3) { await select([path], isSelecting: true, agent) }
+    }
+
+    private func contents(_ agent: SimulatedAgent) -> [(name: String, content: SHA256Digest)] {
+        agent.files.allNames().compactMap { name in agent.files.content(name).map { (name, $0) } }
+    }
+
+    /// Nothing goes by freeing that no other device has. But each device goes by what it has heard: another that frees the
+    /// same before either has heard of it frees the other copy, which is why `min-copies` can be two.
+    private func checkFreed(_ freed: [(name: String, content: SHA256Digest)], _ agent: SimulatedAgent) async {
+        for (name, content) in freed where !agents.contains(where: { $0.files.holds(content) }) {
+            guard !ledger.superseded.contains(content) else { continue }
+            var hasHeard = true
+            for other in agents where other.number != agent.number {
+                guard ledger.setAside[content]?.contains(other.number) == true else { continue }
+                if await !self.hasHeard(agent, of: other) { hasHeard = false }
+            }
+            if hasHeard { trace.violate("agent \(agent.number) freed \(name), the last \(Self.short(content))") }
+            ledger.supersede(content)
+        }
+        for (_, content) in freed { ledger.setAside[content, default: []].insert(agent.number) }
+    }
+
+    /// Whether one agent knows all that the other announces now; false if either is down.
+    private func hasHeard(_ agent: SimulatedAgent, of other: SimulatedAgent) async -> Bool {
+        guard let theirs = other.process?.index, let ours = agent.process?.index,
+            let said = try? await theirs.localIndex(of: SimulatedAgent.folder).maxSequence,
+            let known = try? await ours.remoteIndex(of: SimulatedAgent.folder, device: other.id)?.maxSequence
+        else { return false }
+        return known >= said
     }
 
     /// Deselects a file and removes it from the disk, to have it again some day, or soon.
@@ -232,7 +288,10 @@ extension Simulation {
         trace.note("user \(number): \(isSelecting ? "selects" : "deselects") \(paths.joined(separator: " "))")
         await inProcess(of: agent) { process in
             do {
-                _ = try await process.engine.select(paths, isSelecting: isSelecting, isDryRun: false)
+                _ =
+                    try await isSelecting
+                    ? process.engine.select(paths, isDryRun: false)
+                    : process.engine.deselect(paths, .keep, isDryRun: false)
             } catch {
                 trace.note("user \(number): that did not work")
             }

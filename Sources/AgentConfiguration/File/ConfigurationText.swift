@@ -103,6 +103,9 @@ struct ConfigurationText {
         if folder.maxConflicts != usual.maxConflicts {
             lines.append(("max-conflicts", String(folder.maxConflicts ?? -1)))
         }
+        if folder.minimumCopies != usual.minimumCopies {
+            lines.append(("min-copies", String(folder.minimumCopies)))
+        }
         if folder.bluetooth != usual.bluetooth {
             lines.append(("bluetooth", TOMLDraft.quoted(folder.bluetooth.rawValue)))
         }

@@ -8,7 +8,9 @@ import Selection
 /// The functions throw what they meet: `IgnoreError`, `ControlError` and the errors of storage and disk.
 protocol FolderControl: Sendable {
     /// Edits `.stignore`. On return the totals of `status` are those of the new selection.
-    func select(_ paths: [String], isSelecting: Bool, isDryRun: Bool) async throws -> SelectionOutcome
+    func select(_ paths: [String], isDryRun: Bool) async throws -> SelectionOutcome
+    /// The same, and frees the space of what is not kept any more.
+    func deselect(_ paths: [String], _ local: LocalFiles, isDryRun: Bool) async throws -> SelectionOutcome
     func selection(emit: @Sendable (SelectedPath) async throws -> Void) async throws
     func explain(_ path: String) async throws -> ExplainedPath
     /// Edits `.stignore` alone; the configuration is the caller's.
@@ -49,8 +51,9 @@ extension Agent {
         _ part: FolderPart, _ change: SelectionChange, isDryRun: Bool
     ) async throws -> SelectionOutcome {
         try await refusing(in: part.folder) {
-            try await control(of: part.folder)
-                .select(part.paths, isSelecting: change.isSelecting, isDryRun: isDryRun)
+            let control = try control(of: part.folder)
+            guard !change.isSelecting else { return try await control.select(part.paths, isDryRun: isDryRun) }
+            return try await control.deselect(part.paths, change.local ?? .free, isDryRun: isDryRun)
         }
     }
 

@@ -75,6 +75,15 @@ extension FolderEngine {
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
     private func countOddities() async throws {
+        try await countExtraneous()
+        let copies = try await index.search(".sync-conflict-", in: folder, limit: 10_000).entries
+        activity.set(
+            conflicts: Int64(
+                copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
+    }
+
+    /// Counts what the index knows to be on this disk and not kept.
+    func countExtraneous() async throws {
         var extraneous: Int64 = 0
         var cursor: Int64?
         repeat {
@@ -83,10 +92,6 @@ extension FolderEngine {
             cursor = page.next
         } while cursor != nil
         activity.set(extraneous: extraneous)
-        let copies = try await index.search(".sync-conflict-", in: folder, limit: 10_000).entries
-        activity.set(
-            conflicts: Int64(
-                copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
     }
 
     /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less
