@@ -8,15 +8,21 @@ public struct SelectionChange: Codable, Equatable, Sendable {
     public var isDryRun: Bool
     /// When deselecting, what becomes of what is on this disk; nil for `free`.
     public var local: LocalFiles?
+    /// When selecting: for as long as there is space, see `keep-free`.
+    public var whileSpace: Bool?
 
-    public init(paths: [PathReference], isSelecting: Bool, isDryRun: Bool = false, local: LocalFiles? = nil) {
+    public init(
+        paths: [PathReference], isSelecting: Bool, isDryRun: Bool = false, local: LocalFiles? = nil,
+        whileSpace: Bool? = nil
+    ) {
         self.paths = paths
         self.isSelecting = isSelecting
         self.isDryRun = isDryRun
         self.local = local
+        self.whileSpace = whileSpace
     }
 
-    enum CodingKeys: String, CodingKey { case paths, isSelecting = "select", isDryRun = "dryRun", local }
+    enum CodingKeys: String, CodingKey { case paths, isSelecting = "select", isDryRun = "dryRun", local, whileSpace }
 }
 
 /// A new mode for a folder.

@@ -316,7 +316,9 @@ extension Simulation {
     }
 
     func select(_ paths: [String], at agent: SimulatedAgent) async {
-        await inProcess(of: agent) { process in _ = try? await process.engine.select(paths, isDryRun: false) }
+        await inProcess(of: agent) { process in
+            _ = try? await process.engine.select(paths, whileSpace: false, isDryRun: false)
+        }
         agent.selectionChanged()
     }
 

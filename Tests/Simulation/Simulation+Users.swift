@@ -290,7 +290,7 @@ extension Simulation {
             do {
                 _ =
                     try await isSelecting
-                    ? process.engine.select(paths, isDryRun: false)
+                    ? process.engine.select(paths, whileSpace: false, isDryRun: false)
                     : process.engine.deselect(paths, .keep, isDryRun: false)
             } catch {
                 trace.note("user \(number): that did not work")

@@ -52,6 +52,8 @@ public struct FolderConfiguration: Equatable, Sendable {
     public var maxConflicts: Int?
     /// How many other devices must hold a file before it may go from this disk to free space; at least 1.
     public var minimumCopies: Int
+    /// How much of the disk is kept free by letting go what is selected while there is space; nil for none.
+    public var keepFree: MinimumFree?
     public var bluetooth: BluetoothUse
     /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
     public var bluetoothLimit: Int64
@@ -63,6 +65,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
         minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, minimumCopies: Int = 1,
+        keepFree: MinimumFree? = nil,
         bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit
     ) {
         self.id = id
@@ -80,6 +83,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.minimumFree = minimumFree
         self.maxConflicts = maxConflicts
         self.minimumCopies = minimumCopies
+        self.keepFree = keepFree
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
     }

@@ -20,6 +20,9 @@ struct SelectCommand: RunnableCommand {
     @Flag(help: ArgumentHelp("Say what would change and what it would cost; change nothing."))
     var dryRun = false
 
+    @Flag(help: "Keep it only while there is space: it may go by itself when the folder's `keep-free` asks for it.")
+    var whileSpace = false
+
     @Flag(
         name: [.customShort("0"), .customLong("null")],
         help: "With --list: end names with a zero byte; nothing is escaped.")
@@ -30,6 +33,7 @@ struct SelectCommand: RunnableCommand {
     func validate() throws {
         if list {
             if paths.count > 1 { throw ValidationError("--list takes one folder, or none for all.") }
+            if whileSpace { throw ValidationError("--list changes nothing: leave out --while-space.") }
             if dryRun { throw ValidationError("--list changes nothing: leave out --dry-run.") }
             if null, global.json { throw ValidationError("-0 gives names alone: leave out --json.") }
         } else {
@@ -40,7 +44,8 @@ struct SelectCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         guard list else {
-            return try await SelectionReport(context: context).change(paths, isSelecting: true, isDryRun: dryRun)
+            return try await SelectionReport(context: context).change(
+                paths, isSelecting: true, isDryRun: dryRun, whileSpace: whileSpace ? true : nil)
         }
         let (output, style, isJSON, isNull) = (context.output, context.style, global.json, null)
         try await context.agent().selection(folder: paths.first) { path in
@@ -98,10 +103,11 @@ struct SelectionReport: Sendable {
     let context: CommandContext
 
     func change(
-        _ paths: [String], isSelecting: Bool, isDryRun: Bool, local: LocalFiles? = nil
+        _ paths: [String], isSelecting: Bool, isDryRun: Bool, local: LocalFiles? = nil, whileSpace: Bool? = nil
     ) async throws {
         let change = SelectionChange(
-            paths: paths.map(context.path), isSelecting: isSelecting, isDryRun: isDryRun, local: local)
+            paths: paths.map(context.path), isSelecting: isSelecting, isDryRun: isDryRun, local: local,
+            whileSpace: whileSpace)
         try show(try await context.agent().select(change))
     }
 

@@ -84,11 +84,15 @@ extension FolderEngine {
 
     /// Counts what the index knows to be on this disk and not kept.
     func countExtraneous() async throws {
+        let leftAlone = try session.place().get().leftAlone
         var extraneous: Int64 = 0
         var cursor: Int64?
         repeat {
             let page = try await index.localEntries(in: folder, flags: .ignored, after: cursor, limit: 1000)
-            for entry in page.entries where entry.status != nil && entry.file.kind != .directory { extraneous += 1 }
+            for entry in page.entries
+            where entry.status != nil && entry.file.kind != .directory && !leftAlone.contains(entry.file.name) {
+                extraneous += 1
+            }
             cursor = page.next
         } while cursor != nil
         activity.set(extraneous: extraneous)

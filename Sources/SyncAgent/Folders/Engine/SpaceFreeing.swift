@@ -106,7 +106,7 @@ struct SpaceFreeing {
         }
     }
 
-    private static func sight(_ status: FileAccess.FileStatus, _ local: LocalEntry?) -> Freeing.Sight {
+    static func sight(_ status: FileAccess.FileStatus, _ local: LocalEntry?) -> Freeing.Sight {
         guard let expected = local.flatMap({ FileAccess.FileStatus($0) }), status.isUnchanged(since: expected) else {
             return .changed
         }
