@@ -1,4 +1,5 @@
 import BlockExchange
+import ControlAPI
 import Cryptography
 import FileAccess
 import SyncTestKit
@@ -210,7 +211,12 @@ extension Simulation {
 
     private func changeSelection(_ agent: SimulatedAgent) async {
         let path = generator.pick(Self.names + Self.directories)
-        if generator.isOne(in: 6) { return await free(path, agent) }
+        switch generator.int(0...11) {
+        case 0, 1: return await free(path, agent)
+        case 2: return await settleExtraneous(agent)
+        case 3: return await removeEverywhere(path, agent)
+        default: break
+        }
         await select([path], isSelecting: !generator.isOne(in: 3), agent)
     }
 
@@ -235,6 +241,64 @@ extension Simulation {
         agent.selectionChanged()
         await checkFreed(before.filter { agent.files.content($0.name) == nil }, agent)
         if agent.isUp, generator.isOne(in: 3) { await select([path], isSelecting: true, agent) }
+    }
+
+    /// Its user says what is to become of a file that is not selected.
+    private func settleExtraneous(_ agent: SimulatedAgent) async {
+        let names = agent.files.allNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == true }
+        guard agent.isUp, !names.isEmpty else { return }
+        let name = generator.pick(names)
+        let action = generator.pick(
+            [.select, .delete, .ignore, .keepMine, .keepTheirs, .keepBoth] as [ExtraneousResolution.Action])
+        // What the newest version of the others holds, its user has chosen to replace.
+        if action == .keepMine { await supersedeGlobal([name], agent) }
+        let before = contents(agent)
+        await settle("\(action.rawValue) \(name)", agent) { engine in
+            try await engine.resolve([name], action, directory: nil, isDryRun: false).names
+        }
+        for (name, content) in before where agent.files.content(name) == nil && !agent.files.holds(content) {
+            supersedeByDeletion(content, of: name, at: agent)
+        }
+    }
+
+    /// Its user deletes something on all devices.
+    private func removeEverywhere(_ path: String, _ agent: SimulatedAgent) async {
+        guard agent.isUp, let index = agent.process?.index else { return }
+        let below = (try? await index.descendants(SimulatedAgent.folder, of: path, limit: 1000).map(\.path)) ?? []
+        await supersedeGlobal(below + [path], agent)
+        await settle("rm \(path)", agent) { engine in try await engine.remove([path], isDryRun: false).names }
+    }
+
+    /// Its user decides against what the folder holds under these names, as far as the agent knows it.
+    private func supersedeGlobal(_ names: [String], _ agent: SimulatedAgent) async {
+        for name in names {
+            guard let global = try? await agent.process?.index.global(SimulatedAgent.folder, name)?.file else {
+                continue
+            }
+            for other in agents {
+                let local = try? await other.process?.index.local(SimulatedAgent.folder, name)
+                // A process that does not run has what it had.
+                guard other.process == nil || local?.file.version == global.version else { continue }
+                ledger.supersede(other.files.content(name))
+            }
+        }
+    }
+
+    private func settle(
+        _ words: String, _ agent: SimulatedAgent, _ body: @escaping @Sendable (FolderEngine) async throws -> [String]
+    ) async {
+        let (trace, number) = (trace, agent.number)
+        trace.note("user \(number): \(words)")
+        agent.isFreeing = true
+        await inProcess(of: agent) { process in
+            do {
+                trace.note("user \(number): done to \(try await body(process.engine))")
+            } catch {
+                trace.note("user \(number): that did not work")
+            }
+        }
+        agent.isFreeing = false
+        agent.selectionChanged()
     }
 
     private func contents(_ agent: SimulatedAgent) -> [(name: String, content: SHA256Digest)] {

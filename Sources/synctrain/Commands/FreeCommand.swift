@@ -30,8 +30,13 @@ struct FreeCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let answer = try await context.agent().free(
-            SpaceRequest(folder: folder, until: until, unusedFor: older, isDryRun: dryRun))
+        let agent = try context.agent()
+        var request = SpaceRequest(folder: folder, until: until, unusedFor: older, isDryRun: true)
+        if !dryRun {
+            try confirm(try await agent.free(request), context)
+            request.isDryRun = false
+        }
+        let answer = try await agent.free(request)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {
@@ -51,6 +56,17 @@ struct FreeCommand: RunnableCommand {
             "\(short.outcome.folder): \(Quantity.size(short.missing)) are missing yet; nothing more that other devices hold "
                 + "may go. `synctrain extraneous list` shows what is here and not selected.", path: short.outcome.folder
         )
+    }
+
+    /// Asks before all goes that may go, and it is not enough all the same.
+    private func confirm(_ plan: SpaceAnswer, _ context: CommandContext) throws {
+        for folder in plan.folders where folder.missing > 0 {
+            guard let freeing = folder.outcome.freeing, freeing.freedFiles > 0 else { continue }
+            try context.confirm(
+                "\(EscapedName.escape(folder.outcome.folder)): all that may go, "
+                    + "\(Quantity.count(freeing.freedFiles, "file")), \(Quantity.size(freeing.freedBytes)), is not enough; "
+                    + "\(Quantity.size(folder.missing)) would be missing yet. Free it all the same?")
+        }
     }
 
     /// `5G` is `5GiB`.

@@ -46,6 +46,8 @@ extension FolderEngine {
                 now: environment.time.wall().seconds)
             if !chosen.isEmpty {
                 outcome = try await deselectInStep(chosen.map(\.name), .free, isDryRun: isDryRun)
+                // Nobody asked for these one by one.
+                outcome.paths = []
             }
         }
         return SpaceAnswer.Folder(
