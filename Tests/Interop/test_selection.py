@@ -32,6 +32,7 @@ def complete_for_the_node(pair):
         pair.agent.run("wait", "sel", "--timeout", 20)
         pair.wait_at_rest()
     after = harness.regular_files(pair.there)
+    before = {path: name for path, name in before.items() if not path.startswith("rm/")}
     assert {path: before[path] for path in before if path not in after} == {}, "the node lost files"
 
 
@@ -173,6 +174,25 @@ def test_deselect_frees_what_the_node_holds(pair):
     pair.connect()
     pair.barrier("music/first")
     assert len(os.listdir(os.path.join(pair.there, "music/third"))) == 5, "the node keeps its own"
+
+
+def test_rm_everywhere_deletes_on_the_node(pair):
+    for name in ("rm/here", "rm/only there", "rm/sub/deep"):
+        write(os.path.join(pair.there, name), name.encode())
+    pair.scan_there("rm")
+    wait_until(lambda: pair.agent.try_run("stat", "sel:rm/sub/deep").returncode == 0, what="the names are known")
+    select(pair, "rm/here")
+    assert kept(pair, "rm") == ["here"]
+    unsaid = pair.agent.try_run("rm", "sel:rm")
+    assert unsaid.returncode == 64 and b"deselect" in unsaid.stderr
+    refused = pair.agent.try_run("rm", "--everywhere", "sel:rm")
+    assert refused.returncode == 6 and b"real (3)" in refused.stderr
+    assert os.path.exists(os.path.join(pair.there, "rm/only there")) and kept(pair, "rm") == ["here"]
+    done = pair.agent.document("rm", "--everywhere", "sel:rm", "--yes")["folders"][0]
+    assert (done["files"], done["localFiles"], done["staying"]) == (3, 1, [])
+    wait_until(lambda: not os.path.exists(os.path.join(pair.there, "rm")), what="the node deletes its copies")
+    assert not os.path.exists(os.path.join(pair.here, "rm"))
+    select(pair, "rm/here", undo=True)
 
 
 def test_deselect_with_keep_local_leaves_all_files_and_they_are_not_fetched_again(pair):
