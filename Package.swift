@@ -326,8 +326,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "SyncAgent", "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "IndexStore",
-                "Selection", "Transport", "SyncTestKit", .product(name: "Logging", package: "swift-log"),
+                "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "IndexStore", "Selection", "Transport", "SyncTestKit", .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             path: "Tests/Simulation",

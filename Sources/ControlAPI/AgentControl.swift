@@ -63,6 +63,13 @@ public protocol AgentControl: Sendable {
     func scan(_ request: ScanRequest) async throws -> ScanSummary
     /// What is on this disk and not selected; `folder` nil for all folders. The entries' `size` is that on disk.
     func extraneous(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws
+    /// Does what was chosen for extraneous files; throws `alreadyExists` if `select` is chosen for one of which others have
+    /// another version, `noSuchPath` if nothing is there, `invalidRequest` for what is selected.
+    func resolve(_ resolution: ExtraneousResolution) async throws -> ResolutionAnswer
+    /// Deletes on all devices. Throws `noSuchPath` if no device has it, `invalidRequest` in a folder that only receives.
+    func remove(_ request: RemovalRequest) async throws -> RemovalAnswer
+    /// Deselects what others hold, largest and longest unused first, until so much is free.
+    func free(_ request: SpaceRequest) async throws -> SpaceAnswer
     /// What is still to be fetched, in the order that it will be; `folder` nil for all folders.
     func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws
     /// Dials, and tries again at once what waits for another try. Returns before anything has come.

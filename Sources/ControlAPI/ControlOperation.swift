@@ -32,6 +32,9 @@ public enum ControlOperation: Equatable, Sendable {
     case explain(PathReference)
     case scan(ScanRequest)
     case extraneous(folder: String?)
+    case resolve(ExtraneousResolution)
+    case remove(RemovalRequest)
+    case free(SpaceRequest)
     case needs(folder: String?)
     case syncNow(SyncRequest)
     case stat(PathReference)
@@ -57,7 +60,7 @@ public enum ControlOperation: Equatable, Sendable {
             .get
         case .fileHead: .head
         case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
-            .perform, .resetIndex, .select, .scan,
+            .perform, .resetIndex, .select, .scan, .resolve, .remove, .free,
             .syncNow, .fetch, .stop:
             .post
         case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth: .patch
@@ -92,6 +95,9 @@ public enum ControlOperation: Equatable, Sendable {
         case .perform(let action): return try ControlJSON.encode(action)
         case .select(let change): return try ControlJSON.encode(change)
         case .scan(let request): return try ControlJSON.encode(request)
+        case .resolve(let request): return try ControlJSON.encode(request)
+        case .remove(let request): return try ControlJSON.encode(request)
+        case .free(let request): return try ControlJSON.encode(request)
         case .syncNow(let request): return try ControlJSON.encode(request)
         case .fetch(let request): return try ControlJSON.encode(request)
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
@@ -109,6 +115,8 @@ public enum ControlOperation: Equatable, Sendable {
                 throw ControlError(.invalidRequest, "Say which paths; see `synctrain select --help`.")
             }
             try PathReference.check(change.paths)
+        case .resolve(let request): try PathReference.checkSome(request.paths, of: "extraneous resolve")
+        case .remove(let request): try PathReference.checkSome(request.paths, of: "rm")
         case .pair(let request): try request.check()
         case .dropSend(let request): try request.check()
         case .dropReceive(let request): try request.check()
@@ -158,6 +166,9 @@ public enum ControlOperation: Equatable, Sendable {
         case (.explain, .get): self = .explain(try query.path())
         case (.scan, .post): self = .scan(try ControlJSON.decode(ScanRequest.self, from: body))
         case (.extraneous, .get): self = .extraneous(folder: try query.folder())
+        case (.extraneous, .post): self = .resolve(try ControlJSON.decode(ExtraneousResolution.self, from: body))
+        case (.remove, .post): self = .remove(try ControlJSON.decode(RemovalRequest.self, from: body))
+        case (.free, .post): self = .free(try ControlJSON.decode(SpaceRequest.self, from: body))
         case (.need, .get): self = .needs(folder: try query.folder())
         case (.sync, .post): self = .syncNow(try ControlJSON.decode(SyncRequest.self, from: body))
         case (.resetIndex, .post): self = .resetIndex(try ControlJSON.decode(IndexReset.self, from: body))
@@ -200,6 +211,8 @@ public enum ControlOperation: Equatable, Sendable {
         case scan = "/v1/scan"
         case extraneous = "/v1/extraneous"
         case need = "/v1/need"
+        case remove = "/v1/remove"
+        case free = "/v1/free"
         case sync = "/v1/sync"
         case stat = "/v1/stat"
         case entries = "/v1/entries"
@@ -235,6 +248,9 @@ public enum ControlOperation: Equatable, Sendable {
         case .explain(let path): (.explain, path.query)
         case .scan: (.scan, [])
         case .extraneous(let folder): (.extraneous, Self.query(folder))
+        case .resolve: (.extraneous, [])
+        case .remove: (.remove, [])
+        case .free: (.free, [])
         case .needs(let folder): (.need, Self.query(folder))
         case .syncNow: (.sync, [])
         case .stat(let path): (.stat, path.query)
@@ -257,6 +273,13 @@ public enum ControlOperation: Equatable, Sendable {
 }
 
 extension PathReference {
+    fileprivate static func checkSome(_ paths: [PathReference], of command: String) throws(ControlError) {
+        guard !paths.isEmpty else {
+            throw ControlError(.invalidRequest, "Say which paths; see `synctrain \(command) --help`.")
+        }
+        try check(paths)
+    }
+
     fileprivate var query: [(String, String)] { [("path", text), ("cwd", workingDirectory)] }
 }
 

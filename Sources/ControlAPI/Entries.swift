@@ -72,8 +72,31 @@ public struct Entry: Codable, Equatable, Sendable {
     public var directories: Int64?
     /// Why it is not fetched although devices that hold it are connected, with what to do.
     public var waiting: String?
+    /// Only from `extraneous`: the version of the other devices that is not the one here.
+    public var other: OtherVersion?
+    /// Only from `extraneous`: the words for what can be done about it.
+    public var choices: [String]?
     /// Only from `stat`.
     public var details: Details?
+
+    public struct OtherVersion: Codable, Equatable, Sendable {
+        public var size: Int64
+        /// RFC 3339.
+        public var modified: String
+        /// The short id of the device that made it, and its name or id if that is known here.
+        public var modifiedBy: String
+        public var device: String?
+        /// Ids of the devices that hold it whole.
+        public var holders: [String]
+
+        public init(size: Int64, modified: String, modifiedBy: String, device: String? = nil, holders: [String]) {
+            self.size = size
+            self.modified = modified
+            self.modifiedBy = modifiedBy
+            self.device = device
+            self.holders = holders
+        }
+    }
 
     public struct Details: Codable, Equatable, Sendable {
         public var permissions: String
@@ -120,6 +143,7 @@ public struct Entry: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, waiting, details
+        case other, choices
     }
 }
 

@@ -37,6 +37,14 @@ public enum EntryLine {
             line += #","waiting":"#.utf8
             appendString(waiting, to: &line)
         }
+        if let other = entry.other {
+            line += #","other":"#.utf8
+            line += try ControlJSON.encode(other)
+        }
+        if let choices = entry.choices {
+            line += #","choices":"#.utf8
+            line += try ControlJSON.encode(choices)
+        }
         if let details = entry.details {
             line += #","details":"#.utf8
             line += try ControlJSON.encode(details)

@@ -6,14 +6,23 @@ public struct SelectionChange: Codable, Equatable, Sendable {
     public var isSelecting: Bool
     /// Only says what it would do.
     public var isDryRun: Bool
+    /// When deselecting, what becomes of what is on this disk; nil for `free`.
+    public var local: LocalFiles?
+    /// When selecting: for as long as there is space, see `keep-free`.
+    public var whileSpace: Bool?
 
-    public init(paths: [PathReference], isSelecting: Bool, isDryRun: Bool = false) {
+    public init(
+        paths: [PathReference], isSelecting: Bool, isDryRun: Bool = false, local: LocalFiles? = nil,
+        whileSpace: Bool? = nil
+    ) {
         self.paths = paths
         self.isSelecting = isSelecting
         self.isDryRun = isDryRun
+        self.local = local
+        self.whileSpace = whileSpace
     }
 
-    enum CodingKeys: String, CodingKey { case paths, isSelecting = "select", isDryRun = "dryRun" }
+    enum CodingKeys: String, CodingKey { case paths, isSelecting = "select", isDryRun = "dryRun", local, whileSpace }
 }
 
 /// A new mode for a folder.
@@ -141,10 +150,12 @@ public struct SelectionOutcome: Codable, Equatable, Sendable {
     /// In the order that they were asked for; empty for a change of mode.
     public var paths: [Path]
     public var cost: Cost
+    /// What deselecting freed; nil if nothing was to be freed.
+    public var freeing: FreeingOutcome?
 
     public init(
         folder: String, mode: String, isDryRun: Bool, added: [String], removed: [String], paths: [Path] = [],
-        cost: Cost = Cost()
+        cost: Cost = Cost(), freeing: FreeingOutcome? = nil
     ) {
         self.folder = folder
         self.mode = mode
@@ -153,10 +164,11 @@ public struct SelectionOutcome: Codable, Equatable, Sendable {
         self.removed = removed
         self.paths = paths
         self.cost = cost
+        self.freeing = freeing
     }
 
     enum CodingKeys: String, CodingKey {
-        case folder, mode, isDryRun = "dryRun", added, removed, paths, cost
+        case folder, mode, isDryRun = "dryRun", added, removed, paths, cost, freeing
     }
 }
 

@@ -107,6 +107,14 @@ public struct ControlClient: AgentControl {
         try await entries(.extraneous(folder: folder), emit: emit)
     }
 
+    public func resolve(_ resolution: ExtraneousResolution) async throws -> ResolutionAnswer {
+        try await document(.resolve(resolution))
+    }
+
+    public func remove(_ request: RemovalRequest) async throws -> RemovalAnswer { try await document(.remove(request)) }
+
+    public func free(_ request: SpaceRequest) async throws -> SpaceAnswer { try await document(.free(request)) }
+
     public func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
         try await entries(.needs(folder: folder), emit: emit)
     }

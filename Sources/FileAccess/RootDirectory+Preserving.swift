@@ -26,17 +26,18 @@ extension RootDirectory {
         switch linked {
         case .success: try to.synchronize()
         case .failure(let error) where [EPERM, EOPNOTSUPP, EMLINK].contains(error.number):
-            try copy(source, to: target, expecting: expected)
+            try copy(source, expecting: expected, to: target, of: self)
         case .failure(let error): throw FileAccessError(error, .link, path: target.text)
         }
     }
 
-    private func copy(
-        _ source: RelativePath, to target: RelativePath, expecting expected: FileStatus
+    /// Copies a file or symbolic link to a free name of this root or another; durable on return.
+    func copy(
+        _ source: RelativePath, expecting expected: FileStatus, to target: RelativePath, of other: RootDirectory
     ) throws(FileAccessError) {
-        if expected.type == .symlink { return try createSymlink(target, target: try readSymlink(source)) }
+        if expected.type == .symlink { return try other.createSymlink(target, target: try readSymlink(source)) }
         let file = try open(reading: source)
-        let staged = try stage(target, resuming: false)
+        let staged = try other.stage(target, resuming: false)
         var offset: Int64 = 0
         while true {
             let bytes = try file.read(count: 1 << 20, at: offset)

@@ -73,6 +73,18 @@ public final class RootDirectory: Sendable {
         }
     }
 
+    /// The status of what is at `path`, and when it was read or changed last, as far as the disk keeps that (`noatime` keeps
+    /// only when it was made); nil if nothing is there.
+    public func lastUse(of path: RelativePath) throws(FileAccessError) -> (status: FileStatus, time: FileTime)? {
+        switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
+        case .success(let file):
+            let raw = try file.rawStatus().orThrow(.inspect, path: path.text)
+            return (FileStatus(raw), max(FileTime(raw.st_atim), FileTime(raw.st_mtim)))
+        case .failure(let error) where error.number == ENOENT || error.number == ENOTDIR: return nil
+        case .failure(let error): throw FileAccessError(error, .inspect, path: path.text)
+        }
+    }
+
     /// Opens a directory; nil stands for the root.
     public func directory(_ path: RelativePath?) throws(FileAccessError) -> Directory {
         guard let path else { return Directory(descriptor, path: nil, rootPath: self.path) }

@@ -155,6 +155,23 @@ public final class IndexStore: Sendable {
         _ = try RawStatement(database, byName).first { _ in }
     }
 
+    /// Makes all that was written before survive a loss of power, which `write` alone does not promise.
+    public func makeDurable() async throws {
+        do {
+            try await pool.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+                // A transaction that writes makes the whole log durable when it ends.
+                try database.inTransaction {
+                    try database.execute(sql: "UPDATE state SET isOpen = 1")
+                    return .commit
+                }
+            }
+        } catch {
+            throw IndexStoreError.translate(error, path: path)
+        }
+    }
+
     func write<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
         do {
             return try await pool.write(body)

@@ -32,6 +32,24 @@ extension LocalChanges {
         return keeping(local, over: global, flags: flags, rules: rules, unixSeconds: unixSeconds)
     }
 
+    /// What to announce of a name that is deleted on purpose on all devices, kept here or not.
+    public static func deletingEverywhere(
+        _ global: FileInfo, local: LocalVersion?, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion {
+        let seen = local.map { global.version.merged(with: $0.file.version) } ?? global.version
+        let version = seen.changed(by: rules.device, besides: [], unixSeconds: unixSeconds)
+        return LocalVersion(
+            file: global.deleted(by: rules.device, unixSeconds: unixSeconds, version: version), isOnDisk: false)
+    }
+
+    /// What to remember of a file here that is to become the successor of the global version, whatever is in it: that the
+    /// global version was here, until the next look finds out what is.
+    public static func succeeding(_ global: FileInfo) -> LocalVersion {
+        var file = global.withoutContent
+        file.isDeleted = false
+        return LocalVersion(file: file, flags: .mustRescan, isOnDisk: true)
+    }
+
     static func keeping(
         _ local: LocalVersion, over other: FileInfo, flags: LocalVersion.Flags, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion {

@@ -136,7 +136,9 @@ private struct Change {
         if let before, let restored = restored(observed, since: before) { return .set(restored) }
 
         let wasOutside = before.map { !$0.flags.intersection(.outside).subtracting(flagsOfChange).isEmpty } ?? false
-        if previous == nil || wasOutside, rules.kind != .sendOnly, let global, global.hasSameContent(as: observed) {
+        // What is known as not here was not before anybody's eyes: it is nothing that this started from.
+        let isNew = previous.map { !$0.isLive && !$0.file.isDeleted } ?? true
+        if isNew || wasOutside, rules.kind != .sendOnly, let global, global.hasSameContent(as: observed) {
             // Only its time or permissions differ from the global version. With a version that has seen nothing it
             // takes them over, instead of starting a conflict about them.
             observed.modifiedBy = rules.device
@@ -144,7 +146,7 @@ private struct Change {
         }
 
         // What is new to the cluster has not seen what others did to the name, so it must not win over it unnoticed.
-        let isUnaware = (previous == nil || wasOutside) && flagsOfChange.isEmpty
+        let isUnaware = (isNew || wasOutside) && flagsOfChange.isEmpty
         let base = previous?.file.version ?? VersionVector()
         observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
         if isUnaware, rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,

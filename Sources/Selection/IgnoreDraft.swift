@@ -26,6 +26,10 @@ struct IgnoreDraft {
         }
         return SelectionEdit(
             file: try IgnoreFile(parsing: bytes, name: file.name), added: added,
-            removed: removals.sorted().compactMap { file.lines[$0].pattern?.text })
+            removed: removals.sorted().compactMap { index in
+                let line = file.lines[index]
+                if SelectionMark.read(line) == nil { return line.pattern?.text }
+                return IgnoreFile.trimmed(String(decoding: line.bytes, as: UTF8.self))
+            })
     }
 }

@@ -55,11 +55,38 @@ public struct SelectionEditor {
     /// Selects `path` and all that is and will be below it.
     public func selecting(_ path: String) throws(IgnoreError) -> SelectionEdit { try selecting([path]) }
 
-    /// Selects several paths at once; those that lie below others of them need no line of their own.
+    /// Selects several paths at once; those that lie below others of them need no line of their own. With `whileSpace`
+    /// each is marked as what may go when space is short.
     ///
     /// Throws `invalidPath`, `inexpressiblePath`, or `overruled` if a line that is not the editor's own ignores one.
-    public func selecting(_ paths: [String]) throws(IgnoreError) -> SelectionEdit {
-        try edited(paths, selecting: true)
+    public func selecting(_ paths: [String], whileSpace: Bool = false) throws(IgnoreError) -> SelectionEdit {
+        try edited(paths, selecting: true, adding: whileSpace ? .whileSpace : nil)
+    }
+
+    /// Marks paths as not to be asked about, in place of marks below them.
+    public func leavingAlone(_ paths: [String]) throws(IgnoreError) -> SelectionEdit {
+        let targets = try Targets(paths)
+        var draft = IgnoreDraft(file)
+        let kept = PathSet(file.paths(marked: .leaveAlone))
+        let new = targets.topmost.filter { !kept.contains(PathText.joined($0)) }
+        let subsumed = try Targets(new.map(PathText.joined))
+        try addMarks(.leaveAlone, of: new, replacing: subsumed, in: &draft)
+        return try draft.finish()
+    }
+
+    private func addMarks(
+        _ mark: SelectionMark?, of paths: [[[UInt8]]], replacing targets: Targets, in draft: inout IgnoreDraft
+    ) throws(IgnoreError) {
+        var texts: Set<String> = []
+        if let mark { for path in paths { texts.insert(try mark.text(of: path)) } }
+        for (index, line) in file.lines.enumerated() {
+            guard let (_, path) = SelectionMark.read(line), let components = try? PathText.components(of: path),
+                targets.contains(atOrAbove: components)
+            else { continue }
+            let text = IgnoreFile.trimmed(String(decoding: line.bytes, as: UTF8.self))
+            if texts.remove(text) == nil { draft.remove(index) }
+        }
+        for text in texts.sorted() { draft.insert(text, before: endOfEntries) }
     }
 
     /// Deselects `path` and all below it; in a selected directory this takes a line that leaves the path out.
@@ -72,7 +99,9 @@ public struct SelectionEditor {
         try edited(paths, selecting: false)
     }
 
-    private func edited(_ paths: [String], selecting: Bool) throws(IgnoreError) -> SelectionEdit {
+    private func edited(
+        _ paths: [String], selecting: Bool, adding mark: SelectionMark? = nil
+    ) throws(IgnoreError) -> SelectionEdit {
         let targets = try Targets(paths)
         var draft = IgnoreDraft(file)
         let own = entries
@@ -83,6 +112,8 @@ public struct SelectionEditor {
                     matchesContentOnly: false)
             })
         for entry in own where targets.contains(atOrAbove: entry.components) { draft.remove(entry.lineIndex) }
+        // What was said of these paths before is over.
+        try addMarks(mark, of: targets.topmost, replacing: targets, in: &draft)
         for components in targets.topmost {
             // The first of the remaining lines for a directory above decides about the path, or else the rest's rule.
             let line = governing.firstLine(above: components)

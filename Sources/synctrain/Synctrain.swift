@@ -24,6 +24,8 @@ struct Synctrain: ParsableCommand {
             SearchCommand.self,
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
             CatCommand.self, DropCommandGroup.self, NeedCommand.self, ExtraneousCommandGroup.self, ScanCommand.self,
+            RemoveCommand.self,
+            FreeCommand.self,
             StatusCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
             DemoCommand.self, VirtualAirCommand.self,

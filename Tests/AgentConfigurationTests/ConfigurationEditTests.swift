@@ -333,6 +333,8 @@ import Testing
                     minimumFree: [.basisPoints(100), .basisPoints(5), .byteCount(0), .byteCount(1 << 30)]
                         .randomElement(using: &random) ?? .byteCount(1),
                     maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil,
+                    minimumCopies: [1, 2, 100].randomElement(using: &random) ?? 3,
+                    keepFree: [nil, .basisPoints(1000), .byteCount(1 << 30)].randomElement(using: &random) ?? nil,
                     bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .off,
                     bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7))
         case 5: return .setFolderPaused(folder, Bool.random(using: &random))

@@ -50,6 +50,8 @@ import Testing
             priority = ["*.md", "/notes", "(?i)*.TXT"]
             minimum-free = "2.5 %"
             max-conflicts = 7
+            min-copies = 2
+            keep-free = "10 %"
             bluetooth = "selected-and-on-demand"
             bluetooth-limit = "3 MB"
             [[folder]]
@@ -81,6 +83,7 @@ import Testing
                             devices: [testDevice(2), testDevice(1)], isPaused: true, rescanInterval: 60,
                             isWatched: false, ignoresPermissions: true, order: .newest,
                             priority: ["*.md", "/notes", "(?i)*.TXT"], minimumFree: .basisPoints(250), maxConflicts: 7,
+                            minimumCopies: 2, keepFree: .basisPoints(1000),
                             bluetooth: .selectedAndOnDemand, bluetoothLimit: 3_000_000),
                         FolderConfiguration(
                             id: FolderID("f3"), path: "/srv/y", rescanInterval: 0, order: .alphabetic,
@@ -169,6 +172,8 @@ import Testing
                 4, ["100"]
             ),
             (folder + "minimum-free = \"101 %\"\n", .invalidValue, 4, ["1 %", "1 GiB"]),
+            (folder + "min-copies = 0\n", .invalidValue, 4, ["1 to 100"]),
+            (folder + "keep-free = \"some\"\n", .invalidValue, 4, ["1 %"]),
             (folder + "minimum-free = \"much\"\n", .invalidValue, 4, ["1 %"]),
             (folder + "minimum-free = true\n", .wrongType, 4, ["512 MiB"]),
             (folder + "max-conflicts = 0\n", .invalidValue, 4, ["lost", "-1"]),

@@ -23,6 +23,8 @@ struct ControlOperationTests {
         .setDeviceBluetooth(DeviceBluetoothChange(device: "a b", use: "all")),
         .perform(FolderAction(folder: "f g", action: .override)),
         .perform(FolderAction(folder: "f", action: .confirm, isDryRun: true)), .scan(ScanRequest()),
+        .resolve(ExtraneousResolution(paths: [oddPath], action: .moveTo, directory: "/ä", isDryRun: true)),
+        .remove(RemovalRequest(paths: [oddPath])), .free(SpaceRequest(folder: "f", until: 5, unusedFor: 6)),
         .scan(ScanRequest(paths: [oddPath])), .extraneous(folder: nil), .extraneous(folder: "ä"), .needs(folder: nil),
         .needs(folder: "ä"), .syncNow(SyncRequest()), .syncNow(SyncRequest(folder: "f")),
         .pair(PairRequest()), .pair(PairRequest(address: "tcp://[::1]:1", folders: ["a b"], seconds: 120)), .pairStatus,

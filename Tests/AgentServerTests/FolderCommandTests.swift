@@ -44,7 +44,7 @@ struct SelectionCommandTests {
 
     @Test func deselectingSaysThatFilesStay() async {
         let scene = scene(Self.deselected)
-        let result = await scene.run("deselect", "docs:photos/private", "--dry-run")
+        let result = await scene.run("deselect", "docs:photos/private", "--dry-run", "--keep-local")
         #expect(result.code == 0)
         #expect(
             result.output == """
@@ -55,7 +55,173 @@ struct SelectionCommandTests {
                 extraneous from now on: 2 files, 1.0 KiB; they stay on this disk: `synctrain extraneous list docs`
 
                 """)
-        #expect(scene.control?.asked == ["deselect docs:photos/private true"])
+        #expect(scene.control?.asked == ["deselect docs:photos/private true keep"])
+    }
+
+    private static var freed: SelectionOutcome {
+        var outcome = deselected
+        var freeing = FreeingOutcome()
+        (freeing.freedFiles, freeing.freedBytes, freeing.freed) = (2, 2048, ["photos/private/a", "photos/private/b\n"])
+        (freeing.stayingFiles, freeing.stayingBytes) = (2, 5)
+        freeing.staying = [
+            StayingName(path: "photos/private/new", size: 5, reason: "no-other-copy", message: "Wait.")
+        ]
+        outcome.freeing = freeing
+        return outcome
+    }
+
+    @Test func freeingSaysWhatWentAndWhatStays() async throws {
+        let scene = scene(Self.freed)
+        #expect(
+            await scene.run("deselect", "docs:photos/private").output == """
+                docs: .stignore has changed
+                  + /photos/private
+                docs:photos/private is left out of the selected directory that it is in
+                to fetch no more: 3 files, 2.0 KiB
+                freed: 2 files, 2.0 KiB
+                stays on this disk: 2 files, 5 B
+                       5 B  docs:photos/private/new  no-other-copy: Wait.
+                  and 1 more
+
+                """)
+        let dry = await scene.run("deselect", "docs:photos/private", "--dry-run")
+        #expect(dry.output.contains("would be freed: 2 files, 2.0 KiB\n  docs:photos/private/a\n"))
+        #expect(dry.output.contains("would stay on this disk: 2 files, 5 B\n"))
+        let json = await scene.run("deselect", "docs:photos/private", "--json")
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        let folder = try #require((object["folders"] as? [[String: Any]])?.first)
+        let freeing = try #require(folder["freeing"] as? [String: Any])
+        #expect(freeing["freedBytes"] as? Int == 2048)
+        #expect((freeing["staying"] as? [[String: Any]])?.first?["reason"] as? String == "no-other-copy")
+        #expect(
+            scene.control?.asked == [
+                "deselect docs:photos/private false free", "deselect docs:photos/private true free",
+                "deselect docs:photos/private false free",
+            ])
+    }
+
+    @Test func forceNamesWhatItGivesUpAndAsks() async {
+        var outcome = Self.freed
+        outcome.freeing?.givenUpFiles = 1
+        outcome.freeing?.givenUpBytes = 5
+        outcome.freeing?.givenUp = [
+            StayingName(path: "photos/private/new", size: 5, reason: "no-other-copy", message: "Wait.")
+        ]
+        let unasked = scene(outcome)
+        let refused = await unasked.run("deselect", "docs:photos/private", "--force")
+        #expect(refused.code == 6)
+        #expect(refused.output.isEmpty)
+        #expect(refused.errors.contains("docs:photos/private/new  5 B  no-other-copy\n"))
+        #expect(refused.errors.contains("1 file, 5 B, may be nowhere else"))
+        #expect(unasked.control?.asked == ["deselect docs:photos/private true force"], "nothing was done")
+        var asked = scene(outcome)
+        asked.terminal = Terminal(
+            isInputTTY: true, isOutputTTY: false, isErrorTTY: true, width: 80, readLine: { "n" })
+        #expect(await asked.run("deselect", "docs:photos/private", "--force").code == 6)
+        #expect(asked.control?.asked == ["deselect docs:photos/private true force"])
+        let agreed = await scene(outcome).run("deselect", "docs:photos/private", "--force", "--yes")
+        #expect(agreed.code == 0)
+        #expect(agreed.output.contains("given up: 1 file, 5 B\n"))
+        #expect(await scene(outcome).run("deselect", "a", "--force", "--keep-local").code == 64)
+    }
+
+    @Test func deletingEverywhereIsSaidAndAsked() async {
+        var outcome = RemovalOutcome(folder: "docs", isDryRun: false)
+        (outcome.files, outcome.bytes, outcome.directories, outcome.localFiles) = (3, 2048, 1, 1)
+        outcome.names = ["a/1", "a/2", "a/3", "a"]
+        outcome.holders = [
+            .init(id: "AAAAAAA-B", name: "nas", isConnected: true, files: 3),
+            .init(id: "CCCCCCC-D", name: "", isConnected: false, files: 1),
+        ]
+        func scene() -> Scene { Scene(control: ScriptedControl(folders: FolderScript(removals: [outcome]))) }
+        let unsaid = scene()
+        let wrong = await unsaid.run("rm", "docs:a")
+        #expect(wrong.code == 64)
+        #expect(wrong.errors.contains("synctrain deselect") && wrong.errors.contains("rm --everywhere"))
+        #expect(unsaid.control?.asked == [])
+        let asked = scene()
+        let refused = await asked.run("rm", "--everywhere", "docs:a")
+        #expect(refused.code == 6)
+        #expect(refused.errors.contains("They are on: this device (1), nas (3), CCCCCCC (1, not connected)."))
+        #expect(asked.control?.asked == ["remove docs:a true"])
+        let agreed = scene()
+        let done = await agreed.run("rm", "--everywhere", "docs:a", "--yes")
+        #expect(done.code == 0)
+        #expect(
+            done.output == """
+                docs: 3 files and 1 directory, 2.0 KiB, 1 of them here, deleted; the others hear of it
+                  held by nas (3)
+                  held by CCCCCCC (1, not connected)
+
+                """)
+        #expect(agreed.control?.asked == ["remove docs:a true", "remove docs:a false"])
+        outcome.staying = [StayingName(path: "a/9", size: 1, reason: "changed-here", message: "Scan.")]
+        let dry = await scene().run("rm", "--everywhere", "docs:a", "--dry-run")
+        #expect(dry.code == 2)
+        #expect(dry.output.contains("  docs:a/1\n") && dry.output.contains("stays: docs:a/9  changed-here: Scan.\n"))
+    }
+
+    @Test func settlingExtraneousFilesAsksBeforeALoss() async {
+        var outcome = ResolutionOutcome(folder: "docs", action: .delete, isDryRun: false)
+        (outcome.files, outcome.bytes, outcome.names) = (2, 7, ["a", "b"])
+        (outcome.lostFiles, outcome.lostBytes) = (1, 5)
+        outcome.lost = [StayingName(path: "a", size: 5, reason: "no-other-copy", message: "Gone.")]
+        func scene() -> Scene { Scene(control: ScriptedControl(folders: FolderScript(resolutions: [outcome]))) }
+        for arguments in [[], ["--delete", "--select"], ["--keep", "none"], ["--keep", "mine", "--ignore"]] {
+            #expect(await scene().run(["extraneous", "resolve", "docs:a"] + arguments).code == 64)
+        }
+        for arguments in [["--delete"], ["--keep", "theirs"]] {
+            let asked = scene()
+            let refused = await asked.run(["extraneous", "resolve", "docs:a"] + arguments)
+            #expect(refused.code == 6)
+            #expect(refused.errors.contains("docs:a  5 B  no-other-copy\n"))
+            #expect(asked.control?.asked.count == 1, "nothing was done")
+            #expect(asked.control?.asked.first?.hasSuffix("- true") == true)
+        }
+        let kept = scene()
+        #expect(await kept.run("extraneous", "resolve", "docs:a", "--keep", "both").code == 0)
+        #expect(kept.control?.asked == ["resolve docs:a keep-both - false"], "what loses nothing asks nothing")
+        let moved = scene()
+        #expect(
+            await moved.run("extraneous", "resolve", "docs:a", "--move-to", "/out").output
+                == "docs: 2 files, 7 B moved\n")
+        #expect(moved.control?.asked == ["resolve docs:a move-to /out false"])
+        (outcome.lostFiles, outcome.lost) = (0, [])
+        #expect(await scene().run("extraneous", "resolve", "docs:a", "--delete").code == 0)
+        outcome.staying = [StayingName(path: "c", size: 1, reason: "in-use", message: "Close it.")]
+        #expect(await scene().run("extraneous", "resolve", "docs:a", "--delete").code == 2)
+    }
+
+    @Test(arguments: [
+        ("5G", "30d", 5 << 30, 2_592_000), ("500MB", "12h", 500_000_000, 43_200), ("2GiB", "4w", 2 << 30, 2_419_200),
+        ("4096", "0s", 4096, 0),
+    ])
+    func freeingUntilReadsSizesAndAges(until: String, older: String, bytes: Int64, seconds: Int64) async {
+        let enough = SpaceAnswer.Folder(
+            outcome: SelectionOutcome(folder: "docs", mode: "full", isDryRun: false, added: [], removed: []),
+            available: 10 << 30, missing: 0)
+        let scene = Scene(control: ScriptedControl(folders: FolderScript(freed: [enough])))
+        let result = await scene.run("free", "--until", until, "--older", older)
+        #expect(result.output == "docs: 10 GiB are free\n")
+        #expect(
+            scene.control?.asked == ["free all \(bytes) \(seconds) true", "free all \(bytes) \(seconds) false"])
+        for arguments in [["--until", "much"], ["--until", "5G", "--older", "old"], []] {
+            #expect(await scene.run(["free"] + arguments).code == 64)
+        }
+    }
+
+    @Test func freeingTooLittleSaysWhatIsMissing() async {
+        var part = SpaceAnswer.Folder(outcome: Self.freed, available: 1 << 30, missing: 3 << 20)
+        part.outcome.folder = "docs"
+        let scene = Scene(control: ScriptedControl(folders: FolderScript(freed: [part])))
+        let refused = await scene.run("free", "docs", "--until", "5G")
+        #expect(refused.code == 6)
+        #expect(refused.errors.contains("is not enough; 3.0 MiB would be missing yet"))
+        #expect(scene.control?.asked == ["free docs 5368709120 0 true"], "nothing was done")
+        let result = await scene.run("free", "docs", "--until", "5G", "--yes")
+        #expect(result.code == 1)
+        #expect(result.output.contains("freed: 2 files, 2.0 KiB\n"))
+        #expect(result.errors.contains("docs: 3.0 MiB are missing yet"))
     }
 
     @Test func nothingNewSaysSo() async {

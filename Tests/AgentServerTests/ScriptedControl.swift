@@ -141,7 +141,8 @@ final class ScriptedControl: AgentControl {
 
     func select(_ change: SelectionChange) async throws -> SelectionAnswer {
         let paths = change.paths.map(\.text).joined(separator: " ")
-        try note("\(change.isSelecting ? "select" : "deselect") \(paths) \(change.isDryRun)")
+        let local = change.local.map { " \($0)" } ?? ""
+        try note("\(change.isSelecting ? "select" : "deselect") \(paths) \(change.isDryRun)\(local)")
         return SelectionAnswer(
             folders: folders.outcomes.map { outcome in
                 var outcome = outcome
@@ -168,6 +169,33 @@ final class ScriptedControl: AgentControl {
     func extraneous(folder: String?, emit: EntryEmit) async throws {
         try note("extraneous \(folder ?? "all")")
         for entry in entries { try await emit(entry) }
+    }
+
+    func resolve(_ resolution: ExtraneousResolution) async throws -> ResolutionAnswer {
+        let paths = resolution.paths.map(\.text).joined(separator: " ")
+        try note(
+            "resolve \(paths) \(resolution.action.rawValue) \(resolution.directory ?? "-") \(resolution.isDryRun)")
+        return ResolutionAnswer(
+            folders: folders.resolutions.map { outcome in
+                var outcome = outcome
+                (outcome.action, outcome.isDryRun) = (resolution.action, resolution.isDryRun)
+                return outcome
+            })
+    }
+
+    func remove(_ request: RemovalRequest) async throws -> RemovalAnswer {
+        try note("remove \(request.paths.map(\.text).joined(separator: " ")) \(request.isDryRun)")
+        return RemovalAnswer(
+            folders: folders.removals.map { outcome in
+                var outcome = outcome
+                outcome.isDryRun = request.isDryRun
+                return outcome
+            })
+    }
+
+    func free(_ request: SpaceRequest) async throws -> SpaceAnswer {
+        try note("free \(request.folder ?? "all") \(request.until) \(request.unusedFor ?? 0) \(request.isDryRun)")
+        return SpaceAnswer(folders: folders.freed)
     }
 
     func needs(folder: String?, emit: EntryEmit) async throws {
@@ -243,6 +271,9 @@ struct FolderScript: Sendable {
     var explained = ExplainedPath(folder: "docs", path: "a", selected: .no, reason: .noLine, exists: true)
     var action = FolderActionOutcome(folder: "docs", action: .override, isDryRun: false)
     var scanned: [ScanSummary.Folder] = []
+    var resolutions: [ResolutionOutcome] = []
+    var removals: [RemovalOutcome] = []
+    var freed: [SpaceAnswer.Folder] = []
 }
 
 enum Sample {

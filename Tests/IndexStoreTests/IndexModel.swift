@@ -94,6 +94,7 @@ struct IndexModel {
         ignored = names
         for (name, entry) in local {
             if names.contains(name) {
+                if isStandingDeletion(name, entry) { continue }
                 local[name]?.flags.insert(.ignored)
                 local[name]?.file.isInvalid = true
                 if !isOnDisk(entry), isVouchedForByOthers(name) {
@@ -105,6 +106,14 @@ struct IndexModel {
                 local[name]?.flags.insert(.mustRescan)
             }
         }
+    }
+
+    /// Whether it is a deletion that wins and that nobody else has taken over.
+    private func isStandingDeletion(_ name: String, _ entry: LocalEntry) -> Bool {
+        guard entry.flags.isEmpty, entry.file.isDeleted, !entry.file.isInvalid,
+            winner(of: name)?.version == entry.file.version
+        else { return false }
+        return !(announced[name] ?? [:]).values.contains { !$0.isInvalid && $0.version == entry.file.version }
     }
 
     /// What is said of a name that this device has nothing to say of any more: nothing if that can be told from what

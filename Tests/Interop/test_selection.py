@@ -122,9 +122,9 @@ def test_a_parent_subsumes_and_a_sibling_with_the_same_beginning_does_not(pair):
 def test_deselecting_a_part_leaves_the_file_and_the_node_keeps_it(pair):
     select(pair, "docs")
     assert kept(pair, "docs") == ["sub", "sub/z", "x", "y"]
-    dry = select(pair, "docs/x", undo=True, options=["--dry-run"])
+    dry = select(pair, "docs/x", undo=True, options=["--dry-run", "--keep-local"])
     assert dry["cost"]["extraneousFiles"] == 1 and dry["cost"]["extraneousBytes"] == 6
-    outcome = select(pair, "docs/x", undo=True)
+    outcome = select(pair, "docs/x", undo=True, options=["--keep-local"])
     assert outcome["added"] == ["/docs/x"] and outcome["paths"][0]["exception"] is True
     lines = ignores(pair)
     assert lines.index("/docs/x") < lines.index("!/docs") < lines.index("*")
@@ -148,10 +148,56 @@ def test_deselecting_a_part_leaves_the_file_and_the_node_keeps_it(pair):
     assert pair.agent.records("extraneous", "list", "sel") == []
 
 
-def test_deselect_leaves_all_files_and_they_are_not_fetched_again(pair):
+def test_deselect_frees_what_the_node_holds(pair):
     select(pair, "music/third")
     assert len(kept(pair, "music/third")) == 5
-    outcome = select(pair, "music/third", undo=True)
+    pair.wait_at_rest()
+    pair.disconnect()
+    write(os.path.join(pair.here, "music/third/new.mp3"), b"not there yet")
+    pair.agent.run("scan", "sel:music/third/new.mp3")
+    songs = [f"music/third/{number}.mp3" for number in range(5)]
+    stays = [("music/third/new.mp3", "no-other-copy")]
+    dry = select(pair, "music/third", undo=True, options=["--dry-run"])["freeing"]
+    assert dry["freed"] == songs and [(e["path"], e["reason"]) for e in dry["staying"]] == stays
+    assert len(os.listdir(os.path.join(pair.here, "music/third"))) == 6
+    done = select(pair, "music/third", undo=True)["freeing"]
+    assert done["freed"] == songs and [(e["path"], e["reason"]) for e in done["staying"]] == stays
+    assert os.listdir(os.path.join(pair.here, "music/third")) == ["new.mp3"]
+    # What only this device has is not given up without a word.
+    refused = pair.agent.try_run("deselect", "sel:music/third", "--force")
+    assert refused.returncode == 6 and b"music/third/new.mp3" in refused.stderr
+    assert os.listdir(os.path.join(pair.here, "music/third")) == ["new.mp3"]
+    given = select(pair, "music/third", undo=True, options=["--force", "--yes"])["freeing"]
+    assert [e["path"] for e in given["givenUp"]] == ["music/third/new.mp3"]
+    assert not os.path.exists(os.path.join(pair.here, "music/third"))
+    pair.connect()
+    pair.barrier("music/first")
+    assert len(os.listdir(os.path.join(pair.there, "music/third"))) == 5, "the node keeps its own"
+
+
+def test_rm_everywhere_deletes_on_the_node(pair):
+    for name in ("rm/here", "rm/only there", "rm/sub/deep"):
+        write(os.path.join(pair.there, name), name.encode())
+    pair.scan_there("rm")
+    wait_until(lambda: pair.agent.try_run("stat", "sel:rm/sub/deep").returncode == 0, what="the names are known")
+    select(pair, "rm/here")
+    assert kept(pair, "rm") == ["here"]
+    unsaid = pair.agent.try_run("rm", "sel:rm")
+    assert unsaid.returncode == 64 and b"deselect" in unsaid.stderr
+    refused = pair.agent.try_run("rm", "--everywhere", "sel:rm")
+    assert refused.returncode == 6 and b"real (3)" in refused.stderr
+    assert os.path.exists(os.path.join(pair.there, "rm/only there")) and kept(pair, "rm") == ["here"]
+    done = pair.agent.document("rm", "--everywhere", "sel:rm", "--yes")["folders"][0]
+    assert (done["files"], done["localFiles"], done["staying"]) == (3, 1, [])
+    wait_until(lambda: not os.path.exists(os.path.join(pair.there, "rm")), what="the node deletes its copies")
+    assert not os.path.exists(os.path.join(pair.here, "rm"))
+    select(pair, "rm/here", undo=True)
+
+
+def test_deselect_with_keep_local_leaves_all_files_and_they_are_not_fetched_again(pair):
+    select(pair, "music/third")
+    assert len(kept(pair, "music/third")) == 5
+    outcome = select(pair, "music/third", undo=True, options=["--keep-local"])
     assert outcome["removed"] == ["!/music/third"] and outcome["cost"]["extraneousFiles"] == 5
     files = [e["path"] for e in pair.agent.records("extraneous", "list", "sel") if e["type"] == "file"]
     assert files == [f"music/third/{number}.mp3" for number in range(5)]
@@ -167,7 +213,7 @@ def test_deselect_leaves_all_files_and_they_are_not_fetched_again(pair):
 def test_deselected_files_with_a_newer_version_on_the_node_stay_as_they_are(pair):
     select(pair, "plain.txt")
     pair.agent.run("wait", "sel", "--timeout", 20)
-    select(pair, "plain.txt", undo=True)
+    select(pair, "plain.txt", undo=True, options=["--keep-local"])
     write(os.path.join(pair.there, "plain.txt"), b"newer")
     pair.scan_there("plain.txt")
     pair.barrier("music/first")

@@ -84,6 +84,44 @@ import Testing
                 == "#include x\n!/a\n*")
     }
 
+    /// Marks are comments that name their path; what is said of a path takes the place of what was said before.
+    @Test func marksFollowTheirPaths() throws {
+        let spare = try editor("*\n").selecting(["b", "a/c"], whileSpace: true)
+        #expect(
+            spare.file.text
+                == "// synctrain: while-space /a/c\n// synctrain: while-space /b\n!/b\n!/a/c\n*\n")
+        #expect(spare.file.paths(marked: .whileSpace) == ["a/c", "b"])
+        let again = try SelectionEditor(spare.file).selecting(["b", "a/c"], whileSpace: true)
+        #expect(again.file.paths(marked: .whileSpace) == ["a/c", "b"])
+        let kept = try SelectionEditor(spare.file).selecting(["a"])
+        #expect(kept.file.text == "// synctrain: while-space /b\n!/b\n!/a\n*\n")
+        #expect(kept.removed == ["// synctrain: while-space /a/c", "!/a/c"])
+        let gone = try SelectionEditor(kept.file).deselecting(["b"])
+        #expect(gone.file.text == "!/a\n*\n")
+        let alone = try SelectionEditor(gone.file).leavingAlone(["x/y", "z"])
+        #expect(alone.file.text == "!/a\n// synctrain: leave-alone /x/y\n// synctrain: leave-alone /z\n*\n")
+        #expect(alone.added.count == 2)
+        let wider = try SelectionEditor(alone.file).leavingAlone(["x"])
+        #expect(
+            wider.file.paths(marked: .leaveAlone) == ["z", "x"] || wider.file.paths(marked: .leaveAlone) == ["x", "z"])
+        #expect(try SelectionEditor(wider.file).leavingAlone(["x/y"]).isChange == false)
+        // Sorted by hand, or with another line's end, they say the same.
+        let byHand = try editor(
+            "!/a\r\n*\r\n  // synctrain: leave-alone /x \r\n// synctrain: other /y\r\n//synctrain /q\r\n")
+        #expect(byHand.file.paths(marked: .leaveAlone) == ["x"])
+        #expect(throws: IgnoreError.self) { try editor("*").leavingAlone(["a\nb"]) }
+        #expect(throws: IgnoreError.self) { try editor("*").leavingAlone(["a "]) }
+        #expect(throws: IgnoreError.self) { try editor("*").leavingAlone(["../a"]) }
+    }
+
+    @Test(arguments: [
+        ("x", true), ("x/y", true), ("x/y/z", true), ("xy", false), ("", false), ("a", false), ("a/b", true),
+        ("a/bc", false),
+    ])
+    func setsOfPathsHoldWhatIsBelow(path: String, expected: Bool) {
+        #expect(PathSet(["x", "a/b"]).contains(path) == expected)
+    }
+
     @Test func skeletonSelectsNothing() throws {
         let editor = try editor(SelectionEditor.selectiveSkeleton)
         #expect(editor.isSelective && editor.list().isEmpty)

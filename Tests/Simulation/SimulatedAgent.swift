@@ -31,6 +31,7 @@ final class SimulatedAgent: Sendable {
         var appliedSelection: Selection?
         var lostClaims: [String] = []
         var interruption: (@Sendable (String) -> Void)?
+        var isFreeing = false
     }
 
     static let folder = FolderID("simulated")
@@ -127,6 +128,12 @@ final class SimulatedAgent: Sendable {
         set { state.withLock { $0.interruption = newValue } }
     }
 
+    /// Its user has asked it to remove what is not selected.
+    var isFreeing: Bool {
+        get { state.withLock { $0.isFreeing } }
+        set { state.withLock { $0.isFreeing = newValue } }
+    }
+
     /// What the index says is on the disk, or gone from it, and is not so any more since the power was lost: it said so
     /// too early.
     var lostClaims: [String] { state.withLock { $0.lostClaims } }
@@ -219,6 +226,7 @@ final class SimulatedAgent: Sendable {
         // The loser of a conflict is kept beside the winner, selected or not.
         if isFilled, name.contains(".sync-conflict-") { return }
         guard selection?.isLeftOut(name) ?? true else { return }
+        if !isFilled, isFreeing { return }
         trace.violate("agent \(number) \(isFilled ? "filled" : "emptied") \(name), which is not selected")
     }
 }

@@ -1,4 +1,5 @@
 import BlockExchange
+import ControlAPI
 import Cryptography
 import FileAccess
 import SyncTestKit
@@ -156,7 +157,10 @@ extension Simulation {
     /// before, the agent cannot tell.
     private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
         guard let content else { return }
-        if agent.mayKeep(name) || !agents.contains(where: { $0.files.holds(content) }) { ledger.supersede(content) }
+        guard !agent.mayKeep(name), agents.contains(where: { $0.files.holds(content) }) else {
+            return ledger.supersede(content)
+        }
+        ledger.setAside[content, default: []].insert(agent.number)
     }
 
     private func deleteDirectory(_ agent: SimulatedAgent) {
@@ -207,7 +211,123 @@ extension Simulation {
 
     private func changeSelection(_ agent: SimulatedAgent) async {
         let path = generator.pick(Self.names + Self.directories)
+        switch generator.int(0...11) {
+        case 0, 1: return await free(path, agent)
+        case 2: return await settleExtraneous(agent)
+        case 3: return await removeEverywhere(path, agent)
+        default: break
+        }
         await select([path], isSelecting: !generator.isOne(in: 3), agent)
+    }
+
+    /// Deselects something and lets the agent free its space: what others have is theirs to keep.
+    private func free(_ path: String, _ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
+        let (trace, number) = (trace, agent.number)
+        trace.note("user \(number): frees \(path)")
+        let before = contents(agent)
+        agent.isFreeing = true
+        await inProcess(of: agent) { process in
+            do {
+                let outcome = try await process.engine.deselect([path], .free, isDryRun: false)
+                trace.note(
+                    "user \(number): freed \(outcome.freeing?.freed ?? []), stays "
+                        + "\(outcome.freeing?.staying.map { "\($0.path) \($0.reason)" } ?? [])")
+            } catch {
+                trace.note("user \(number): that did not work")
+            }
+        }
+        agent.isFreeing = false
+        agent.selectionChanged()
+        await checkFreed(before.filter { agent.files.content($0.name) == nil }, agent)
+        if agent.isUp, generator.isOne(in: 3) { await select([path], isSelecting: true, agent) }
+    }
+
+    /// Its user says what is to become of a file that is not selected.
+    private func settleExtraneous(_ agent: SimulatedAgent) async {
+        let names = agent.files.allNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == true }
+        guard agent.isUp, !names.isEmpty else { return }
+        let name = generator.pick(names)
+        let action = generator.pick(
+            [.select, .delete, .ignore, .keepMine, .keepTheirs, .keepBoth] as [ExtraneousResolution.Action])
+        // What the newest version of the others holds, its user has chosen to replace.
+        if action == .keepMine { await supersedeGlobal([name], agent) }
+        let before = contents(agent)
+        await settle("\(action.rawValue) \(name)", agent) { engine in
+            try await engine.resolve([name], action, directory: nil, isDryRun: false).names
+        }
+        for (name, content) in before where agent.files.content(name) == nil && !agent.files.holds(content) {
+            supersedeByDeletion(content, of: name, at: agent)
+        }
+    }
+
+    /// Its user deletes something on all devices.
+    private func removeEverywhere(_ path: String, _ agent: SimulatedAgent) async {
+        guard agent.isUp, let index = agent.process?.index else { return }
+        let below = (try? await index.descendants(SimulatedAgent.folder, of: path, limit: 1000).map(\.path)) ?? []
+        await supersedeGlobal(below + [path], agent)
+        await settle("rm \(path)", agent) { engine in try await engine.remove([path], isDryRun: false).names }
+    }
+
+    /// Its user decides against what the folder holds under these names, as far as the agent knows it.
+    private func supersedeGlobal(_ names: [String], _ agent: SimulatedAgent) async {
+        for name in names {
+            guard let global = try? await agent.process?.index.global(SimulatedAgent.folder, name)?.file else {
+                continue
+            }
+            for other in agents {
+                let local = try? await other.process?.index.local(SimulatedAgent.folder, name)
+                // A process that does not run has what it had.
+                guard other.process == nil || local?.file.version == global.version else { continue }
+                ledger.supersede(other.files.content(name))
+            }
+        }
+    }
+
+    private func settle(
+        _ words: String, _ agent: SimulatedAgent, _ body: @escaping @Sendable (FolderEngine) async throws -> [String]
+    ) async {
+        let (trace, number) = (trace, agent.number)
+        trace.note("user \(number): \(words)")
+        agent.isFreeing = true
+        await inProcess(of: agent) { process in
+            do {
+                trace.note("user \(number): done to \(try await body(process.engine))")
+            } catch {
+                trace.note("user \(number): that did not work")
+            }
+        }
+        agent.isFreeing = false
+        agent.selectionChanged()
+    }
+
+    private func contents(_ agent: SimulatedAgent) -> [(name: String, content: SHA256Digest)] {
+        agent.files.allNames().compactMap { name in agent.files.content(name).map { (name, $0) } }
+    }
+
+    /// Nothing goes by freeing that no other device has. But each device goes by what it has heard: another that frees the
+    /// same before either has heard of it frees the other copy, which is why `min-copies` can be two.
+    private func checkFreed(_ freed: [(name: String, content: SHA256Digest)], _ agent: SimulatedAgent) async {
+        for (name, content) in freed where !agents.contains(where: { $0.files.holds(content) }) {
+            guard !ledger.superseded.contains(content) else { continue }
+            var hasHeard = true
+            for other in agents where other.number != agent.number {
+                guard ledger.setAside[content]?.contains(other.number) == true else { continue }
+                if await !self.hasHeard(agent, of: other) { hasHeard = false }
+            }
+            if hasHeard { trace.violate("agent \(agent.number) freed \(name), the last \(Self.short(content))") }
+            ledger.supersede(content)
+        }
+        for (_, content) in freed { ledger.setAside[content, default: []].insert(agent.number) }
+    }
+
+    /// Whether one agent knows all that the other announces now; false if either is down.
+    private func hasHeard(_ agent: SimulatedAgent, of other: SimulatedAgent) async -> Bool {
+        guard let theirs = other.process?.index, let ours = agent.process?.index,
+            let said = try? await theirs.localIndex(of: SimulatedAgent.folder).maxSequence,
+            let known = try? await ours.remoteIndex(of: SimulatedAgent.folder, device: other.id)?.maxSequence
+        else { return false }
+        return known >= said
     }
 
     /// Deselects a file and removes it from the disk, to have it again some day, or soon.
@@ -232,7 +352,10 @@ extension Simulation {
         trace.note("user \(number): \(isSelecting ? "selects" : "deselects") \(paths.joined(separator: " "))")
         await inProcess(of: agent) { process in
             do {
-                _ = try await process.engine.select(paths, isSelecting: isSelecting, isDryRun: false)
+                _ =
+                    try await isSelecting
+                    ? process.engine.select(paths, whileSpace: false, isDryRun: false)
+                    : process.engine.deselect(paths, .keep, isDryRun: false)
             } catch {
                 trace.note("user \(number): that did not work")
             }

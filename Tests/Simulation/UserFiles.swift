@@ -156,6 +156,8 @@ struct Ledger {
 
     private(set) var writings: [SHA256Digest: Writing] = [:]
     private(set) var superseded: Set<SHA256Digest> = []
+    /// By which agents it was removed to free space, while others had it.
+    var setAside: [SHA256Digest: Set<Int>] = [:]
 
     /// Notes bytes that nobody wrote before.
     mutating func wrote(_ content: SHA256Digest, at name: String, by author: Int) {

@@ -98,7 +98,8 @@ struct ConfigurationReader {
         try block.allow([
             "id", "label", "path", "mode", "type", "devices", "paused", "rescan-interval", "watch",
             "ignore-permissions",
-            "order", "priority", "minimum-free", "max-conflicts", "bluetooth", "bluetooth-limit",
+            "order", "priority", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
+            "bluetooth-limit",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -120,6 +121,8 @@ struct ConfigurationReader {
         if let priority = try block.strings("priority") { folder.priority = priority }
         if let minimumFree = try block.minimumFree("minimum-free") { folder.minimumFree = minimumFree }
         if let count = try block.int("max-conflicts") { folder.maxConflicts = count == -1 ? nil : count }
+        if let count = try block.int("min-copies") { folder.minimumCopies = count }
+        folder.keepFree = try block.minimumFree("keep-free")
         if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
         return folder

@@ -103,6 +103,10 @@ struct ConfigurationText {
         if folder.maxConflicts != usual.maxConflicts {
             lines.append(("max-conflicts", String(folder.maxConflicts ?? -1)))
         }
+        if folder.minimumCopies != usual.minimumCopies {
+            lines.append(("min-copies", String(folder.minimumCopies)))
+        }
+        if let keepFree = folder.keepFree { lines.append(("keep-free", TOMLDraft.quoted(keepFree.text))) }
         if folder.bluetooth != usual.bluetooth {
             lines.append(("bluetooth", TOMLDraft.quoted(folder.bluetooth.rawValue)))
         }

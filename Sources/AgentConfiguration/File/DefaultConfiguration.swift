@@ -67,6 +67,8 @@ enum DefaultConfiguration {
         #   priority = []            # what goes before that order, such as ["*.md", "/notes"], patterns of .stignore
         #   minimum-free = "1 %"     # of the disk, or a size such as "5 GiB": what is never filled; 0 for none
         #   max-conflicts = -1       # how many conflict copies of a file are kept, the newest; -1: all
+        #   min-copies = 1           # how many other devices must hold a file before it goes to free space
+        #   keep-free = "10 %"       # of the disk, or a size: let go what was selected with --while-space; left out: never
         #   bluetooth = "all"        # over Bluetooth: all, selected-and-on-demand, index-only, or off: not even names
         #   bluetooth-limit = "10 MB"    # larger files wait for a network unless one asks for them; 0: no limit
 

@@ -50,6 +50,10 @@ public struct FolderConfiguration: Equatable, Sendable {
     public var minimumFree: MinimumFree
     /// Copies of one file that conflicts may leave behind, the oldest go first; nil keeps them all.
     public var maxConflicts: Int?
+    /// How many other devices must hold a file before it may go from this disk to free space; at least 1.
+    public var minimumCopies: Int
+    /// How much of the disk is kept free by letting go what is selected while there is space; nil for none.
+    public var keepFree: MinimumFree?
     public var bluetooth: BluetoothUse
     /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
     public var bluetoothLimit: Int64
@@ -60,8 +64,9 @@ public struct FolderConfiguration: Equatable, Sendable {
         id: FolderID, label: String = "", path: String, mode: Mode = .selective, kind: Kind = .sendReceive,
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
-        minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, bluetooth: BluetoothUse = .all,
-        bluetoothLimit: Int64 = defaultBluetoothLimit
+        minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, minimumCopies: Int = 1,
+        keepFree: MinimumFree? = nil,
+        bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit
     ) {
         self.id = id
         self.label = label
@@ -77,6 +82,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.priority = priority
         self.minimumFree = minimumFree
         self.maxConflicts = maxConflicts
+        self.minimumCopies = minimumCopies
+        self.keepFree = keepFree
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
     }
@@ -113,6 +120,15 @@ public struct FolderConfiguration: Equatable, Sendable {
                     .invalidValue,
                     "write how many conflict copies of a file are kept, from 1 to 1000, or -1 for all of them; "
                         + "with none the loser of a conflict would be lost")
+            )
+        }
+        guard (1...100).contains(minimumCopies) else {
+            return (
+                "min-copies",
+                SettingProblem(
+                    .invalidValue,
+                    "write how many other devices must hold a file before it goes from here to free space, from 1 to 100"
+                )
             )
         }
         return nil

@@ -2,8 +2,10 @@
 // What Glibc's module does not give Swift, because the headers hide it behind _GNU_SOURCE or glibc has no wrapper:
 // openat2(2), renameat2(2), fallocate(2), syncfs(2) and the constants that go with them. Each function is the bare
 // system call: -1 and errno on failure.
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -41,4 +43,17 @@ static inline int clinux_syncfs(int descriptor) {
 // In Swift the function's name is taken by struct flock.
 static inline int clinux_lock_exclusive(int descriptor) {
     return flock(descriptor, LOCK_EX | LOCK_NB);
+}
+
+
+// Whether another open description of the file may write to it: 1 yes, 0 no, -1 not known here (another user's file, or a
+// file system without leases). A read lease is asked for and given back at once. Who opens the file for writing in between
+// waits that long, and the kernel tells this process by SIGURG, which is ignored unless handled, instead of by SIGIO, which
+// would end it. The kernel counts O_PATH and reading descriptors as none.
+static inline int clinux_has_writers(int descriptor) {
+    const int set_signal = 10, set_lease = 1024;  // F_SETSIG, F_SETLEASE
+    if (fcntl(descriptor, set_signal, SIGURG) != 0) return -1;
+    if (fcntl(descriptor, set_lease, F_RDLCK) != 0) return errno == EAGAIN ? 1 : -1;
+    (void)fcntl(descriptor, set_lease, F_UNLCK);
+    return 0;
 }

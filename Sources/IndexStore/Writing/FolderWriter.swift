@@ -133,10 +133,14 @@ final class FolderWriter {
         }
         let local = try locals.read(entry)
         let isOnDisk = local.isOnDisk && !old.file.isDeleted
-        guard !isIgnored || isOnDisk || !Self.isVouchedForByOthers(before) else {
+        // A deletion that wins and that nobody else has taken over yet may have been asked for of a name that is not kept:
+        // to forget it would be to take it back.
+        let isStandingDeletion =
+            old.file.isDeleted && !old.file.isInvalid && row.winner == Announcement.thisDevice && local.flags.isEmpty
+        guard !isIgnored || isOnDisk || isStandingDeletion || !Self.isVouchedForByOthers(before) else {
             return try forget(old, of: row, before: before, isIgnored: true, name: nil)
         }
-        if isIgnored == local.flags.contains(.ignored) { return }
+        if isIgnored == local.flags.contains(.ignored) || isStandingDeletion { return }
         let flags =
             isIgnored
             ? local.flags.union(.ignored) : local.flags.subtracting(.ignored).union(.mustRescan)

@@ -8,7 +8,9 @@ import Selection
 /// The functions throw what they meet: `IgnoreError`, `ControlError` and the errors of storage and disk.
 protocol FolderControl: Sendable {
     /// Edits `.stignore`. On return the totals of `status` are those of the new selection.
-    func select(_ paths: [String], isSelecting: Bool, isDryRun: Bool) async throws -> SelectionOutcome
+    func select(_ paths: [String], whileSpace: Bool, isDryRun: Bool) async throws -> SelectionOutcome
+    /// The same, and frees the space of what is not kept any more.
+    func deselect(_ paths: [String], _ local: LocalFiles, isDryRun: Bool) async throws -> SelectionOutcome
     func selection(emit: @Sendable (SelectedPath) async throws -> Void) async throws
     func explain(_ path: String) async throws -> ExplainedPath
     /// Edits `.stignore` alone; the configuration is the caller's.
@@ -16,6 +18,11 @@ protocol FolderControl: Sendable {
     func perform(_ action: FolderAction.Kind, isDryRun: Bool) async throws -> FolderActionOutcome
     func scan(_ paths: [String]) async throws -> ScanSummary.Folder
     func extraneous(emit: @Sendable (Entry) async throws -> Void) async throws
+    func resolve(
+        _ paths: [String], _ action: ExtraneousResolution.Action, directory: String?, isDryRun: Bool
+    ) async throws -> ResolutionOutcome
+    func remove(_ paths: [String], isDryRun: Bool) async throws -> RemovalOutcome
+    func free(until byteCount: Int64, unusedFor: Int64?, isDryRun: Bool) async throws -> SpaceAnswer.Folder
     func needs(emit: @Sendable (Entry) async throws -> Void) async throws
     func syncNow() async throws
 }
@@ -49,8 +56,12 @@ extension Agent {
         _ part: FolderPart, _ change: SelectionChange, isDryRun: Bool
     ) async throws -> SelectionOutcome {
         try await refusing(in: part.folder) {
-            try await control(of: part.folder)
-                .select(part.paths, isSelecting: change.isSelecting, isDryRun: isDryRun)
+            let control = try control(of: part.folder)
+            guard !change.isSelecting else {
+                return try await control.select(
+                    part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun)
+            }
+            return try await control.deselect(part.paths, change.local ?? .free, isDryRun: isDryRun)
         }
     }
 
@@ -121,7 +132,85 @@ extension Agent {
     }
 
     public func extraneous(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
-        try await eachFolder(folder) { try await $0.extraneous(emit: emit) }
+        let names = configuration.withLock { configuration in
+            Dictionary(
+                configuration.devices.map { ($0.id.shortID.description, $0.name) } + [
+                    (localDevice.shortID.description, configuration.name)
+                ], uniquingKeysWith: { first, _ in first })
+        }
+        try await eachFolder(folder) { control in
+            try await control.extraneous { entry in
+                var entry = entry
+                if let device = entry.other?.modifiedBy { entry.other?.device = names[device] }
+                try await emit(entry)
+            }
+        }
+    }
+
+    public func resolve(_ resolution: ExtraneousResolution) async throws -> ResolutionAnswer {
+        try await answering {
+            let parts = try parts(of: resolution.paths)
+            for part in parts { try Self.refuseRoot(part, "settle what is in it one by one") }
+            var outcomes: [ResolutionOutcome] = []
+            for part in parts {
+                outcomes.append(
+                    try await refusing(in: part.folder) {
+                        try await control(of: part.folder).resolve(
+                            part.paths, resolution.action, directory: resolution.directory,
+                            isDryRun: resolution.isDryRun)
+                    })
+            }
+            return ResolutionAnswer(folders: outcomes)
+        }
+    }
+
+    public func remove(_ request: RemovalRequest) async throws -> RemovalAnswer {
+        try await answering {
+            let parts = try parts(of: request.paths)
+            for part in parts { try Self.refuseRoot(part, "name what is in it") }
+            // What one folder refuses must not be half done in others.
+            if !request.isDryRun, parts.count > 1 {
+                for part in parts { _ = try await control(of: part.folder).remove(part.paths, isDryRun: true) }
+            }
+            var outcomes: [RemovalOutcome] = []
+            for part in parts {
+                var outcome = try await refusing(in: part.folder) {
+                    try await control(of: part.folder).remove(part.paths, isDryRun: request.isDryRun)
+                }
+                for place in outcome.holders.indices {
+                    guard let id = try? DeviceID(parsing: outcome.holders[place].id) else { continue }
+                    let state = devices.device(id)?.state
+                    outcome.holders[place].name = state?.name ?? ""
+                    outcome.holders[place].isConnected = state?.session != nil
+                }
+                outcomes.append(outcome)
+            }
+            return RemovalAnswer(folders: outcomes)
+        }
+    }
+
+    public func free(_ request: SpaceRequest) async throws -> SpaceAnswer {
+        try await answering {
+            guard request.until >= 0, (request.unusedFor ?? 0) >= 0 else {
+                throw ControlError(.invalidRequest, "a size and an age are 0 or more")
+            }
+            let chosen = try request.folder.map { [try session($0)] } ?? folders.all
+            var answers: [SpaceAnswer.Folder] = []
+            for folder in chosen where request.folder != nil || !folder.configuration.isPaused {
+                answers.append(
+                    try await refusing(in: folder) {
+                        try await control(of: folder).free(
+                            until: request.until, unusedFor: request.unusedFor, isDryRun: request.isDryRun)
+                    })
+            }
+            return SpaceAnswer(folders: answers)
+        }
+    }
+
+    private static func refuseRoot(_ part: FolderPart, _ remedy: String) throws(ControlError) {
+        guard part.paths.contains("") else { return }
+        throw ControlError(
+            .invalidRequest, "\(part.folder.id): is a whole folder; \(remedy)", path: "\(part.folder.id):")
     }
 
     public func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {

@@ -11,6 +11,10 @@ struct FolderPlace: Sendable {
 
     let root: RootDirectory
     let selection: Selection
+    /// What is selected for as long as there is space.
+    let whileSpace: PathSet
+    /// What is not selected and is not to be asked about.
+    let leftAlone: PathSet
     /// What the selection was read from: the ignore file, and those that it includes.
     private let sources: [String: FileAccess.FileStatus?]
 
@@ -37,7 +41,8 @@ struct FolderPlace: Sendable {
             }
             var sources: [String: FileAccess.FileStatus?] = [:]
             let text = try read(ignoreFile, in: root, noting: &sources)
-            let selection = try Selection(parsing: text ?? "") { name in
+            let file = try IgnoreFile(parsing: text ?? "")
+            let selection = try Selection(file) { name in
                 guard let text = try read(name, in: root, noting: &sources) else {
                     throw FolderHalt(reason: .selection, message: "there is no file \(name)")
                 }
@@ -53,7 +58,10 @@ struct FolderPlace: Sendable {
                         + "mode \(configuration.id) selective; or everything: synctrain folder mode \(configuration.id) full"
                 )
             }
-            return .success(FolderPlace(root: root, selection: selection, sources: sources))
+            return .success(
+                FolderPlace(
+                    root: root, selection: selection, whileSpace: PathSet(file.paths(marked: .whileSpace)),
+                    leftAlone: PathSet(file.paths(marked: .leaveAlone)), sources: sources))
         } catch let error as IgnoreError {
             return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error)"))
         } catch let error as FolderHalt {

@@ -4,13 +4,16 @@ import ControlAPI
 struct ExtraneousCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extraneous", abstract: "Files that are on this disk and not selected.",
-        subcommands: [ExtraneousListCommand.self])
+        subcommands: [ExtraneousListCommand.self, ExtraneousResolveCommand.self])
 }
 
 struct ExtraneousListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List what is on this disk and not selected.",
-        discussion: "Prints size, time of change and FOLDER:path.")
+        discussion: """
+            Prints size, time of change and FOLDER:path; where other devices have another version under that name, also \
+            its size, its time and the device that made it. `synctrain extraneous resolve` settles what is listed.
+            """)
 
     @Argument(help: "The folder's id; all folders if not given.")
     var folder: String?
@@ -74,6 +77,12 @@ struct FolderListing: Sendable {
             try context.output.print(
                 "\(state)\(size)  \(modified)  "
                     + (entry.kind == .directory ? style.directory(shown + "/") : shown))
+            if let other = entry.other {
+                let size = Table.pad(Quantity.size(other.size), to: 8, .right)
+                let modified = Table.pad(Timestamp.local(other.modified), to: 16)
+                let device = style.name(other.device ?? other.modifiedBy)
+                try context.output.print("\(size)  \(modified)    the other version, by \(device)")
+            }
         }
     }
 }

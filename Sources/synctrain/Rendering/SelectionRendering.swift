@@ -26,11 +26,48 @@ struct SelectionRendering: Sendable {
                 lines.append("\(name) is not in the index now; this takes effect when it appears")
             }
         }
-        return lines + costs(outcome.cost, folder: outcome.folder)
+        lines += costs(outcome.cost, folder: outcome.folder, hasFreed: outcome.freeing != nil)
+        if let freeing = outcome.freeing { lines += self.lines(freeing, outcome) }
+        return lines
     }
 
-    private func costs(_ cost: SelectionOutcome.Cost, folder: String) -> [String] {
-        let rows = [
+    /// What went from this disk, and what did not and why.
+    private func lines(_ freeing: FreeingOutcome, _ outcome: SelectionOutcome) -> [String] {
+        var lines: [String] = []
+        func title(_ files: Int64, _ bytes: Int64, _ words: String) {
+            lines.append("\(words): \(Quantity.count(files, "file")), \(Quantity.size(bytes))")
+        }
+        func names(_ names: [StayingName], of count: Int64) {
+            lines += names.map { name in
+                let shown = style.name("\(outcome.folder):\(name.path)")
+                let size = Table.pad(Quantity.size(name.size), to: 8, .right)
+                return "  \(size)  \(shown)  \(name.reason): \(name.message)"
+            }
+            if count > Int64(names.count) { lines.append("  and \(count - Int64(names.count)) more") }
+        }
+        if freeing.freedFiles > 0 {
+            title(freeing.freedFiles, freeing.freedBytes, outcome.isDryRun ? "would be freed" : "freed")
+            if outcome.isDryRun {
+                lines += freeing.freed.map { "  \(style.name("\(outcome.folder):\($0)"))" }
+                let rest = freeing.freedFiles - Int64(freeing.freed.count)
+                if rest > 0 { lines.append("  and \(rest) more") }
+            }
+        }
+        if freeing.givenUpFiles > 0 {
+            title(freeing.givenUpFiles, freeing.givenUpBytes, outcome.isDryRun ? "would be given up" : "given up")
+            if outcome.isDryRun { names(freeing.givenUp, of: freeing.givenUpFiles) }
+        }
+        if freeing.stayingFiles > 0 {
+            title(
+                freeing.stayingFiles, freeing.stayingBytes,
+                outcome.isDryRun ? "would stay on this disk" : "stays on this disk")
+            names(freeing.staying, of: freeing.stayingFiles)
+        }
+        return lines
+    }
+
+    private func costs(_ cost: SelectionOutcome.Cost, folder: String, hasFreed: Bool) -> [String] {
+        var rows = [
             ("to fetch", cost.fetchFiles, cost.fetchBytes, ""),
             ("to fetch no more", cost.sparedFiles, cost.sparedBytes, ""),
             ("here already, kept from now on", cost.adoptedFiles, cost.adoptedBytes, ""),
@@ -39,6 +76,8 @@ struct SelectionRendering: Sendable {
                 "; they stay on this disk: `synctrain extraneous list \(style.name(folder))`"
             ),
         ]
+        // What stays is named one by one.
+        if hasFreed { rows.removeLast() }
         return rows.filter { $0.1 > 0 }.map { title, files, bytes, remark in
             "\(title): \(Quantity.count(files, "file")), \(Quantity.size(bytes))\(remark)"
         }

@@ -35,10 +35,12 @@ extension FolderEngine: FolderControl {
         let entries = BoundedQueue<Entry>(limit: 64)
         var count: Int64 = 0
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [folder] in
+            group.addTask {
                 defer { entries.finish() }
                 try await scanner.extraneous { batch in
-                    for found in batch.entries { await entries.sendOrDrop(Entry(extraneous: found, in: folder)) }
+                    for entry in try await self.entries(batch.entries.filter { !place.leftAlone.contains($0.name) }) {
+                        await entries.sendOrDrop(entry)
+                    }
                 }
             }
             while let entry = await entries.next() {
@@ -48,6 +50,29 @@ extension FolderEngine: FolderControl {
             try await group.waitForAll()
         }
         activity.set(extraneous: count)
+    }
+
+    /// What was found, with what others have in its place and what can be done about it.
+    private func entries(_ found: [ExtraneousEntry]) async throws -> [Entry] {
+        let shared = session.configuration
+        return zip(found, try await facts(found.map(\.name))).compactMap { found, facts in
+            var entry = Entry(extraneous: found, in: folder)
+            guard let path = RelativePath(found.name), entry.kind != .directory else { return entry }
+            let file = ExtraneousFile(
+                path: path, status: found.status, facts: facts,
+                reason: Freeing.reason(
+                    against: facts.localVersion, global: facts.global,
+                    copies: facts.holders.count { shared.devices.contains($0) }, minimumCopies: shared.minimumCopies,
+                    sight: SpaceFreeing.sight(found.status, facts.local)))
+            entry.choices = ["select", "delete", "ignore", "move-to"]
+            guard let other = file.other else { return entry }
+            entry.choices = ["delete", "ignore", "move-to", "keep-mine", "keep-theirs", "keep-both"]
+            entry.other = Entry.OtherVersion(
+                size: other.size,
+                modified: WallTime(seconds: other.modifiedSeconds, nanoseconds: other.modifiedNanoseconds).rfc3339,
+                modifiedBy: other.modifiedBy.description, holders: facts.holders.map(\.description))
+            return entry
+        }
     }
 
     func needs(emit: @Sendable (Entry) async throws -> Void) async throws {

@@ -45,7 +45,9 @@ extension FolderEngine {
         } while cursor != nil
         try await turn.withUnits(1) {
             try await self.countNeed(names)
-            try await self.removeTemporaries(try await self.currentPlace())
+            let place = try await self.currentPlace()
+            try await self.removeTemporaries(place)
+            try await self.keepFree(place)
         }
         activity.set(waiting: waiting)
         forgetFailures()

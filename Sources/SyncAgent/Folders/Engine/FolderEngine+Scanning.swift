@@ -75,18 +75,27 @@ extension FolderEngine {
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
     private func countOddities() async throws {
-        var extraneous: Int64 = 0
-        var cursor: Int64?
-        repeat {
-            let page = try await index.localEntries(in: folder, flags: .ignored, after: cursor, limit: 1000)
-            for entry in page.entries where entry.status != nil && entry.file.kind != .directory { extraneous += 1 }
-            cursor = page.next
-        } while cursor != nil
-        activity.set(extraneous: extraneous)
+        try await countExtraneous()
         let copies = try await index.search(".sync-conflict-", in: folder, limit: 10_000).entries
         activity.set(
             conflicts: Int64(
                 copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
+    }
+
+    /// Counts what the index knows to be on this disk and not kept.
+    func countExtraneous() async throws {
+        let leftAlone = try session.place().get().leftAlone
+        var extraneous: Int64 = 0
+        var cursor: Int64?
+        repeat {
+            let page = try await index.localEntries(in: folder, flags: .ignored, after: cursor, limit: 1000)
+            for entry in page.entries
+            where entry.status != nil && entry.file.kind != .directory && !leftAlone.contains(entry.file.name) {
+                extraneous += 1
+            }
+            cursor = page.next
+        } while cursor != nil
+        activity.set(extraneous: extraneous)
     }
 
     /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less

@@ -9,28 +9,69 @@ import Selection
 extension FolderEngine {
     private static let pageLimit = 1000
 
-    func select(_ paths: [String], isSelecting: Bool, isDryRun: Bool) async throws -> SelectionOutcome {
-        try await exclusively { [self] in
-            let place = try session.place().get()
-            let editor = SelectionEditor(try place.ignoreFile(), include: place.readIncluded)
-            let edit = try isSelecting ? editor.selecting(paths) : editor.deselecting(paths)
-            let new = try Selection(edit.file, include: place.readIncluded)
-            var outcome = SelectionOutcome(
-                folder: folder.rawValue, mode: session.configuration.mode.rawValue, isDryRun: isDryRun,
-                added: edit.added, removed: edit.removed)
-            for path in paths {
-                let found = try await index.global(folder, path)
-                let exists = found.map { $0.isPresent || $0.below != .zero } ?? false
-                outcome.paths.append(
-                    SelectionOutcome.Path(
-                        path: path, exists: exists, kind: exists ? found.flatMap(Self.kind) : nil,
-                        selected: Entry.Selected(new.selectedState(of: path)),
-                        isException: Self.isException(path, isSelecting: isSelecting, in: new)))
-            }
-            outcome.cost = try await cost(of: Self.topmost(paths), from: place.selection, to: new)
-            if !isDryRun, edit.isChange { try await write(edit.file, to: place) }
-            return outcome
+    func select(_ paths: [String], whileSpace: Bool, isDryRun: Bool) async throws -> SelectionOutcome {
+        try await exclusively {
+            try await self.change(paths, isDryRun: isDryRun) { try $0.selecting(paths, whileSpace: whileSpace) }.outcome
         }
+    }
+
+    func deselect(_ paths: [String], _ local: LocalFiles, isDryRun: Bool) async throws -> SelectionOutcome {
+        try await exclusively { try await self.deselectInStep(paths, local, isDryRun: isDryRun) }
+    }
+
+    func deselectInStep(_ paths: [String], _ local: LocalFiles, isDryRun: Bool) async throws -> SelectionOutcome {
+        // What a folder that has halted says of its files may be wrong.
+        if local != .keep, isHaltedOverDeletions, let halt = activity.snapshot.halt { throw halt }
+        let change = try await change(paths, isSelecting: false, isDryRun: isDryRun) {
+            try $0.deselecting(paths)
+        }
+        guard local != .keep else { return change.outcome }
+        var outcome = change.outcome
+        var place = change.place
+        if !isDryRun {
+            place = try await currentPlace()
+            // Were the index to forget that these names are not kept, a file that is gone could pass for deleted.
+            try await index.makeDurable()
+        }
+        var freeing = SpaceFreeing(
+            engine: self, place: place, selection: isDryRun ? change.selection : place.selection,
+            isForced: local == .force, isDryRun: isDryRun)
+        try await freeing.free(Self.topmost(paths))
+        outcome.freeing = freeing.outcome
+        outcome.cost.extraneousFiles = freeing.outcome.stayingFiles
+        outcome.cost.extraneousBytes = freeing.outcome.stayingBytes
+        return outcome
+    }
+
+    /// A selection that was edited, and what it was edited in.
+    struct Change: Sendable {
+        var outcome: SelectionOutcome
+        var place: FolderPlace
+        var selection: Selection
+    }
+
+    /// Edits the ignore file, within a step of its own.
+    func change(
+        _ paths: [String], isSelecting: Bool = true, isDryRun: Bool, by body: (SelectionEditor) throws -> SelectionEdit
+    ) async throws -> Change {
+        let place = try session.place().get()
+        let edit = try body(SelectionEditor(try place.ignoreFile(), include: place.readIncluded))
+        let new = try Selection(edit.file, include: place.readIncluded)
+        var outcome = SelectionOutcome(
+            folder: folder.rawValue, mode: session.configuration.mode.rawValue, isDryRun: isDryRun,
+            added: edit.added, removed: edit.removed)
+        for path in paths {
+            let found = try await index.global(folder, path)
+            let exists = found.map { $0.isPresent || $0.below != .zero } ?? false
+            outcome.paths.append(
+                SelectionOutcome.Path(
+                    path: path, exists: exists, kind: exists ? found.flatMap(Self.kind) : nil,
+                    selected: Entry.Selected(new.selectedState(of: path)),
+                    isException: Self.isException(path, isSelecting: isSelecting, in: new)))
+        }
+        outcome.cost = try await cost(of: Self.topmost(paths), from: place.selection, to: new)
+        if !isDryRun, edit.isChange { try await write(edit.file, to: place) }
+        return Change(outcome: outcome, place: place, selection: new)
     }
 
     func convert(to mode: FolderConfiguration.Mode, isDryRun: Bool) async throws -> SelectionOutcome {
@@ -155,7 +196,7 @@ extension FolderEngine {
         return explanation.decision.isIgnored && explanation.pattern?.matchesEverything == false
     }
 
-    private static func topmost(_ paths: [String]) -> [String] {
+    static func topmost(_ paths: [String]) -> [String] {
         let all = Set(paths)
         return all.filter { path in
             var parent = RelativePath(path)?.parent

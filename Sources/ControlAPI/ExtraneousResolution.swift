@@ -1,0 +1,77 @@
+/// Says what is to become of files that are on this disk and not selected.
+public struct ExtraneousResolution: Codable, Equatable, Sendable {
+    public enum Action: String, Codable, Sendable, CaseIterable {
+        /// They are kept from now on, and others get them.
+        case select
+        /// They are removed from this disk; nobody hears of a deletion.
+        case delete
+        /// They stay, and are not asked about any more.
+        case ignore
+        /// They are moved out of the folder.
+        case moveTo = "move-to"
+        /// Where others have another version: the one here becomes the newest.
+        case keepMine = "keep-mine"
+        /// Where others have another version: the one here goes, and theirs is kept here.
+        case keepTheirs = "keep-theirs"
+        /// Where others have another version: theirs is kept here, and the one here beside it as a conflict copy.
+        case keepBoth = "keep-both"
+    }
+
+    /// At most `ControlLimits.paths`; a directory stands for all extraneous files in it.
+    public var paths: [PathReference]
+    public var action: Action
+    /// For `move-to`: absolute.
+    public var directory: String?
+    /// Only says what it would do.
+    public var isDryRun: Bool
+
+    public init(paths: [PathReference], action: Action, directory: String? = nil, isDryRun: Bool = false) {
+        self.paths = paths
+        self.action = action
+        self.directory = directory
+        self.isDryRun = isDryRun
+    }
+
+    enum CodingKeys: String, CodingKey { case paths, action, directory, isDryRun = "dryRun" }
+}
+
+public struct ResolutionAnswer: Codable, Equatable, Sendable {
+    public var schema = 1
+    public var folders: [ResolutionOutcome]
+
+    public init(folders: [ResolutionOutcome]) { self.folders = folders }
+}
+
+/// What settling extraneous files of one folder came to, or would come to.
+public struct ResolutionOutcome: Codable, Equatable, Sendable {
+    public static let nameLimit = 1000
+
+    public var folder: String
+    public var action: ExtraneousResolution.Action
+    public var isDryRun: Bool
+    /// Files and links that the action was, or would be, applied to, and their bytes.
+    public var files: Int64 = 0
+    public var bytes: Int64 = 0
+    /// At most `nameLimit`, relative to the folder's root.
+    public var names: [String] = []
+    /// Those of them that other devices do not hold as they are here, and that the action removes from this disk.
+    public var lostFiles: Int64 = 0
+    public var lostBytes: Int64 = 0
+    public var lost: [StayingName] = []
+    /// What the action was not applied to.
+    public var staying: [StayingName] = []
+    /// Lines of `.stignore` that come and go.
+    public var added: [String] = []
+    public var removed: [String] = []
+
+    public init(folder: String, action: ExtraneousResolution.Action, isDryRun: Bool) {
+        self.folder = folder
+        self.action = action
+        self.isDryRun = isDryRun
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case folder, action, isDryRun = "dryRun", files, bytes, names, lostFiles, lostBytes, lost, staying, added,
+            removed
+    }
+}

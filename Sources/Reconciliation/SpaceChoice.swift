@@ -1,0 +1,62 @@
+/// A file that could go to free its space.
+public struct SpaceCandidate: Equatable, Sendable {
+    public var name: String
+    /// Bytes.
+    public var size: Int64
+    /// When it was read or changed last, as far as the disk knows: seconds since 1970.
+    public var lastUsed: Int64
+
+    public init(name: String, size: Int64, lastUsed: Int64) {
+        self.name = name
+        self.size = size
+        self.lastUsed = lastUsed
+    }
+}
+
+/// Which files go when space is short.
+public enum SpaceChoice {
+    /// As many as it takes to free `byteCount` bytes, or all if that is less: those first of which size times the time since
+    /// they were used is greatest, and none of them that is not needed once the others went.
+    ///
+    /// - parameter unusedFor: only files that nobody has used for so many seconds; nil for all.
+    public static func choose(
+        _ candidates: [SpaceCandidate], toFree byteCount: Int64, unusedFor: Int64? = nil, now: Int64
+    ) -> [SpaceCandidate] {
+        guard byteCount > 0 else { return [] }
+        // An hour at least, so that among files in use size decides, and clocks that are wrong do no harm.
+        func age(_ candidate: SpaceCandidate) -> Int64 {
+            let (age, overflow) = now.subtractingReportingOverflow(candidate.lastUsed)
+            return overflow ? 3600 : max(3600, age)
+        }
+        func weight(_ candidate: SpaceCandidate) -> Double { Double(candidate.size) * Double(age(candidate)) }
+        let eligible = candidates.filter { candidate in
+            guard candidate.size > 0 else { return false }
+            guard let unusedFor else { return true }
+            let (age, overflow) = now.subtractingReportingOverflow(candidate.lastUsed)
+            return !overflow && age >= unusedFor
+        }.sorted { left, right in
+            let (first, second) = (weight(left), weight(right))
+            if first != second { return first > second }
+            return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+        }
+        var chosen: [SpaceCandidate] = []
+        var sum: Int64 = 0
+        for candidate in eligible where sum < byteCount {
+            chosen.append(candidate)
+            sum = adding(sum, candidate.size)
+        }
+        // The last large one may have made smaller ones unnecessary.
+        var spared: Set<String> = []
+        for candidate in chosen.sorted(by: { ($0.size, $1.name) < ($1.size, $0.name) })
+        where sum < .max && sum - candidate.size >= byteCount {
+            sum -= candidate.size
+            spared.insert(candidate.name)
+        }
+        return chosen.filter { !spared.contains($0.name) }
+    }
+
+    private static func adding(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? .max : sum
+    }
+}

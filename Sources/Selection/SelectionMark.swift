@@ -1,0 +1,65 @@
+/// What a comment of an ignore file says about a path, for synctrain alone: `// synctrain: WORD /path`, anywhere in the file.
+///
+/// To Syncthing, and to the rules of what is kept, it is a comment. Taken out by hand it says nothing more, and it names its
+/// path, so that lines may be sorted by hand.
+public enum SelectionMark: String, Sendable, CaseIterable {
+    /// What is selected here may go by itself when space is short.
+    case whileSpace = "while-space"
+    /// What lies here and is not selected is not to be asked about.
+    case leaveAlone = "leave-alone"
+
+    private static let introduction = "// synctrain: "
+
+    /// The comment. Throws `inexpressiblePath` for a path that a trimmed line cannot hold.
+    func text(of components: [[UInt8]]) throws(IgnoreError) -> String {
+        let path = PathText.joined(components)
+        let text = "\(Self.introduction)\(rawValue) /\(path)"
+        guard !path.utf8.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }),
+            IgnoreFile.trimmed(text).utf8.elementsEqual(text.utf8)
+        else {
+            throw IgnoreError(.inexpressiblePath, "no line can name “\(path)”; rename it first")
+        }
+        return text
+    }
+
+    /// What a line says, if it is such a comment.
+    static func read(_ line: IgnoreFile.Line) -> (mark: SelectionMark, path: String)? {
+        guard case .comment = line.content else { return nil }
+        let text = IgnoreFile.trimmed(String(decoding: line.bytes, as: UTF8.self))
+        guard text.utf8.starts(with: introduction.utf8) else { return nil }
+        let rest = text.dropFirst(introduction.count)
+        guard let space = rest.firstIndex(of: " "), let mark = SelectionMark(rawValue: String(rest[..<space])) else {
+            return nil
+        }
+        let path = rest[rest.index(after: space)...]
+        guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return nil }
+        return (mark, String(path.dropFirst()))
+    }
+}
+
+extension IgnoreFile {
+    /// The paths that comments mark, in the order of their lines.
+    public func paths(marked mark: SelectionMark) -> [String] {
+        lines.compactMap(SelectionMark.read).filter { $0.mark == mark }.map(\.path)
+    }
+}
+
+/// Paths, each of which stands for itself and all below it.
+public struct PathSet: Sendable, Equatable {
+    private let paths: Set<String>
+
+    public init(_ paths: some Sequence<String>) { self.paths = Set(paths) }
+
+    public var isEmpty: Bool { paths.isEmpty }
+
+    public func contains(_ path: String) -> Bool {
+        guard !paths.isEmpty else { return false }
+        if paths.contains(path) { return true }
+        var end = path.utf8.endIndex
+        while let slash = path.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
+            if paths.contains(String(path[..<slash])) { return true }
+            end = slash
+        }
+        return false
+    }
+}

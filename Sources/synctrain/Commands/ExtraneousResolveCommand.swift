@@ -1,0 +1,127 @@
+import ArgumentParser
+import ControlAPI
+
+struct ExtraneousResolveCommand: RunnableCommand {
+    enum Keep: String, ExpressibleByArgument, CaseIterable, Sendable { case mine, theirs, both }
+
+    static let configuration = CommandConfiguration(
+        commandName: "resolve", abstract: "Settle files that are on this disk and not selected.",
+        discussion: """
+            Say exactly one thing that is to become of them; a directory stands for all such files in it. Other devices \
+            hear of nothing but what is selected or kept. Asks first where something goes that they do not hold.
+            """)
+
+    @Argument(help: "The files and directories.", completion: .file())
+    var paths: [String]
+
+    @Flag(help: "Keep them here from now on, and let the other devices have them.")
+    var select = false
+
+    @Flag(help: "Remove them from this disk.")
+    var delete = false
+
+    @Flag(help: "Leave them where they are and do not list them any more.")
+    var ignore = false
+
+    @Option(help: ArgumentHelp("Move them out of the folder, into this directory.", valueName: "dir"))
+    var moveTo: String?
+
+    @Option(
+        help: """
+            Where other devices have another version: mine makes the one here the newest, theirs replaces it, both keeps \
+            it beside theirs as a conflict copy.
+            """)
+    var keep: Keep?
+
+    @Flag(help: "Say what would be done; do nothing.")
+    var dryRun = false
+
+    @OptionGroup var global: GlobalOptions
+
+    private var actions: [ExtraneousResolution.Action] {
+        var actions: [ExtraneousResolution.Action] = []
+        if select { actions.append(.select) }
+        if delete { actions.append(.delete) }
+        if ignore { actions.append(.ignore) }
+        if moveTo != nil { actions.append(.moveTo) }
+        switch keep {
+        case nil: break
+        case .mine: actions.append(.keepMine)
+        case .theirs: actions.append(.keepTheirs)
+        case .both: actions.append(.keepBoth)
+        }
+        return actions
+    }
+
+    func validate() throws {
+        guard actions.count == 1 else {
+            throw ValidationError("Say one of --select, --delete, --ignore, --move-to DIR and --keep mine|theirs|both.")
+        }
+    }
+
+    func execute(in context: CommandContext) async throws {
+        guard let action = actions.first else { return }
+        let agent = try context.agent()
+        var resolution = ExtraneousResolution(
+            paths: paths.map(context.path), action: action, directory: moveTo.map(context.absolute), isDryRun: true)
+        if !dryRun, action == .delete || action == .keepTheirs { try await confirm(agent, resolution, context) }
+        resolution.isDryRun = dryRun
+        let answer = try await agent.resolve(resolution)
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(answer))
+        } else {
+            for outcome in answer.folders { try show(outcome, context) }
+        }
+        if answer.folders.contains(where: { !$0.staying.isEmpty }) {
+            throw ExitCode(answer.folders.contains { $0.files > 0 } ? 2 : 1)
+        }
+    }
+
+    private func confirm(
+        _ agent: any AgentControl, _ resolution: ExtraneousResolution, _ context: CommandContext
+    ) async throws {
+        let plans = try await agent.resolve(resolution).folders
+        let (files, bytes) = plans.reduce((Int64(0), Int64(0))) { ($0.0 + $1.lostFiles, $0.1 + $1.lostBytes) }
+        guard files > 0 else { return }
+        let style = Style(hasColor: false, escapesNames: true)
+        for plan in plans {
+            for name in plan.lost.prefix(20) {
+                try context.process.errors.print(
+                    "  \(style.name("\(plan.folder):\(name.path)"))  \(Quantity.size(name.size))  \(name.reason)")
+            }
+            let rest = plan.lostFiles - Int64(min(20, plan.lost.count))
+            if rest > 0 { try context.process.errors.print("  and \(rest) more") }
+        }
+        try context.confirm(
+            "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), that other devices do not hold as they are here. "
+                + "Remove them?")
+    }
+
+    private func show(_ outcome: ResolutionOutcome, _ context: CommandContext) throws {
+        let style = context.style
+        let words: String =
+            switch outcome.action {
+            case .select: outcome.isDryRun ? "would be selected" : "selected"
+            case .delete: outcome.isDryRun ? "would be removed from this disk" : "removed from this disk"
+            case .ignore: outcome.isDryRun ? "would be left alone" : "left alone"
+            case .moveTo: outcome.isDryRun ? "would be moved" : "moved"
+            case .keepMine: outcome.isDryRun ? "would become the newest version" : "is the newest version now"
+            case .keepTheirs:
+                outcome.isDryRun ? "would give way to the other version" : "gives way to the other version"
+            case .keepBoth:
+                outcome.isDryRun ? "would be kept beside the other version" : "kept beside the other version"
+            }
+        try context.output.print(
+            "\(style.name(outcome.folder)): \(Quantity.count(outcome.files, "file")), \(Quantity.size(outcome.bytes)) \(words)"
+        )
+        for line in outcome.removed { try context.output.print("  - \(style.name(line))") }
+        for line in outcome.added { try context.output.print("  + \(style.name(line))") }
+        if outcome.isDryRun {
+            for name in outcome.names { try context.output.print("  \(style.name("\(outcome.folder):\(name)"))") }
+        }
+        for name in outcome.staying {
+            try context.output.print(
+                "stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)")
+        }
+    }
+}

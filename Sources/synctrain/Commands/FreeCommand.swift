@@ -1,0 +1,88 @@
+import AgentConfiguration
+import ArgumentParser
+import ControlAPI
+
+struct FreeCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "free", abstract: "Deselect what other devices hold until so much space is free.",
+        discussion: """
+            Picks single files, those first of which size times the time since they were used is greatest, and deselects \
+            them as `synctrain deselect` does. Used is read or changed, as far as the disk keeps that: with `relatime` to \
+            the day, with `noatime` only when the file came.
+            """)
+
+    @Argument(help: "The folder's id; all folders that are not paused if not given.")
+    var folder: String?
+
+    @Option(
+        help: ArgumentHelp("How much is to be free on the folder's file system: 5G, 500MB, 2GiB.", valueName: "size"),
+        transform: FreeCommand.size)
+    var until: Int64
+
+    @Option(
+        help: ArgumentHelp("Only files that nobody has used for so long: 30d, 12h, 4w.", valueName: "age"),
+        transform: FreeCommand.age)
+    var older: Int64?
+
+    @Flag(help: "Say what would be freed; change nothing.")
+    var dryRun = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        var request = SpaceRequest(folder: folder, until: until, unusedFor: older, isDryRun: true)
+        if !dryRun {
+            try confirm(try await agent.free(request), context)
+            request.isDryRun = false
+        }
+        let answer = try await agent.free(request)
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(answer))
+        } else {
+            let rendering = SelectionRendering(style: context.style)
+            for folder in answer.folders {
+                let name = context.style.name(folder.outcome.folder)
+                guard folder.outcome.freeing != nil || folder.missing > 0 else {
+                    try context.output.print("\(name): \(Quantity.size(folder.available)) are free")
+                    continue
+                }
+                for line in rendering.lines(folder.outcome) { try context.output.print(line) }
+            }
+        }
+        guard let short = answer.folders.first(where: { $0.missing > 0 }) else { return }
+        throw ControlError(
+            .noSpace,
+            "\(short.outcome.folder): \(Quantity.size(short.missing)) are missing yet; nothing more that other devices hold "
+                + "may go. `synctrain extraneous list` shows what is here and not selected.", path: short.outcome.folder
+        )
+    }
+
+    /// Asks before all goes that may go, and it is not enough all the same.
+    private func confirm(_ plan: SpaceAnswer, _ context: CommandContext) throws {
+        for folder in plan.folders where folder.missing > 0 {
+            guard let freeing = folder.outcome.freeing, freeing.freedFiles > 0 else { continue }
+            try context.confirm(
+                "\(EscapedName.escape(folder.outcome.folder)): all that may go, "
+                    + "\(Quantity.count(freeing.freedFiles, "file")), \(Quantity.size(freeing.freedBytes)), is not enough; "
+                    + "\(Quantity.size(folder.missing)) would be missing yet. Free it all the same?")
+        }
+    }
+
+    /// `5G` is `5GiB`.
+    static func size(_ text: String) throws -> Int64 {
+        let short = text.last.map { "KMGTkmgt".contains($0) } ?? false
+        guard let size = ByteCountText.parse(short ? text + "iB" : text) else {
+            throw ValidationError("\(text) is no size; write 5G, 500MB or 2GiB.")
+        }
+        return size
+    }
+
+    static func age(_ text: String) throws -> Int64 {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+        guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number >= 0,
+            number <= 1_000_000
+        else { throw ValidationError("\(text) is no age; write 30d, 12h or 4w.") }
+        return number * unit
+    }
+}

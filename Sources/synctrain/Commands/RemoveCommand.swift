@@ -1,0 +1,85 @@
+import ArgumentParser
+import ControlAPI
+
+struct RemoveCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rm", abstract: "Delete files and directories on all devices.",
+        discussion: """
+            Deletes what is in the folder, whether it is on this disk or not; the other devices delete their copies when \
+            they hear of it. Asks first and names the devices that hold it. To free space on this device alone: \
+            `synctrain deselect`.
+            """)
+
+    @Argument(help: "The files and directories.", completion: .file())
+    var paths: [String]
+
+    @Flag(help: "Must be said: on this device and on all others.")
+    var everywhere = false
+
+    @Flag(help: "Say what would be deleted and who holds it; delete nothing.")
+    var dryRun = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        guard everywhere else {
+            throw ValidationError(
+                "Say which you mean: `synctrain deselect` frees the space here and leaves the files on the other devices; "
+                    + "`synctrain rm --everywhere` deletes them on all devices.")
+        }
+    }
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        var request = RemovalRequest(paths: paths.map(context.path), isDryRun: true)
+        if !dryRun {
+            let plans = try await agent.remove(request).folders
+            try context.confirm(question(plans))
+            request.isDryRun = false
+        }
+        let answer = try await agent.remove(request)
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(answer))
+        } else {
+            for outcome in answer.folders { try show(outcome, context) }
+        }
+        if answer.folders.contains(where: { !$0.staying.isEmpty }) {
+            throw ExitCode(answer.folders.contains { $0.files > 0 } ? 2 : 1)
+        }
+    }
+
+    private func question(_ plans: [RemovalOutcome]) -> String {
+        let files = plans.reduce(0) { $0 + $1.files }
+        let bytes = plans.reduce(0) { $0 + $1.bytes }
+        let directories = plans.reduce(0) { $0 + $1.directories }
+        let here = plans.reduce(0) { $0 + $1.localFiles }
+        var holders = here > 0 ? ["this device (\(here))"] : []
+        for holder in plans.flatMap(\.holders) { holders.append(Self.words(holder)) }
+        let also = directories > 0 ? " and \(Quantity.directories(directories))" : ""
+        return
+            "\(Quantity.count(files, "file"))\(also), \(Quantity.size(bytes)), will be deleted on all devices. They are on: "
+            + "\(holders.isEmpty ? "no device whole" : holders.joined(separator: ", ")). Delete them?"
+    }
+
+    private static func words(_ holder: RemovalOutcome.Holder) -> String {
+        let name = holder.name.isEmpty ? String(holder.id.prefix(7)) : EscapedName.escape(holder.name)
+        return "\(name) (\(holder.files)\(holder.isConnected ? "" : ", not connected"))"
+    }
+
+    private func show(_ outcome: RemovalOutcome, _ context: CommandContext) throws {
+        let style = context.style
+        let words = outcome.isDryRun ? "would be deleted on all devices" : "deleted; the others hear of it"
+        let also = outcome.directories > 0 ? " and \(Quantity.directories(outcome.directories))" : ""
+        try context.output.print(
+            "\(style.name(outcome.folder)): \(Quantity.count(outcome.files, "file"))\(also), "
+                + "\(Quantity.size(outcome.bytes)), \(outcome.localFiles) of them here, \(words)")
+        for holder in outcome.holders { try context.output.print("  held by \(Self.words(holder))") }
+        if outcome.isDryRun {
+            for name in outcome.names { try context.output.print("  \(style.name("\(outcome.folder):\(name)"))") }
+        }
+        for name in outcome.staying {
+            try context.output.print(
+                "stays: \(style.name("\(outcome.folder):\(name.path)"))  \(name.reason): \(name.message)")
+        }
+    }
+}
