@@ -99,6 +99,8 @@ struct ConfigurationReader {
             "id", "label", "path", "mode", "type", "devices", "paused", "rescan-interval", "watch",
             "ignore-permissions",
             "order", "priority", "minimum-free", "max-conflicts", "bluetooth", "bluetooth-limit",
+            "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
+            "versions-clean-interval",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -122,7 +124,25 @@ struct ConfigurationReader {
         if let count = try block.int("max-conflicts") { folder.maxConflicts = count == -1 ? nil : count }
         if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
+        folder.versions = try versions(block)
         return folder
+    }
+
+    private func versions(_ block: SettingsTable) throws(ConfigurationError) -> FolderVersions {
+        var versions = FolderVersions()
+        if let kind: FolderVersions.Kind = try block.choice("versions") { versions.kind = kind }
+        if let path = try block.string("versions-path") {
+            do throws(SettingProblem) {
+                versions.path = try FolderPath.clean(path, userHome: userHome)
+            } catch {
+                throw error.at(file, line: block.line("versions-path"))
+            }
+        }
+        if let keep = try block.int("versions-keep") { versions.keep = keep }
+        if let days = try block.int("versions-cleanout-days") { versions.cleanoutDays = days }
+        if let days = try block.int("versions-max-age-days") { versions.maximumAgeDays = days }
+        if let seconds = try block.int("versions-clean-interval") { versions.cleanInterval = seconds }
+        return versions
     }
 
     private func deviceID(

@@ -109,6 +109,19 @@ struct ConfigurationText {
         if folder.bluetoothLimit != usual.bluetoothLimit {
             lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
         }
+        let (versions, usualVersions) = (folder.versions, usual.versions)
+        if versions.kind != usualVersions.kind {
+            lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))
+        }
+        if let path = versions.path { lines.append(("versions-path", TOMLDraft.quoted(path))) }
+        for (key, number, usual) in [
+            ("versions-keep", versions.keep, usualVersions.keep),
+            ("versions-cleanout-days", versions.cleanoutDays, usualVersions.cleanoutDays),
+            ("versions-max-age-days", versions.maximumAgeDays, usualVersions.maximumAgeDays),
+            ("versions-clean-interval", versions.cleanInterval, usualVersions.cleanInterval),
+        ] where number != usual {
+            lines.append((key, String(number)))
+        }
         return lines
     }
 

@@ -69,6 +69,12 @@ enum DefaultConfiguration {
         #   max-conflicts = -1       # how many conflict copies of a file are kept, the newest; -1: all
         #   bluetooth = "all"        # over Bluetooth: all, selected-and-on-demand, index-only, or off: not even names
         #   bluetooth-limit = "10 MB"    # larger files wait for a network unless one asks for them; 0: no limit
+        #   versions = "none"        # keep what other devices replace or delete: trashcan, simple, staggered (as Syncthing)
+        #   versions-path = "~/old"  # where; left out: .stversions in the folder
+        #   versions-keep = 5        # simple: so many versions of each file
+        #   versions-cleanout-days = 0   # trashcan, simple: after so many days a version goes; 0: never
+        #   versions-max-age-days = 365  # staggered: the same
+        #   versions-clean-interval = 3600   # seconds from one look for versions that are to go to the next; 0: none
 
         """
     }

@@ -54,6 +54,9 @@ public struct FolderConfiguration: Equatable, Sendable {
     /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
     public var bluetoothLimit: Int64
 
+    /// What is kept of what other devices replace or delete.
+    public var versions: FolderVersions
+
     public static let defaultBluetoothLimit: Int64 = 10_000_000
 
     public init(
@@ -61,7 +64,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
         minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, bluetooth: BluetoothUse = .all,
-        bluetoothLimit: Int64 = defaultBluetoothLimit
+        bluetoothLimit: Int64 = defaultBluetoothLimit, versions: FolderVersions = FolderVersions()
     ) {
         self.id = id
         self.label = label
@@ -79,6 +82,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.maxConflicts = maxConflicts
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
+        self.versions = versions
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {
@@ -106,6 +110,7 @@ public struct FolderConfiguration: Equatable, Sendable {
             )
         }
         if let problem = priorityProblem() { return ("priority", problem) }
+        if let found = versions.problem(inFolderAt: path) { return found }
         if let maxConflicts, !(1...1000).contains(maxConflicts) {
             return (
                 "max-conflicts",

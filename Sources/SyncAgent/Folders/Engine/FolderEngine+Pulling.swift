@@ -139,6 +139,7 @@ extension FolderEngine {
                 guard case .success(let place) = session.place() else { return { _ in true } }
                 return { place.selection.isLeftOut($0) }
             },
+            archive: { [self, root = place.root] in try archive(in: root) },
             commitInTurn: { [turn, session] commit in
                 let outcomes = try await turn.withUnits(1) { try await commit() }
                 session.ownIndexChanged()
@@ -170,6 +171,7 @@ extension FolderEngine {
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }
         }
+        if items.contains(where: { ConflictName.isCopy($0.file.name) }) { try await countConflicts(place) }
         if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
         doubt(doubted)
         return isComplete
@@ -184,8 +186,13 @@ extension FolderEngine {
         }
         var removed: Set<RelativePath> = []
         for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
-            guard let copy = RelativePath(name) else { continue }
-            try root.remove(copy, expecting: nil, durability: .deferred)
+            guard let copy = RelativePath(name), let status = try root.status(of: copy) else { continue }
+            if status.type == .regular, let archive = try archive(in: root) {
+                try archive.take(copy, expecting: status, durability: .deferred)
+                try archive.expire([copy])
+            } else {
+                try root.remove(copy, expecting: nil, durability: .deferred)
+            }
             removed.insert(copy)
         }
         return removed
@@ -272,6 +279,7 @@ extension FolderEngine {
         let result = try await index.applyLocal(
             in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
         session.ownIndexChanged()
+        if changes.contains(where: { ConflictName.isCopy($0.name) }) { try await countConflicts(place) }
         // A change made here seldom leaves something to get, and a pull looks at all that is kept.
         guard result.changedCount > 0 else { return }
         if state.withLock({ $0.agenda.awaitsRetry }) { return indexChanged() }

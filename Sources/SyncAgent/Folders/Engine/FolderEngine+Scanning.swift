@@ -62,7 +62,7 @@ extension FolderEngine {
             state.withLock { $0.agenda.scan(found.again, at: due) }
         }
         if subtrees == nil {
-            try await countOddities()
+            try await countOddities(place)
             activity.set(lastScan: environment.time.wall())
         }
         let seconds = (environment.time.monotonic() - started).components
@@ -74,7 +74,7 @@ extension FolderEngine {
     }
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
-    private func countOddities() async throws {
+    private func countOddities(_ place: FolderPlace) async throws {
         var extraneous: Int64 = 0
         var cursor: Int64?
         repeat {
@@ -83,10 +83,7 @@ extension FolderEngine {
             cursor = page.next
         } while cursor != nil
         activity.set(extraneous: extraneous)
-        let copies = try await index.search(".sync-conflict-", in: folder, limit: 10_000).entries
-        activity.set(
-            conflicts: Int64(
-                copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
+        try await countConflicts(place)
     }
 
     /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less

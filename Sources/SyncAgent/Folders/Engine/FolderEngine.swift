@@ -29,6 +29,8 @@ struct FolderEngineEnvironment: Sendable {
     var diskTime: @Sendable () -> FileTime = ScanOptions.realTime
     /// Seconds by which local time is ahead of UTC at a time in unix seconds: names of conflict copies have local time.
     var utcOffset: @Sendable (Int64) -> Int64 = { _ in 0 }
+    /// The devices that this one knows, itself among them, and what they are called.
+    var knownDevices: @Sendable () -> [(id: DeviceID, name: String)] = { [] }
     var logger: Logger
 }
 
@@ -74,6 +76,7 @@ final class FolderEngine: Sendable {
         var isPaused = false
         var isWatched = true
         var path = ""
+        var versions = FolderVersions()
     }
 
     let state = Mutex(State())
@@ -104,7 +107,8 @@ final class FolderEngine: Sendable {
     /// The settings changed.
     func configure(_ configuration: FolderConfiguration) {
         let settings = Settings(
-            isPaused: configuration.isPaused, isWatched: configuration.isWatched, path: configuration.path)
+            isPaused: configuration.isPaused, isWatched: configuration.isWatched, path: configuration.path,
+            versions: configuration.versions)
         let isOther = state.withLock { state in
             state.agenda.rescanInterval =
                 configuration.rescanInterval > 0 ? .seconds(configuration.rescanInterval) : nil
@@ -214,7 +218,7 @@ final class FolderEngine: Sendable {
             let isPaused = session.configuration.isPaused
             isStopped = await withTaskGroup(of: Bool.self) { group in
                 if !isPaused {
-                    for job in [look, pulls, followLinks, watch] {
+                    for job in [look, pulls, followLinks, watch, cleanVersionsOnSchedule] {
                         group.addTask {
                             await job()
                             return false
