@@ -62,7 +62,8 @@ struct ControlResponder: Sendable {
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .stop: try await control.stop()
-        case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs, .versions,
+        case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
+            .versions,
             .conflicts, .file, .fileHead:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }

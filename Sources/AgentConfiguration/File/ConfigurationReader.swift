@@ -100,7 +100,8 @@ struct ConfigurationReader {
             "ignore-permissions",
             "order", "priority", "minimum-free", "max-conflicts", "bluetooth", "bluetooth-limit",
             "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
-            "versions-clean-interval",
+            "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
+            "conflicts-command-seconds",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -125,6 +126,12 @@ struct ConfigurationReader {
         if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
         folder.versions = try versions(block)
+        if let policy: FolderConflicts.Policy = try block.choice("conflicts") { folder.conflicts.policy = policy }
+        if let policy: FolderConflicts.Policy = try block.choice("conflicts-deleted") {
+            folder.conflicts.deletedPolicy = policy
+        }
+        if let command = try block.strings("conflicts-command") { folder.conflicts.command = command }
+        if let seconds = try block.int("conflicts-command-seconds") { folder.conflicts.commandSeconds = seconds }
         return folder
     }
 

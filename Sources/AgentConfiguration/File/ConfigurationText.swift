@@ -122,6 +122,17 @@ struct ConfigurationText {
         ] where number != usual {
             lines.append((key, String(number)))
         }
+        let (conflicts, usualConflicts) = (folder.conflicts, usual.conflicts)
+        for (key, policy, usual) in [
+            ("conflicts", conflicts.policy, usualConflicts.policy),
+            ("conflicts-deleted", conflicts.deletedPolicy, usualConflicts.deletedPolicy),
+        ] where policy != usual {
+            lines.append((key, TOMLDraft.quoted(policy.rawValue)))
+        }
+        if !conflicts.command.isEmpty { lines.append(("conflicts-command", TOMLDraft.list(conflicts.command))) }
+        if conflicts.commandSeconds != usualConflicts.commandSeconds {
+            lines.append(("conflicts-command-seconds", String(conflicts.commandSeconds)))
+        }
         return lines
     }
 

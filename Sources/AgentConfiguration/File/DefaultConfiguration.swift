@@ -75,6 +75,11 @@ enum DefaultConfiguration {
         #   versions-cleanout-days = 0   # trashcan, simple: after so many days a version goes; 0: never
         #   versions-max-age-days = 365  # staggered: the same
         #   versions-clean-interval = 3600   # seconds from one look for versions that are to go to the next; 0: none
+        #   conflicts = "newest"     # changed here and elsewhere, and here is the older: newest (the other becomes a copy),
+        #                            # mine, theirs, both (the copy has an ordinary name) or command
+        #   conflicts-deleted = "newest"  # deleted here and changed elsewhere: newest (the change stays), mine, theirs, command
+        #   conflicts-command = ["/usr/local/bin/decide"]   # a program that decides; see docs/decisions/conflicts.md
+        #   conflicts-command-seconds = 60   # how long it may take
 
         """
     }

@@ -56,6 +56,7 @@ public struct FolderConfiguration: Equatable, Sendable {
 
     /// What is kept of what other devices replace or delete.
     public var versions: FolderVersions
+    public var conflicts: FolderConflicts
 
     public static let defaultBluetoothLimit: Int64 = 10_000_000
 
@@ -64,7 +65,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
         minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, bluetooth: BluetoothUse = .all,
-        bluetoothLimit: Int64 = defaultBluetoothLimit, versions: FolderVersions = FolderVersions()
+        bluetoothLimit: Int64 = defaultBluetoothLimit, versions: FolderVersions = FolderVersions(),
+        conflicts: FolderConflicts = FolderConflicts()
     ) {
         self.id = id
         self.label = label
@@ -83,6 +85,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
         self.versions = versions
+        self.conflicts = conflicts
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {
@@ -110,7 +113,7 @@ public struct FolderConfiguration: Equatable, Sendable {
             )
         }
         if let problem = priorityProblem() { return ("priority", problem) }
-        if let found = versions.problem(inFolderAt: path) { return found }
+        if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() { return found }
         if let maxConflicts, !(1...1000).contains(maxConflicts) {
             return (
                 "max-conflicts",

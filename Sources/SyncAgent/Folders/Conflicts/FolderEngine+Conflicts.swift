@@ -149,7 +149,7 @@ extension FolderEngine {
         return copies.sorted()
     }
 
-    private func conflict(_ copy: RelativePath, _ place: FolderPlace) async throws -> FoundConflict {
+    func conflict(_ copy: RelativePath, _ place: FolderPlace) async throws -> FoundConflict {
         let winner = ConflictName.winner(of: copy.text) ?? ""
         let original = try RelativePath(parsing: ConflictName.original(of: copy.text) ?? copy.text)
         let facts = try await facts([original.text, copy.text])
@@ -169,7 +169,7 @@ extension FolderEngine {
                 theirs: side == .original ? lost : won))
     }
 
-    private func version(
+    func version(
         _ path: RelativePath, by device: String, _ status: FileAccess.FileStatus?
     ) -> Conflict.Version {
         let known = environment.knownDevices().first { $0.id.shortID.description == device }
@@ -246,21 +246,8 @@ extension FolderEngine {
         if let parent = original.parent { try root.createDirectories(parent) }
         // Not moved: a process that dies in between would leave the bytes under a name that is cleared away.
         let staged = try root.stageCopy(of: copy, for: original, in: root, expecting: status)
-        var kept: RelativePath?
-        do {
-            if let present, present.type == .regular { kept = try archive?.keep(original, expecting: present) }
-            _ = try staged.commit(
-                replacing: present.map { .exactly($0) } ?? .nothing, permissions: status.permissions & 0o777,
-                modified: status.modified)
-        } catch {
-            if let kept { archive?.withdraw(kept) }
-            try staged.discard()
-            throw error
-        }
-        if let kept {
-            try archive?.finish(kept)
-            try archive?.expire([original])
-        }
+        let kept = try archive.replacing(
+            original, present, by: staged, permissions: status.permissions & 0o777, modified: status.modified)
         try root.remove(copy, expecting: status)
         return kept
     }
@@ -277,7 +264,7 @@ extension FolderEngine {
 
 extension Conflict.Version {
     /// What the device is called in names of files.
-    fileprivate var ordinaryLabel: String { name.isEmpty ? device.isEmpty ? "other" : String(device.prefix(7)) : name }
+    var ordinaryLabel: String { name.isEmpty ? device.isEmpty ? "other" : String(device.prefix(7)) : name }
 
     fileprivate func label(_ side: String) -> String { "\(side) (\(ordinaryLabel)): \(path)" }
 }

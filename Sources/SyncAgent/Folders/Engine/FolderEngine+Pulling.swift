@@ -92,6 +92,7 @@ extension FolderEngine {
                 PlanItem(local: $0.localVersion, global: $0.global, isKept: !place.selection.isLeftOut($0.name))
             }, rules: rules, options: options, unixSeconds: environment.time.wall().seconds)
         for blocked in plan.blocked { note(blocked, place) }
+        noteContestedDeletions(window.facts)
         var performer = PlanPerformer(engine: self, place: place, facts: window.facts)
         round.fetches = try await performer.perform(plan)
         round.isComplete = performer.isComplete && plan.blocked.isEmpty
@@ -153,8 +154,10 @@ extension FolderEngine {
             switch outcome {
             case .done:
                 activity.clear(item.file.name)
+                noteCameBack(item.file)
                 if let copy = item.conflictCopy {
                     again.insert(copy)
+                    noteUndecided(copy)
                     if let path { again.formUnion(try removeExcessConflicts(of: path, in: place.root)) }
                 }
             case .outdated: indexChanged(at: [item.file.name])

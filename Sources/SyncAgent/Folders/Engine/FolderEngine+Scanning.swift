@@ -160,7 +160,9 @@ extension FolderEngine {
             }
         return FolderRules(
             kind: kind, device: environment.localDevice.shortID, ignoresPermissions: configuration.ignoresPermissions,
-            conflictLimit: configuration.maxConflicts ?? -1)
+            conflictLimit: configuration.maxConflicts ?? -1,
+            conflictPolicy: ConflictPolicy(configuration.conflicts.policy),
+            deletionPolicy: ConflictPolicy(configuration.conflicts.deletedPolicy))
     }
 }
 

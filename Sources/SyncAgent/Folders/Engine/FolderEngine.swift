@@ -68,6 +68,10 @@ final class FolderEngine: Sendable {
         var isInStep = false
         /// What others announced as deleted and may be wanted here; the newest of each name.
         var announcedDeletions: [String: FileInfo] = [:]
+        /// What the folder's command is to decide.
+        var undecided: Set<UndecidedConflict> = []
+        /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
+        var contestedDeletions: [String: VersionVector] = [:]
         var settings = Settings()
     }
 
@@ -84,6 +88,8 @@ final class FolderEngine: Sendable {
     let turn = Budget(limit: 1)
     private let wake = Signal()
     private let pullWake = Signal()
+    /// The command has something to decide.
+    let decisionWake = Signal()
     private let stopped = Signal()
     /// What `run` does is to be set up anew.
     private let restart = Signal()
@@ -218,7 +224,7 @@ final class FolderEngine: Sendable {
             let isPaused = session.configuration.isPaused
             isStopped = await withTaskGroup(of: Bool.self) { group in
                 if !isPaused {
-                    for job in [look, pulls, followLinks, watch, cleanVersionsOnSchedule] {
+                    for job in [look, pulls, followLinks, watch, cleanVersionsOnSchedule, decideConflicts] {
                         group.addTask {
                             await job()
                             return false

@@ -201,10 +201,11 @@ struct PlanPerformer {
                 throw FileAccessError(.changedOnDisk, .rename, path: path.text)
             }
             if case .conflicting = occupant {
-                let copy = try engine.conflictCopy(of: path, by: device, in: root)
+                let copy = try engine.loserName(of: path, by: device, in: root)
                 let root = root
                 try await changeDisk { try root.preserve(path, as: copy, expecting: expected) }
                 rescans.insert(copy)
+                engine.noteUndecided(copy)
                 rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
             } else if let archive = try archive(for: expected) {
                 kept = try await changeDisk { try archive.keep(path, expecting: expected) }
@@ -252,13 +253,14 @@ struct PlanPerformer {
 
     /// Keeps the loser of a conflict under its own name; it is announced as a new file by the next look.
     private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
-        let copy = try engine.conflictCopy(of: path, by: device, in: root)
+        let copy = try engine.loserName(of: path, by: device, in: root)
         guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .rename, path: path.text)
         }
         let root = root
         try await changeDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
         rescans.insert(copy)
+        engine.noteUndecided(copy)
         rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
     }
 
@@ -367,7 +369,7 @@ struct PlanPerformer {
                 }
                 item.replacement = .exactly(expected)
                 if case .conflicting = occupant {
-                    item.conflictCopy = try engine.conflictCopy(of: path, by: file.modifiedBy, in: root)
+                    item.conflictCopy = try engine.loserName(of: path, by: file.modifiedBy, in: root)
                 } else {
                     item.isArchived = expected.type == .regular
                 }

@@ -94,22 +94,10 @@ extension FolderEngine {
         let root = archive.folder
         if let parent = path.parent { try root.createDirectories(parent) }
         let staged = try archive.root.stageCopy(of: version.path, for: path, in: root, expecting: version.status)
-        var kept: RelativePath?
-        do {
-            if let present, present.type == .regular, archive.rules != nil {
-                // What is in the staged file alone is lost if the process dies now.
-                kept = try archive.keep(path, expecting: present, isTagged: true)
-            }
-            _ = try staged.commit(
-                replacing: present.map { .exactly($0) } ?? .nothing, permissions: version.status.permissions & 0o777,
-                modified: version.status.modified)
-        } catch {
-            if let kept { archive.withdraw(kept) }
-            try staged.discard()
-            throw error
-        }
-        if let kept { try archive.finish(kept) }
-        try archive.expire([path])
+        // What would be in the staged file alone is lost if the process dies: so nothing gives way in the archive.
+        let kept = try VersionArchive?.some(archive).replacing(
+            path, present, by: staged, permissions: version.status.permissions & 0o777,
+            modified: version.status.modified, isTagged: true)
         return Restored(archive: archive, version: version, isReplacement: present != nil, replaced: kept)
     }
 

@@ -243,6 +243,35 @@ struct VersionArchive: Sendable {
     }
 }
 
+extension VersionArchive? {
+    /// Puts a staged file into the place of what was seen there, which goes to the archive if there is one; if it cannot
+    /// be, the staged file is given up. Gives the archive's name of it.
+    ///
+    /// - Parameter isTagged: As `VersionArchive.keep`.
+    @discardableResult
+    func replacing(
+        _ path: RelativePath, _ present: FileAccess.FileStatus?, by staged: StagedFile, permissions: UInt32?,
+        modified: FileTime?, isTagged: Bool = false
+    ) throws -> RelativePath? {
+        let archive = self.flatMap { $0.rules == nil ? nil : $0 }
+        var kept: RelativePath?
+        do {
+            if let archive, let present, present.type == .regular {
+                kept = try archive.keep(path, expecting: present, isTagged: isTagged)
+            }
+            _ = try staged.commit(
+                replacing: present.map { .exactly($0) } ?? .nothing, permissions: permissions, modified: modified)
+        } catch {
+            if let kept { archive?.withdraw(kept) }
+            try staged.discard()
+            throw error
+        }
+        if let kept { try archive?.finish(kept) }
+        try archive?.expire([path])
+        return kept
+    }
+}
+
 extension VersionRules {
     /// Nil where nothing is to be archived.
     init?(_ settings: FolderVersions) {
