@@ -22,6 +22,7 @@ public struct Conflict: Codable, Equatable, Sendable {
         }
     }
 
+    public var type = "conflict"
     public var folder: String
     /// The file's name, relative to the folder's root.
     public var path: String

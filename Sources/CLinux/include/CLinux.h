@@ -34,11 +34,6 @@ static inline int clinux_punch_hole(int descriptor, int64_t offset, int64_t coun
     return (int)syscall(SYS_fallocate, descriptor, CLINUX_FALLOC_PUNCH_HOLE, offset, count);
 }
 
-// pipe2(2): both ends are closed in programs that are started.
-static inline int clinux_pipe(int *ends) {
-    return (int)syscall(SYS_pipe2, ends, O_CLOEXEC);
-}
-
 static inline int clinux_syncfs(int descriptor) {
     return (int)syscall(SYS_syncfs, descriptor);
 }

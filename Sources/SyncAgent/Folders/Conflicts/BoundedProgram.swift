@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import NIOPosix
 import Synchronization
@@ -56,7 +55,9 @@ struct BoundedProgram: Sendable {
 
     private func runHere(_ isCancelled: Flag) -> Outcome {
         var ends: [CInt] = [-1, -1]
-        guard clinux_pipe(&ends) == 0 else { return Outcome(end: .notStarted(errno), output: []) }
+        guard pipe(&ends) == 0 else { return Outcome(end: .notStarted(errno), output: []) }
+        // Whatever else is started at this very moment may inherit them: so the end of the output is not waited for.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let output = ends[0]
         defer { close(output) }
         let started = start(output: ends[1])
@@ -74,19 +75,21 @@ struct BoundedProgram: Sendable {
                 end = .cancelled
             } else if ContinuousClock.now >= deadline {
                 end = .timedOut
-            } else if isOpen {
-                isOpen = readSome(output, into: &bytes)
-                if bytes.count > outputLimit { end = .outputTooLong }
             } else {
+                if isOpen { isOpen = readSome(output, into: &bytes, within: Self.lookEvery) } else { poll(nil, 0, 5) }
                 var status: CInt = 0
                 let ended = waitpid(process, &status, WNOHANG)
                 if ended == process {
                     // What it started and left behind goes with it.
                     kill(-process, SIGKILL)
-                    return Outcome(end: Self.end(status), output: bytes)
+                    while isOpen, bytes.count <= outputLimit, hasMore(output) {
+                        isOpen = readSome(output, into: &bytes, within: 0)
+                    }
+                    if bytes.count <= outputLimit { return Outcome(end: Self.end(status), output: bytes) }
+                    return Outcome(end: .outputTooLong, output: Array(bytes.prefix(outputLimit)))
                 }
-                if ended < 0, errno != EINTR { end = .killed(0) }
-                poll(nil, 0, 5)
+                if ended < 0, errno != EINTR { return Outcome(end: .killed(0), output: []) }
+                if bytes.count > outputLimit { end = .outputTooLong }
             }
         }
         kill(-process, SIGKILL)
@@ -95,10 +98,15 @@ struct BoundedProgram: Sendable {
         return Outcome(end: end ?? .timedOut, output: Array(bytes.prefix(outputLimit)))
     }
 
-    /// False at the end of the output.
-    private func readSome(_ output: CInt, into bytes: inout [UInt8]) -> Bool {
+    private func hasMore(_ output: CInt) -> Bool {
         var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, Self.lookEvery) > 0 else { return true }
+        return poll(&waiting, 1, 0) > 0
+    }
+
+    /// False at the end of the output.
+    private func readSome(_ output: CInt, into bytes: inout [UInt8], within milliseconds: CInt) -> Bool {
+        var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, milliseconds) > 0 else { return true }
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         let count = read(output, &buffer, buffer.count)
         if count > 0 { bytes += buffer.prefix(count) }
