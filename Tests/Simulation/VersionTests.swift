@@ -22,6 +22,7 @@ import Testing
         weather.conflicts = conflicts
         try await Simulation(seed: seed, weather: weather).run { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
+            if names.contains(where: { $0.hasPrefix("d/") }) { #expect(first.files.makeDirectory("d")) }
             for name in names { #expect(first.files.write(Self.bytes(name), to: name)) }
             first.process?.engine.scanEverythingSoon()
             #expect(try await simulation.settle() == [])
