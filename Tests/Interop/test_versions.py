@@ -79,7 +79,7 @@ def test_a_resolution_is_the_nodes_answer_too(pair, keep):
     assert conflict["mine"]["path"] == conflict["copy"] and conflict["mine"]["device"] == pair.agent.id
     assert conflict["theirs"]["device"] == pair.node.id
     shown = pair.agent.run("conflicts", "show", f"{pair.id}:{base}/report.txt").stdout
-    assert "-from there" in shown and "+from here" in shown
+    assert b"-from there" in shown and b"+from here" in shown
     assert pair.status["conflicts"] == 1
     pair.agent.run("conflicts", "resolve", f"{pair.id}:{base}/report.txt", "--keep", keep)
     assert pair.status["conflicts"] == 0
