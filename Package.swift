@@ -317,7 +317,8 @@ let package = Package(
             name: "SyncAgentTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Selection", "Transport", "TransportTCP",
+                "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
+                "TransportTCP",
                 "TransportVirtual", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -327,7 +328,8 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "IndexStore", "Selection", "Transport", "SyncTestKit", .product(name: "Logging", package: "swift-log"),
+                "IndexStore", "Reconciliation", "Selection", "Transport", "SyncTestKit",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             path: "Tests/Simulation",

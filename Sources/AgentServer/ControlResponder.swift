@@ -12,7 +12,8 @@ struct ControlResponder: Sendable {
         do {
             let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
             switch operation {
-            case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs:
+            case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
+                .versions, .conflicts:
                 try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
             case .file(let path):
                 try await FileResponse(control: control, sink: sink).send(path, range: request.range)
@@ -57,11 +58,16 @@ struct ControlResponder: Sendable {
         case .free(let request): return try ControlJSON.encode(try await control.free(request))
         case .explain(let path): return try ControlJSON.encode(try await control.explain(path))
         case .scan(let request): return try ControlJSON.encode(try await control.scan(request))
+        case .restoreVersion(let request): return try ControlJSON.encode(try await control.restoreVersion(request))
+        case .conflictDetails(let path): return try ControlJSON.encode(try await control.conflictDetails(path))
+        case .resolveConflicts(let resolution):
+            return try ControlJSON.encode(try await control.resolveConflicts(resolution))
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .stop: try await control.stop()
-        case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs, .file,
-            .fileHead:
+        case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
+            .versions,
+            .conflicts, .file, .fileHead:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)
@@ -91,6 +97,14 @@ struct ControlResponder: Sendable {
                     try await control.extraneous(folder: folder) { try await lines.add($0) }
                 case .needs(let folder):
                     try await control.needs(folder: folder) { try await lines.add($0) }
+                case .versions(let path):
+                    try await control.versions(path) { version in
+                        try await lines.add(try ControlJSON.encode(version))
+                    }
+                case .conflicts(let folder):
+                    try await control.conflicts(folder: folder) { conflict in
+                        try await lines.add(try ControlJSON.encode(conflict))
+                    }
                 case .fetch(let request):
                     try await control.fetch(request) { event in
                         try await lines.send(try ControlJSON.encode(event), name: "fetch")

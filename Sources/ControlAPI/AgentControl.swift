@@ -72,6 +72,20 @@ public protocol AgentControl: Sendable {
     func free(_ request: SpaceRequest) async throws -> SpaceAnswer
     /// What is still to be fetched, in the order that it will be; `folder` nil for all folders.
     func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws
+
+    /// What is in the archives of replaced and deleted files: of the file, or of all in the directory; nil for all folders.
+    /// Names in order, the versions of each oldest first.
+    func versions(_ path: PathReference?, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws
+    /// Puts a copy of an archived version into the file's place, as a new version; what is there goes to the archive.
+    /// Throws `confirmationNeeded` if something is there and that was not confirmed, `noSuchPath` if there is no version.
+    func restoreVersion(_ request: VersionRestore) async throws -> RestoredVersion
+    /// Conflict copies on this disk, with what they are copies of; `folder` nil for all folders.
+    func conflicts(folder: String?, emit: @Sendable (Conflict) async throws -> Void) async throws
+    /// The conflicts of a file, named by itself or a copy, with the differences of texts.
+    func conflictDetails(_ path: PathReference) async throws -> ConflictList
+    /// Keeps one version or both, here and on all devices. What goes wrong with one is in its outcome.
+    func resolveConflicts(_ resolution: ConflictResolution) async throws -> ConflictAnswer
+
     /// Dials, and tries again at once what waits for another try. Returns before anything has come.
     func syncNow(_ request: SyncRequest) async throws
 

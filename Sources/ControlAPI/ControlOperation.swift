@@ -36,6 +36,12 @@ public enum ControlOperation: Equatable, Sendable {
     case remove(RemovalRequest)
     case free(SpaceRequest)
     case needs(folder: String?)
+    /// Of a file, or of all in a directory; nil for all folders.
+    case versions(PathReference?)
+    case restoreVersion(VersionRestore)
+    case conflicts(folder: String?)
+    case conflictDetails(PathReference)
+    case resolveConflicts(ConflictResolution)
     case syncNow(SyncRequest)
     case stat(PathReference)
     case list(PathReference, isRecursive: Bool)
@@ -55,12 +61,12 @@ public enum ControlOperation: Equatable, Sendable {
     public var method: Method {
         switch self {
         case .status, .events, .devices, .pairStatus, .nearby, .folders, .pending, .selection, .explain, .extraneous,
-            .needs, .stat, .list,
+            .needs, .versions, .conflicts, .conflictDetails, .stat, .list,
             .search, .whereis, .file:
             .get
         case .fileHead: .head
         case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
-            .perform, .resetIndex, .select, .scan, .resolve, .remove, .free,
+            .perform, .resetIndex, .select, .scan, .resolve, .remove, .free, .restoreVersion, .resolveConflicts,
             .syncNow, .fetch, .stop:
             .post
         case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth: .patch
@@ -98,11 +104,14 @@ public enum ControlOperation: Equatable, Sendable {
         case .resolve(let request): return try ControlJSON.encode(request)
         case .remove(let request): return try ControlJSON.encode(request)
         case .free(let request): return try ControlJSON.encode(request)
+        case .restoreVersion(let request): return try ControlJSON.encode(request)
+        case .resolveConflicts(let resolution): return try ControlJSON.encode(resolution)
         case .syncNow(let request): return try ControlJSON.encode(request)
         case .fetch(let request): return try ControlJSON.encode(request)
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
             .selection, .explain,
-            .extraneous, .needs, .stat, .list, .search, .whereis, .file, .fileHead, .stop:
+            .extraneous, .needs, .versions, .conflicts, .conflictDetails, .stat, .list, .search, .whereis, .file,
+            .fileHead, .stop:
             return nil
         }
     }
@@ -122,6 +131,14 @@ public enum ControlOperation: Equatable, Sendable {
         case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
         case .fetch(let request): try PathReference.check(request.paths)
+        case .versions(let path): try PathReference.check(path.map { [$0] } ?? [])
+        case .restoreVersion(let request): try PathReference.check([request.path])
+        case .conflictDetails(let path): try PathReference.check([path])
+        case .resolveConflicts(let resolution):
+            guard !resolution.paths.isEmpty else {
+                throw ControlError(.invalidRequest, "Say which conflicts; see `synctrain conflicts resolve --help`.")
+            }
+            try PathReference.check(resolution.paths)
         case .stat(let path), .whereis(let path), .explain(let path), .list(let path, _), .file(let path),
             .fileHead(let path):
             try PathReference.check([path])
@@ -170,6 +187,13 @@ public enum ControlOperation: Equatable, Sendable {
         case (.remove, .post): self = .remove(try ControlJSON.decode(RemovalRequest.self, from: body))
         case (.free, .post): self = .free(try ControlJSON.decode(SpaceRequest.self, from: body))
         case (.need, .get): self = .needs(folder: try query.folder())
+        case (.versions, .get): self = .versions(query["path"] == nil ? nil : try query.path())
+        case (.versionsRestore, .post):
+            self = .restoreVersion(try ControlJSON.decode(VersionRestore.self, from: body))
+        case (.conflicts, .get): self = .conflicts(folder: try query.folder())
+        case (.conflictDetails, .get): self = .conflictDetails(try query.path())
+        case (.conflictsResolve, .post):
+            self = .resolveConflicts(try ControlJSON.decode(ConflictResolution.self, from: body))
         case (.sync, .post): self = .syncNow(try ControlJSON.decode(SyncRequest.self, from: body))
         case (.resetIndex, .post): self = .resetIndex(try ControlJSON.decode(IndexReset.self, from: body))
         case (.stat, .get): self = .stat(try query.path())
@@ -213,6 +237,11 @@ public enum ControlOperation: Equatable, Sendable {
         case need = "/v1/need"
         case remove = "/v1/remove"
         case free = "/v1/free"
+        case versions = "/v1/versions"
+        case versionsRestore = "/v1/versions/restore"
+        case conflicts = "/v1/conflicts"
+        case conflictDetails = "/v1/conflicts/details"
+        case conflictsResolve = "/v1/conflicts/resolve"
         case sync = "/v1/sync"
         case stat = "/v1/stat"
         case entries = "/v1/entries"
@@ -252,6 +281,11 @@ public enum ControlOperation: Equatable, Sendable {
         case .remove: (.remove, [])
         case .free: (.free, [])
         case .needs(let folder): (.need, Self.query(folder))
+        case .versions(let path): (.versions, path?.query ?? [])
+        case .restoreVersion: (.versionsRestore, [])
+        case .conflicts(let folder): (.conflicts, Self.query(folder))
+        case .conflictDetails(let path): (.conflictDetails, path.query)
+        case .resolveConflicts: (.conflictsResolve, [])
         case .syncNow: (.sync, [])
         case .stat(let path): (.stat, path.query)
         case .list(let path, let isRecursive):

@@ -119,6 +119,28 @@ public struct ControlClient: AgentControl {
         try await entries(.needs(folder: folder), emit: emit)
     }
 
+    public func versions(
+        _ path: PathReference?, emit: @Sendable (ArchivedVersion) async throws -> Void
+    ) async throws {
+        try await documents(.versions(path), emit: emit)
+    }
+
+    public func restoreVersion(_ request: VersionRestore) async throws -> RestoredVersion {
+        try await document(.restoreVersion(request))
+    }
+
+    public func conflicts(folder: String?, emit: @Sendable (Conflict) async throws -> Void) async throws {
+        try await documents(.conflicts(folder: folder), emit: emit)
+    }
+
+    public func conflictDetails(_ path: PathReference) async throws -> ConflictList {
+        try await document(.conflictDetails(path))
+    }
+
+    public func resolveConflicts(_ resolution: ConflictResolution) async throws -> ConflictAnswer {
+        try await document(.resolveConflicts(resolution))
+    }
+
     public func syncNow(_ request: SyncRequest) async throws { try await perform(.syncNow(request)) }
 
     public func resetIndex(folder: String?) async throws { try await perform(.resetIndex(IndexReset(folder: folder))) }

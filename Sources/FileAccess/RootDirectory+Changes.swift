@@ -159,7 +159,7 @@ extension RootDirectory {
             try from.move(source.name, to: target.name, in: to, replacing: .nothing)
         } catch {
             guard error.code == .crossesFileSystems else { throw error }
-            try copy(source, expecting: expected, to: target, of: other)
+            try copy(source, to: target, in: other, expecting: expected)
             _ = try remove(source, expecting: expected, durability: .deferred)
             return
         }

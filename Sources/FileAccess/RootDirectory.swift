@@ -49,6 +49,31 @@ public final class RootDirectory: Sendable {
         try self.init(path: path)
     }
 
+    /// The directory at `path` beneath another root, as a root of its own.
+    public init(beneath root: RootDirectory, _ path: RelativePath) throws(FileAccessError) {
+        descriptor = try Descriptor.openHeld(path.text, in: root.descriptor, flags: O_RDONLY | O_DIRECTORY)
+            .orThrow(.open, path: path.text)
+        device = try descriptor.status().orThrow(.inspect, path: path.text).device
+        self.path = root.path + "/" + path.text
+    }
+
+    /// Whether this is `other` or somewhere below it, whatever links and mounts lead there.
+    public func isSameOrInside(_ other: RootDirectory) throws(FileAccessError) -> Bool {
+        let wanted = try other.descriptor.status().orThrow(.inspect, path: other.path)
+        var current = descriptor
+        // As deep as paths of Linux can be.
+        for _ in 0..<2048 {
+            let here = try current.status().orThrow(.inspect, path: path)
+            if here.isSameFile(as: wanted) { return true }
+            // Out of this root, which `openHeld` would not do.
+            let opened = system { openat(current.number, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            let parent = Descriptor(owning: try opened.orThrow(.inspect, path: path))
+            if try parent.status().orThrow(.inspect, path: path).isSameFile(as: here) { return false }
+            current = parent
+        }
+        return true
+    }
+
     /// Whether the path that the root was opened by still leads to it: false once it was moved, removed or unmounted.
     public var isInPlace: Bool {
         guard case .success(let current) = Descriptor.openAnywhere(path, flags: CLINUX_O_PATH | O_DIRECTORY),

@@ -46,6 +46,38 @@ public enum ConflictName {
         return path.directory + stem
     }
 
+    /// Which device made the version that won, by the name of the copy that the other one became: its id's first seven
+    /// characters. Nil if the name does not have exactly the form of a copy's.
+    public static func winner(of name: String) -> String? {
+        let path = Path(name)
+        for text in [path.stem, path.component] where untagged(text) != nil {
+            return String(decoding: text.utf8.suffix(7), as: UTF8.self)
+        }
+        return nil
+    }
+
+    /// An ordinary name for a conflict copy of `name` that stays: `STEM (LABEL).EXTENSION`, next to it.
+    ///
+    /// - parameters:
+    ///   - label: such as a device's name; what no name can have is replaced, and it is cut where it is long.
+    ///   - isTaken: whether there is a file of that name; a number is added to the label until there is none.
+    public static func ordinary(
+        for name: String, label: String, isTaken: (String) -> Bool = { _ in false }
+    ) -> String {
+        let original = original(of: name) ?? name
+        var scalars = String.UnicodeScalarView()
+        for scalar in label.unicodeScalars.prefix(40) {
+            let isUsable = scalar != "/" && scalar.properties.generalCategory != .control
+            scalars.append(isUsable ? scalar : "-")
+        }
+        let label = String(scalars)
+        for number in 1..<1000 {
+            let candidate = tagged(original, number == 1 ? " (\(label))" : " (\(label) \(number))")
+            if !isTaken(candidate) { return candidate }
+        }
+        return tagged(original, " (\(label) 1000)")
+    }
+
     /// `text` without the tag at its end: the mark, 8 digits, 6 digits and the short id, joined by dashes. Nil if there
     /// is none.
     private static func untagged(_ text: String) -> String? {
@@ -88,7 +120,8 @@ public enum ConflictName {
         return Array(copies.sorted { PathOrder.precedes($1, $0) }.dropFirst(limit))
     }
 
-    private static func tagged(_ name: String, _ tag: String) -> String {
+    /// `name` with `tag` before its extension; the stem is cut where that would be too long.
+    static func tagged(_ name: String, _ tag: String) -> String {
         let path = Path(name)
         var (stem, fileExtension) = (path.stem, path.fileExtension)
         // A component that is nearly all extension is shortened as if it had none.
@@ -122,7 +155,7 @@ public enum ConflictName {
     }
 
     /// A name, taken apart as Syncthing does.
-    private struct Path {
+    struct Path {
         /// Up to and with the last slash.
         var directory: String
         var stem: String

@@ -1,5 +1,6 @@
-/// A time of day as it stands in the names of conflict copies: `YYYYMMDD-HHMMSS`.
-public struct ConflictTime: Hashable, Sendable, CustomStringConvertible {
+/// A time of day as it stands in the names of conflict copies and of archived versions: `YYYYMMDD-HHMMSS`.
+public struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// As if local time were UTC.
     private let unixSeconds: Int64
 
     // The first second of the year 0 and the last of the year 9999: names have four digits for the year.
@@ -16,8 +17,48 @@ public struct ConflictTime: Hashable, Sendable, CustomStringConvertible {
         self.unixSeconds = min(max(local, Self.range.lowerBound), Self.range.upperBound)
     }
 
+    /// Reads `YYYYMMDD-HHMMSS`; nil for any other text, and for days and hours that there are not.
+    public init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 15, bytes[8] == UInt8(ascii: "-") else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            bytes[range].reduce(Int64?.some(0)) { sum, byte in
+                guard let sum, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                return sum * 10 + Int64(byte - UInt8(ascii: "0"))
+            }
+        }
+        guard let year = number(0..<4), let month = number(4..<6), let day = number(6..<8), let hour = number(9..<11),
+            let minute = number(11..<13), let second = number(13..<15), (1...12).contains(month),
+            (1...31).contains(day), hour < 24, minute < 60, second < 60
+        else { return nil }
+        self.init(
+            unixSeconds: Self.days(year: year, month: month, day: day) * Self.secondsPerDay + hour * 3600 + minute * 60
+                + second)
+        // A day that the month has not is the next month's.
+        guard description.utf8.elementsEqual(bytes) else { return nil }
+    }
+
+    public static func < (left: ConflictTime, right: ConflictTime) -> Bool { left.unixSeconds < right.unixSeconds }
+
+    /// When that was, in seconds since 1970. An hour that a change of the clocks makes come twice is the second.
+    ///
+    /// - parameter utcOffset: seconds by which local time is ahead of UTC at a time.
+    public func unixSeconds(utcOffset: (Int64) -> Int64) -> Int64 {
+        let guess = unixSeconds - utcOffset(unixSeconds)
+        return unixSeconds - utcOffset(guess)
+    }
+
+    /// Days from 1970-01-01, which come before the year 0 for no date that is read here.
+    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+        // One era more keeps the first months of the year 0 positive.
+        let year = (month > 2 ? year : year - 1) + 400
+        let fromMarch = (month + 9) % 12
+        let leapDays = year / 4 - year / 100 + year / 400
+        return year * 365 + leapDays + (fromMarch * 153 + 2) / 5 + day - 1 - 719_468 - 146_097
+    }
+
     /// The next second; the last of all stays.
-    var next: ConflictTime { ConflictTime(unixSeconds: unixSeconds + 1) }
+    public var next: ConflictTime { ConflictTime(unixSeconds: unixSeconds + 1) }
 
     public var description: String {
         var second = unixSeconds % Self.secondsPerDay

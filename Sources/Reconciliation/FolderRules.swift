@@ -23,14 +23,21 @@ public struct FolderRules: Hashable, Sendable {
     /// How many conflict copies of one name are kept (Syncthing's `maxConflicts`): -1 all of them; 0 none, so that
     /// what loses a conflict is replaced like an older version.
     public var conflictLimit: Int
+    /// For a file that was changed here and elsewhere, where both ways are open.
+    public var conflictPolicy: ConflictPolicy
+    /// For a file that was deleted here and changed elsewhere.
+    public var deletionPolicy: ConflictPolicy
 
     public init(
         kind: FolderKind = .sendReceive, device: ShortID, ignoresPermissions: Bool = false,
-        conflictLimit: Int = FolderRules.defaultConflictLimit
+        conflictLimit: Int = FolderRules.defaultConflictLimit, conflictPolicy: ConflictPolicy = .newest,
+        deletionPolicy: ConflictPolicy = .newest
     ) {
         self.kind = kind
         self.device = device
         self.ignoresPermissions = ignoresPermissions
         self.conflictLimit = conflictLimit
+        self.conflictPolicy = conflictPolicy
+        self.deletionPolicy = deletionPolicy
     }
 }

@@ -50,6 +50,40 @@ extension LocalChanges {
         return LocalVersion(file: file, flags: .mustRescan, isOnDisk: true)
     }
 
+    /// What to announce where the policy is `mine` and what this device has loses to `global`, which it has not seen; nil
+    /// where that is not so.
+    ///
+    /// Insisting on a deletion is for the device that deleted, else all who heard of it would. The deletion is announced as
+    /// older than the file: so no device takes it for a later one and announces the file again (`outliving`), for ever.
+    static func insisting(
+        _ local: LocalVersion, on global: FileInfo, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion? {
+        guard rules.kind == .sendReceive, local.isValid, global.kind == .file, local.file.kind == .file,
+            local.file.version.compare(global.version).isConcurrent, !global.isDeleted
+        else { return nil }
+        guard local.file.isDeleted else {
+            guard rules.conflictPolicy == .mine, local.isLive, !local.file.hasSameContent(as: global),
+                Reconciler.isConflict(local: local, global: global)
+            else { return nil }
+            return keeping(local, over: global, flags: [], rules: rules, unixSeconds: unixSeconds)
+        }
+        guard rules.deletionPolicy == .mine, local.file.modifiedBy == rules.device else { return nil }
+        let version = keeping(local, over: global, flags: [], rules: rules, unixSeconds: unixSeconds)
+        var tombstone = version.file
+        tombstone.modifiedSeconds = min(unixSeconds, max(global.modifiedSeconds, .min + 1) - 1)
+        tombstone.modifiedNanoseconds = 0
+        return LocalVersion(file: tombstone, isOnDisk: false)
+    }
+
+    /// The file that is here, which is the global version, announced as a change: who has another version that has not seen
+    /// it, but has seen what it was before, is in conflict with it. Nil if it is not the global version.
+    public static func affirming(
+        _ local: LocalVersion, global: FileInfo, rules: FolderRules, unixSeconds: Int64
+    ) -> LocalVersion? {
+        guard local.isValid, local.isLive, local.file.version == global.version else { return nil }
+        return keeping(local, over: global, flags: [], rules: rules, unixSeconds: unixSeconds)
+    }
+
     static func keeping(
         _ local: LocalVersion, over other: FileInfo, flags: LocalVersion.Flags, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion {

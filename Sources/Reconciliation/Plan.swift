@@ -64,7 +64,8 @@ public struct Plan: Equatable, Sendable {
             Decided(
                 name: item.global?.name ?? item.local?.file.name ?? "",
                 action: Reconciler.decide(
-                    local: item.local, global: item.global, isKept: item.isKept, rules: rules))
+                    local: item.local, global: item.global, isKept: item.isKept, rules: rules,
+                    unixSeconds: unixSeconds))
         }
         self.init(decided, rules: rules, options: options, unixSeconds: unixSeconds)
     }

@@ -10,8 +10,9 @@ public enum Reconciler {
     ///   - local: what this device has.
     ///   - global: the winner of all announcements, `local` included; the decision does not question it.
     ///   - isKept: whether the name is selected, or a directory above something selected.
+    ///   - unixSeconds: now, for what is announced because of a policy.
     public static func decide(
-        local: LocalVersion?, global: FileInfo?, isKept: Bool, rules: FolderRules
+        local: LocalVersion?, global: FileInfo?, isKept: Bool, rules: FolderRules, unixSeconds: Int64
     ) -> Action {
         guard let global, !global.isInvalid else { return .nothing }
         guard isKept else { return leaveOut(local: local, global: global) }
@@ -24,7 +25,12 @@ public enum Reconciler {
         } else if local.isOnDisk {
             return .blocked(local.flags.contains(.unsupported) ? .unsupported : .mustRescan)
         }
-        let keepsCopy = isConflict(local: local, global: global) && rules.conflictLimit != 0
+        if let insisted = LocalChanges.insisting(local, on: global, rules: rules, unixSeconds: unixSeconds) {
+            return .record(insisted)
+        }
+        let keepsCopy =
+            isConflict(local: local, global: global) && rules.conflictLimit != 0
+            && !(rules.conflictPolicy == .theirs && rules.kind == .sendReceive && !global.isDeleted)
         return become(global, local: local, keepsCopy: keepsCopy, rules: rules)
     }
 

@@ -266,7 +266,12 @@ public final class Agent: Service, Sendable {
     private var engineEnvironment: FolderEngineEnvironment {
         FolderEngineEnvironment(
             localDevice: localDevice, index: index, fetching: fetching, transfers: transfers, events: events,
-            watchProgram: setup.watchProgram, time: setup.time, utcOffset: WallTime.utcOffset, logger: setup.logger)
+            watchProgram: setup.watchProgram, time: setup.time, utcOffset: WallTime.utcOffset,
+            knownDevices: {
+                self.configuration.withLock { configuration in
+                    [(self.localDevice, configuration.name)] + configuration.devices.map { ($0.id, $0.name) }
+                }
+            }, logger: setup.logger)
     }
 
     // MARK: configuration

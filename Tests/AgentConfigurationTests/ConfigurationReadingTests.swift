@@ -54,6 +54,16 @@ import Testing
             keep-free = "10 %"
             bluetooth = "selected-and-on-demand"
             bluetooth-limit = "3 MB"
+            versions = "staggered"
+            versions-path = "~/old/"
+            versions-keep = 9
+            versions-cleanout-days = 30
+            versions-max-age-days = 0
+            versions-clean-interval = 60
+            conflicts = "both"
+            conflicts-deleted = "command"
+            conflicts-command = ["/bin/decide", "-x"]
+            conflicts-command-seconds = 5
             [[folder]]
             id = "f3"
             path = "/srv/y"
@@ -84,7 +94,13 @@ import Testing
                             isWatched: false, ignoresPermissions: true, order: .newest,
                             priority: ["*.md", "/notes", "(?i)*.TXT"], minimumFree: .basisPoints(250), maxConflicts: 7,
                             minimumCopies: 2, keepFree: .basisPoints(1000),
-                            bluetooth: .selectedAndOnDemand, bluetoothLimit: 3_000_000),
+                            bluetooth: .selectedAndOnDemand, bluetoothLimit: 3_000_000,
+                            versions: FolderVersions(
+                                kind: .staggered, path: "/home/anna/old", keep: 9, cleanoutDays: 30, maximumAgeDays: 0,
+                                cleanInterval: 60),
+                            conflicts: FolderConflicts(
+                                policy: .both, deletedPolicy: .command, command: ["/bin/decide", "-x"],
+                                commandSeconds: 5)),
                         FolderConfiguration(
                             id: FolderID("f3"), path: "/srv/y", rescanInterval: 0, order: .alphabetic,
                             minimumFree: .byteCount(5_000_000_000), bluetooth: .off, bluetoothLimit: 0),
@@ -178,6 +194,14 @@ import Testing
             (folder + "minimum-free = true\n", .wrongType, 4, ["512 MiB"]),
             (folder + "max-conflicts = 0\n", .invalidValue, 4, ["lost", "-1"]),
             (folder + "max-conflicts = 1001\n", .invalidValue, 4, ["1000"]),
+            (folder + "versions = \"external\"\n", .invalidValue, 4, ["trashcan", "staggered"]),
+            (folder + "versions-keep = 0\n", .invalidValue, 4, ["10000"]),
+            (folder + "versions-cleanout-days = -1\n", .invalidValue, 4, ["never"]),
+            (folder + "versions-path = \"old\"\n", .invalidValue, 4, ["absolute"]),
+            (folder + "conflicts = \"oldest\"\n", .invalidValue, 4, ["newest", "command"]),
+            (folder + "conflicts = \"command\"\n", .invalidValue, 4, ["conflicts-command"]),
+            (folder + "conflicts-command = [\"decide\"]\n", .invalidValue, 4, ["whole path"]),
+            (folder + "conflicts-command-seconds = 0\n", .invalidValue, 4, ["3600"]),
             (
                 device + "[[folder]]\nid = \"f\"\npath = \"/a\"\ndevices = [\n  \"\(id2)\"\n]\n", .noSuchDevice, 6,
                 [id2, "synctrain device add"]

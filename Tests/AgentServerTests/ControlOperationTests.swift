@@ -35,6 +35,10 @@ struct ControlOperationTests {
         .dropReceive(DropReceiveRequest(directory: "/in", count: 2, seconds: 3600)),
         .answerDrop(DropAnswer(session: 3, action: .confirm, code: "042137")),
         .answerDrop(DropAnswer(session: 3, action: .choose, address: "ble://x")),
+        .versions(nil), .versions(oddPath), .restoreVersion(VersionRestore(path: oddPath)),
+        .restoreVersion(VersionRestore(path: oddPath, at: 1_795_289_512, isConfirmed: true)), .conflicts(folder: nil),
+        .conflicts(folder: "a&b"), .conflictDetails(oddPath),
+        .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
     ]
 
     @Test(arguments: operations)
@@ -60,6 +64,9 @@ struct ControlOperationTests {
         ("GET", "/v1/explain", "invalid-request"), ("POST", "/v1/folders/mode", "invalid-request"),
         ("PATCH", "/v1/folders/bluetooth", "invalid-request"), ("GET", "/v1/devices/bluetooth", "method-not-allowed"),
         ("POST", "/v1/folders/action", "invalid-request"), ("GET", "/v1/folders/action", "method-not-allowed"),
+        ("POST", "/v1/versions/restore", "invalid-request"), ("DELETE", "/v1/versions", "method-not-allowed"),
+        ("GET", "/v1/versions?path=", "invalid-request"), ("GET", "/v1/conflicts/details", "invalid-request"),
+        ("POST", "/v1/conflicts/resolve", "invalid-request"),
         ("POST", "/v1/scan", "invalid-request"), ("DELETE", "/v1/extraneous", "method-not-allowed"),
         ("POST", "/v1/pair/answer", "invalid-request"), ("GET", "/v1/pair/answer", "method-not-allowed"),
         ("POST", "/v1/nearby", "method-not-allowed"), ("POST", "/v1/need", "method-not-allowed"),

@@ -203,6 +203,34 @@ final class ScriptedControl: AgentControl {
         for entry in entries { try await emit(entry) }
     }
 
+    func versions(_ path: PathReference?, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws {
+        try note("versions \(path?.text ?? "all")")
+        for version in folders.versions { try await emit(version) }
+    }
+
+    func restoreVersion(_ request: VersionRestore) async throws -> RestoredVersion {
+        try note("restore \(request.path.text) at \(request.at ?? -1) \(request.isConfirmed)")
+        if !request.isConfirmed, folders.restoreNeedsConfirmation {
+            throw ControlError(.confirmationNeeded, "docs:a.txt exists. Replace it?")
+        }
+        return RestoredVersion(version: Sample.version, isReplacement: request.isConfirmed, replaced: nil)
+    }
+
+    func conflicts(folder: String?, emit: @Sendable (Conflict) async throws -> Void) async throws {
+        try note("conflicts \(folder ?? "all")")
+        for conflict in folders.conflicts { try await emit(conflict.conflict) }
+    }
+
+    func conflictDetails(_ path: PathReference) async throws -> ConflictList {
+        try note("conflict \(path.text)")
+        return ConflictList(conflicts: folders.conflicts)
+    }
+
+    func resolveConflicts(_ resolution: ConflictResolution) async throws -> ConflictAnswer {
+        try note("resolve \(resolution.paths.map(\.text)) \(resolution.keep)")
+        return ConflictAnswer(outcomes: folders.resolved)
+    }
+
     func syncNow(_ request: SyncRequest) async throws { try note("sync \(request.folder ?? "all")") }
 
     func stat(_ path: PathReference) async throws -> Entry {
@@ -274,10 +302,22 @@ struct FolderScript: Sendable {
     var resolutions: [ResolutionOutcome] = []
     var removals: [RemovalOutcome] = []
     var freed: [SpaceAnswer.Folder] = []
+    var versions: [ArchivedVersion] = []
+    var restoreNeedsConfirmation = false
+    var conflicts: [ConflictDetails] = []
+    var resolved: [ConflictAnswer.Outcome] = []
 }
 
 enum Sample {
     static let time = "2026-11-21T14:03:05Z"
+
+    static let version = ArchivedVersion(
+        folder: "docs", path: "a.txt", archived: time, size: 12, modified: time,
+        file: "/docs/.stversions/a~20261121-140305.txt")
+    static let conflict = Conflict(
+        folder: "docs", path: "a.txt", copy: "a.sync-conflict-20261121-140305-AAAAAAA.txt",
+        mine: .init(path: "a.txt", device: "AAAAAAA-B", name: "laptop", size: 12, modified: time),
+        theirs: .init(path: "a.sync-conflict-20261121-140305-AAAAAAA.txt", device: "CCCCCCC", name: "", size: 2048))
 
     static let phone = DropPeer(name: "phone", address: "ble://x", transport: "gatt")
     static let nas = DropPeer(device: "AAAAAAA-B", name: "nas", address: "tcp://h:1", transport: "tcp")

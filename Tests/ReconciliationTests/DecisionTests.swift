@@ -15,7 +15,8 @@ import Testing
     ) -> Action {
         var rules = S.rules(kind)
         rules.conflictLimit = conflictLimit
-        return Reconciler.decide(local: local, global: global, isKept: isKept, rules: rules)
+        return Reconciler.decide(
+            local: local, global: global, isKept: isKept, rules: rules, unixSeconds: 1_000_000)
     }
 
     @Test func nothingIsThere() {

@@ -194,7 +194,7 @@ import Testing
         let older = try set(update(.item(S.item("one", modified: 5)), global: global))
         #expect(older.file.version.isEmpty)
         #expect(older.file.blocks.map(\.weakHash) == [4])
-        let action = Reconciler.decide(local: older, global: global, isKept: true, rules: S.rules())
+        let action = Reconciler.decide(local: older, global: global, isKept: true, rules: S.rules(), unixSeconds: 0)
         #expect(action == .adopt(global, over: older, changing: .modificationTime))
         // Another content is a concurrent version.
         let different = try set(update(.item(S.item("two")), global: global))
@@ -214,7 +214,7 @@ import Testing
         let global = S.file("one", S.version((S.me, 500)))
         let found = try set(update(.item(S.item("two")), global: global))
         #expect(found.file.version.isEmpty)
-        let action = Reconciler.decide(local: found, global: global, isKept: true, rules: S.rules())
+        let action = Reconciler.decide(local: found, global: global, isKept: true, rules: S.rules(), unixSeconds: 0)
         #expect(action == .fetch(global, replacing: .conflicting(found)))
         #expect(
             try set(update(.item(S.item("two")), global: S.tombstone(S.version((S.me, 500))))).file.version
@@ -259,7 +259,7 @@ import Testing
         #expect(again.isValid)
         #expect(again.file.version == Self.v1)
         // So the newer version replaces it without a conflict copy.
-        let action = Reconciler.decide(local: again, global: newer, isKept: true, rules: S.rules())
+        let action = Reconciler.decide(local: again, global: newer, isKept: true, rules: S.rules(), unixSeconds: 0)
         #expect(action == .fetch(newer, replacing: .replaced(again)))
     }
 
@@ -272,7 +272,8 @@ import Testing
         // The version moved on while the disk did not: its content is not known to be any version's.
         guard
             case .record(let moved) = Reconciler.decide(
-                local: ignored, global: S.file("two", S.version((S.other, 11))), isKept: false, rules: S.rules())
+                local: ignored, global: S.file("two", S.version((S.other, 11))), isKept: false, rules: S.rules(),
+                unixSeconds: 0)
         else {
             Issue.record("nothing recorded")
             return
@@ -320,7 +321,8 @@ import Testing
         #expect(update(.unsupported) == .unchanged)
         // In the way of a file of others it is noted, so that the file is not fetched for nothing.
         let inTheWay = try set(update(.unsupported, global: before.file))
-        let action = Reconciler.decide(local: inTheWay, global: before.file, isKept: true, rules: S.rules())
+        let action = Reconciler.decide(
+            local: inTheWay, global: before.file, isKept: true, rules: S.rules(), unixSeconds: 0)
         #expect(action == .blocked(.unsupported))
         #expect(update(.missing, previous: odd, global: before.file) == .forget)
         let back = try set(update(.item(S.item("one")), previous: odd, global: before.file))

@@ -62,6 +62,8 @@ struct Replica {
     /// Decides who wins as Syncthing 2 does, and does not answer deletions.
     var isSyncthing2 = false
     var disk: [String: DiskItem] = [:]
+    /// Contents that others' changes replaced or deleted here.
+    private(set) var archive: Set<String> = []
     private(set) var rows: [String: LocalVersion] = [:]
     private(set) var heard: [ShortID: [String: FileInfo]] = [:]
     /// Directories and files that are not selected, with all below them.
@@ -311,6 +313,7 @@ struct Replica {
             } else if keepsCopy {
                 moveAway(name, by: tombstone?.modifiedBy ?? id, now: now)
             } else {
+                if item.kind == .file { archive.insert(item.content) }
                 disk[name] = nil
             }
             if tombstone == nil, !forgets { set(nil, of: name) }
@@ -329,6 +332,7 @@ struct Replica {
         case .replaced(let local):
             guard let item = disk[file.name], item.matches(local.file) else { return false }
             guard below(file.name).isEmpty else { return false }
+            if item.kind == .file { archive.insert(item.content) }
             disk[file.name] = nil
         case .conflicting(let local):
             guard let item = disk[file.name], item.matches(local.file) else { return false }

@@ -224,7 +224,7 @@ final class SimulatedAgent: Sendable {
     private func check(_ name: String, isFilled: Bool) {
         guard let path = RelativePath(name), !path.isInternal, !path.isTemporary else { return }
         // The loser of a conflict is kept beside the winner, selected or not.
-        if isFilled, name.contains(".sync-conflict-") { return }
+        if isFilled, name.contains(".sync-conflict-") || name.contains(" (") { return }
         guard selection?.isLeftOut(name) ?? true else { return }
         if !isFilled, isFreeing { return }
         trace.violate("agent \(number) \(isFilled ? "filled" : "emptied") \(name), which is not selected")

@@ -90,6 +90,11 @@ extension Simulation {
                 }
             }
         }
+        for agent in agents where !weather.versions.isEmpty {
+            for name in agent.files.allNames(below: ".stversions", all: true) {
+                if let content = agent.files.content(name) { present.insert(content) }
+            }
+        }
         for (content, writing) in ledger.alive where !present.contains(content) {
             problems.append(
                 "LOST: what the user of agent \(writing.author) wrote at \(writing.name), \(Self.short(content))")

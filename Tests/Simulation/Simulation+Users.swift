@@ -2,6 +2,7 @@ import BlockExchange
 import ControlAPI
 import Cryptography
 import FileAccess
+import Reconciliation
 import SyncTestKit
 
 @testable import SyncAgent
@@ -18,6 +19,7 @@ extension Simulation {
     ///
     /// - Parameter isByHand: without a word to the agent, which is in the middle of something.
     func actAsUser(of agent: SimulatedAgent, isByHand: Bool = false) async {
+        if weather.settles, !isByHand, generator.isOne(in: 6) { return await settleSomething(agent) }
         switch generator.int(0...(isByHand ? 87 : 99)) {
         case 0..<32: write(agent)
         case 32..<40: append(agent)
@@ -205,6 +207,32 @@ extension Simulation {
         }
         guard agent.files.setPermissions(mode, of: name) else { return }
         did(agent, "sets \(name) to \(String(mode, radix: 8))", name)
+    }
+
+    // MARK: conflicts and versions
+
+    /// Settles a conflict, or brings a version back, by the agent's commands. Nothing is superseded by it: what is not kept
+    /// is in an archive.
+    private func settleSomething(_ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
+        let (trace, number) = (trace, agent.number)
+        let copies = agent.files.allNames().filter { $0.contains(".sync-conflict-") && agent.files.isFile($0) }
+        if !copies.isEmpty, !generator.isOne(in: 3) {
+            let (copy, keep) = (generator.pick(copies), generator.pick(ConflictResolution.Keep.allCases))
+            trace.note("user \(number): settles \(copy), \(keep)")
+            return await inProcess(of: agent) { process in
+                let outcomes = try? await process.engine.resolveConflicts(copy, keep: keep)
+                trace.note("user \(number): \(outcomes?.first.map { $0.problem ?? "settled" } ?? "that did not work")")
+            }
+        }
+        let archived = agent.files.allNames(below: ".stversions", all: true)
+            .compactMap { VersionName.parse(String($0.dropFirst(".stversions/".count)))?.original }
+        guard let path = archived.isEmpty ? nil : generator.pick(archived) else { return }
+        trace.note("user \(number): restores \(path)")
+        await inProcess(of: agent) { process in
+            let restored = try? await process.engine.restoreVersion(path, at: nil, isConfirmed: true)
+            trace.note("user \(number): \(restored == nil ? "that did not work" : "restored")")
+        }
     }
 
     // MARK: what is selected

@@ -25,6 +25,11 @@ actor Simulation {
         var selections = true
         var stepCount = 130
         var agentCount = 2...4
+        /// What each agent's folder is set to, by the agent's number.
+        var versions: [FolderVersions] = []
+        var conflicts: [FolderConflicts] = []
+        /// Users settle conflicts and bring versions back.
+        var settles = false
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -38,6 +43,21 @@ actor Simulation {
         init(agentCount: Int) {
             selections = false
             self.agentCount = agentCount...agentCount
+        }
+
+        /// As for every seed, and all have archives and policies of their own.
+        init(policies seed: UInt64) {
+            self.init(seed: seed)
+            var generator = SeededGenerator(seed: seed &+ 77)
+            settles = true
+            versions = (0..<4).map { _ in
+                // Nothing goes that is looked for in the end.
+                FolderVersions(kind: .simple, keep: 10_000)
+            }
+            let policies: [FolderConflicts.Policy] = [.newest, .mine, .theirs, .both]
+            conflicts = (0..<4).map { _ in
+                FolderConflicts(policy: generator.pick(policies), deletedPolicy: generator.pick(policies))
+            }
         }
     }
 
@@ -212,7 +232,9 @@ actor Simulation {
             environment,
             rules: FolderConfiguration(
                 id: SimulatedAgent.folder, path: "", mode: .full, devices: agents.map(\.id), rescanInterval: 0,
-                isWatched: false, minimumFree: .byteCount(0)))
+                isWatched: false, minimumFree: .byteCount(0),
+                versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
+                conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts()))
         // What a disk that fails has not made durable, a later look takes for what it finds.
         if !weather.diskFaults { agent.lostClaims.forEach(trace.violate) }
         hideRealTimes(agent)

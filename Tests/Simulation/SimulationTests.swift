@@ -20,6 +20,20 @@ import Testing
         try await SimulationRun.run(seeds) { report($0) }
     }
 
+    /// The same with archives, where every device has a policy for conflicts of its own and users settle the rest: all
+    /// agree, and what is not in its place any more is in an archive.
+    @Test func devicesWithPoliciesConvergeAndArchiveWhatTheyDrop() async throws {
+        if let seed = Self.number("POLICY_SEED") {
+            let outcome = try await Simulation(seed: seed, weather: .init(policies: seed)).run()
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        guard Self.number("SEED") == nil else { return }
+        let first = Self.number("FIRST") ?? 1
+        let seeds = first..<first + (Self.number("SEEDS") ?? 60)
+        try await SimulationRun.run(seeds, { .init(policies: $0) }) { report($0) }
+    }
+
     private func report(_ outcome: Simulation.Outcome) {
         guard !outcome.problems.isEmpty else { return }
         Issue.record("seed \(outcome.seed):\n  \(outcome.problems.joined(separator: "\n  "))")

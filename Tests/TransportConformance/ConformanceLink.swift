@@ -78,6 +78,8 @@ final class ConformanceLink: Sendable {
         }
     }
 
+    private static let socketBufferByteCount: SocketOptionValue = 1 << 20
+
     private init(channel: any Channel, information: LinkInformation, inbox: Inbox) {
         self.channel = channel
         self.information = information
@@ -88,6 +90,10 @@ final class ConformanceLink: Sendable {
     static func installer(keepsHalf: Bool = false) -> LinkInstaller<ConformanceLink> {
         { channel, information in
             let inbox = Inbox()
+            // Else Linux lets the buffers of a TCP connection grow to tens of MiB. Links that are no sockets have none.
+            for option in [ChannelOptions.socketOption(.so_rcvbuf), ChannelOptions.socketOption(.so_sndbuf)] {
+                channel.setOption(option, value: socketBufferByteCount).whenFailure { _ in }
+            }
             return channel.eventLoop.makeCompletedFuture {
                 if keepsHalf { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }
                 try channel.pipeline.syncOperations.addHandler(Handler(inbox: inbox))

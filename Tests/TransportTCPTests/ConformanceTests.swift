@@ -11,11 +11,10 @@ extension LinkTests {
         func conforms(check: TransportConformance.Check) async throws {
             let full = try #require(PlainSocket.full())
             defer { withExtendedLifetime(full) {} }
-            let buffers = try KernelBuffers.largestOfTCP() + 1 << 20
             let subject = ConformanceSubject(
                 dialler: TCPTransport(), listener: TCPTransport(), address: { anyPort },
                 silentAddress: .tcp(host: "127.0.0.1", port: full.socket.port), kind: .tcp,
-                closesDirectionsApart: true, bufferLimit: buffers, transferByteCount: buffers + buffers / 3,
+                closesDirectionsApart: true, bufferLimit: 12 << 20, transferByteCount: 24 << 20,
                 cycleCount: 10_000)
             try await TransportConformance(subject).run(check)
         }

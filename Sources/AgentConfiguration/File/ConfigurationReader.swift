@@ -100,6 +100,9 @@ struct ConfigurationReader {
             "ignore-permissions",
             "order", "priority", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
             "bluetooth-limit",
+            "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
+            "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
+            "conflicts-command-seconds",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -125,7 +128,31 @@ struct ConfigurationReader {
         folder.keepFree = try block.minimumFree("keep-free")
         if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
+        folder.versions = try versions(block)
+        if let policy: FolderConflicts.Policy = try block.choice("conflicts") { folder.conflicts.policy = policy }
+        if let policy: FolderConflicts.Policy = try block.choice("conflicts-deleted") {
+            folder.conflicts.deletedPolicy = policy
+        }
+        if let command = try block.strings("conflicts-command") { folder.conflicts.command = command }
+        if let seconds = try block.int("conflicts-command-seconds") { folder.conflicts.commandSeconds = seconds }
         return folder
+    }
+
+    private func versions(_ block: SettingsTable) throws(ConfigurationError) -> FolderVersions {
+        var versions = FolderVersions()
+        if let kind: FolderVersions.Kind = try block.choice("versions") { versions.kind = kind }
+        if let path = try block.string("versions-path") {
+            do throws(SettingProblem) {
+                versions.path = try FolderPath.clean(path, userHome: userHome)
+            } catch {
+                throw error.at(file, line: block.line("versions-path"))
+            }
+        }
+        if let keep = try block.int("versions-keep") { versions.keep = keep }
+        if let days = try block.int("versions-cleanout-days") { versions.cleanoutDays = days }
+        if let days = try block.int("versions-max-age-days") { versions.maximumAgeDays = days }
+        if let seconds = try block.int("versions-clean-interval") { versions.cleanInterval = seconds }
+        return versions
     }
 
     private func deviceID(

@@ -113,6 +113,30 @@ struct ConfigurationText {
         if folder.bluetoothLimit != usual.bluetoothLimit {
             lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
         }
+        let (versions, usualVersions) = (folder.versions, usual.versions)
+        if versions.kind != usualVersions.kind {
+            lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))
+        }
+        if let path = versions.path { lines.append(("versions-path", TOMLDraft.quoted(path))) }
+        for (key, number, usual) in [
+            ("versions-keep", versions.keep, usualVersions.keep),
+            ("versions-cleanout-days", versions.cleanoutDays, usualVersions.cleanoutDays),
+            ("versions-max-age-days", versions.maximumAgeDays, usualVersions.maximumAgeDays),
+            ("versions-clean-interval", versions.cleanInterval, usualVersions.cleanInterval),
+        ] where number != usual {
+            lines.append((key, String(number)))
+        }
+        let (conflicts, usualConflicts) = (folder.conflicts, usual.conflicts)
+        for (key, policy, usual) in [
+            ("conflicts", conflicts.policy, usualConflicts.policy),
+            ("conflicts-deleted", conflicts.deletedPolicy, usualConflicts.deletedPolicy),
+        ] where policy != usual {
+            lines.append((key, TOMLDraft.quoted(policy.rawValue)))
+        }
+        if !conflicts.command.isEmpty { lines.append(("conflicts-command", TOMLDraft.list(conflicts.command))) }
+        if conflicts.commandSeconds != usualConflicts.commandSeconds {
+            lines.append(("conflicts-command-seconds", String(conflicts.commandSeconds)))
+        }
         return lines
     }
 

@@ -71,6 +71,17 @@ enum DefaultConfiguration {
         #   keep-free = "10 %"       # of the disk, or a size: let go what was selected with --while-space; left out: never
         #   bluetooth = "all"        # over Bluetooth: all, selected-and-on-demand, index-only, or off: not even names
         #   bluetooth-limit = "10 MB"    # larger files wait for a network unless one asks for them; 0: no limit
+        #   versions = "none"        # keep what other devices replace or delete: trashcan, simple, staggered (as Syncthing)
+        #   versions-path = "~/old"  # where; left out: .stversions in the folder
+        #   versions-keep = 5        # simple: so many versions of each file
+        #   versions-cleanout-days = 0   # trashcan, simple: after so many days a version goes; 0: never
+        #   versions-max-age-days = 365  # staggered: the same
+        #   versions-clean-interval = 3600   # seconds from one look for versions that are to go to the next; 0: none
+        #   conflicts = "newest"     # changed here and elsewhere, and here is the older: newest (the other becomes a copy),
+        #                            # mine, theirs, both (the copy has an ordinary name) or command
+        #   conflicts-deleted = "newest"  # deleted here and changed elsewhere: newest (the change stays), mine, theirs, command
+        #   conflicts-command = ["/usr/local/bin/decide"]   # a program that decides; see docs/decisions/conflicts.md
+        #   conflicts-command-seconds = 60   # how long it may take
 
         """
     }

@@ -104,6 +104,20 @@ extension Configuration {
                         + "choose directories side by side")
             )
         }
+        for (folder, other) in [(folder, other), (other, folder)] {
+            guard let archive = folder.versions.path else { continue }
+            let paths = [other.path] + (other.versions.path.map { [$0] } ?? [])
+            for path in paths
+            where FolderPath.isSameOrInside(archive, path) || FolderPath.isSameOrInside(path, archive) {
+                return (
+                    "versions-path",
+                    SettingProblem(
+                        .nestedFolder,
+                        "the archive \(archive) and \(path) of the folder `\(other.id)` lie one in the other; choose "
+                            + "directories side by side")
+                )
+            }
+        }
         return nil
     }
 }

@@ -58,6 +58,10 @@ public struct FolderConfiguration: Equatable, Sendable {
     /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
     public var bluetoothLimit: Int64
 
+    /// What is kept of what other devices replace or delete.
+    public var versions: FolderVersions
+    public var conflicts: FolderConflicts
+
     public static let defaultBluetoothLimit: Int64 = 10_000_000
 
     public init(
@@ -65,8 +69,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
         minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, minimumCopies: Int = 1,
-        keepFree: MinimumFree? = nil,
-        bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit
+        keepFree: MinimumFree? = nil, bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit,
+        versions: FolderVersions = FolderVersions(), conflicts: FolderConflicts = FolderConflicts()
     ) {
         self.id = id
         self.label = label
@@ -86,6 +90,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.keepFree = keepFree
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
+        self.versions = versions
+        self.conflicts = conflicts
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {
@@ -113,6 +119,7 @@ public struct FolderConfiguration: Equatable, Sendable {
             )
         }
         if let problem = priorityProblem() { return ("priority", problem) }
+        if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() { return found }
         if let maxConflicts, !(1...1000).contains(maxConflicts) {
             return (
                 "max-conflicts",

@@ -25,6 +25,13 @@ protocol FolderControl: Sendable {
     func free(until byteCount: Int64, unusedFor: Int64?, isDryRun: Bool) async throws -> SpaceAnswer.Folder
     func needs(emit: @Sendable (Entry) async throws -> Void) async throws
     func syncNow() async throws
+    func versions(below path: String, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws
+    /// `at` in seconds since 1970; nil for the last version.
+    func restoreVersion(_ path: String, at: Int64?, isConfirmed: Bool) async throws -> RestoredVersion
+    func conflicts(emit: @Sendable (Conflict) async throws -> Void) async throws
+    func conflictDetails(_ path: String) async throws -> [ConflictDetails]
+    /// What goes wrong with one conflict is in its outcome.
+    func resolveConflicts(_ path: String, keep: ConflictResolution.Keep) async throws -> [ConflictAnswer.Outcome]
 }
 
 /// The verbs of folders: each path goes to the folder that it lies in.
@@ -252,7 +259,7 @@ extension Agent {
     }
 
     /// A text that is a folder's id means the folder; a file of that name is `./name`.
-    private func namingFolders(_ reference: PathReference) -> PathReference {
+    func namingFolders(_ reference: PathReference) -> PathReference {
         guard folders.folder(FolderID(reference.text)) != nil else { return reference }
         return PathReference(text: reference.text + ":", workingDirectory: reference.workingDirectory)
     }
@@ -265,7 +272,7 @@ extension Agent {
         return folder
     }
 
-    private func eachFolder(
+    func eachFolder(
         _ id: String?, _ body: (any FolderControl) async throws -> Void
     ) async throws {
         try await answering {
@@ -276,7 +283,7 @@ extension Agent {
     }
 
     /// Says of an ignore file that is refused which folder's it is.
-    private func refusing<Result>(
+    func refusing<Result>(
         in folder: FolderSession, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
@@ -286,7 +293,7 @@ extension Agent {
         }
     }
 
-    private func control(of folder: FolderSession) throws(ControlError) -> any FolderControl {
+    func control(of folder: FolderSession) throws(ControlError) -> any FolderControl {
         guard let engine = folder.engine else {
             throw ControlError(.failed, "the folder \(folder.id) is being removed", path: folder.id.rawValue)
         }

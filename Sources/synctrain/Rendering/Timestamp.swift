@@ -50,6 +50,45 @@ enum Timestamp {
             + "\(two(parts.tm_hour)):\(two(parts.tm_min))"
     }
 
+    /// Seconds since 1970 of an RFC 3339 time, or of `2026-11-21`, `2026-11-21 14:03`, `2026-11-21 14:03:05` or
+    /// `20261121-140305` in local time, a `T` for the space; nil for any other text.
+    static func seconds(typed text: String) -> Int64? {
+        if let seconds = seconds(text) { return seconds }
+        let digits = text.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let shape = String(
+            decoding: text.utf8.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) ? UInt8(ascii: "0") : $0 },
+            as: UTF8.self
+        ).replacing("T", with: " ")
+        guard ["0000-00-00", "0000-00-00 00:00", "0000-00-00 00:00:00", "00000000-000000"].contains(shape) else {
+            return nil
+        }
+        func number(_ range: Range<Int>) -> Int32 {
+            guard range.upperBound <= digits.count else { return 0 }
+            return digits[range].reduce(0) { $0 * 10 + Int32($1 - UInt8(ascii: "0")) }
+        }
+        var parts = tm()
+        parts.tm_year = number(0..<4) - 1900
+        parts.tm_mon = number(4..<6) - 1
+        parts.tm_mday = number(6..<8)
+        parts.tm_hour = number(8..<10)
+        parts.tm_min = number(10..<12)
+        parts.tm_sec = number(12..<14)
+        parts.tm_isdst = -1
+        guard (0..<12).contains(parts.tm_mon), (1...31).contains(parts.tm_mday), parts.tm_hour < 24,
+            parts.tm_min < 60, parts.tm_sec <= 60
+        else { return nil }
+        return Int64(mktime(&parts))
+    }
+
+    /// `2026-11-21 14:03:05` in local time; `-` for nil and for what is no time.
+    static func precise(_ text: String?) -> String {
+        guard let text, let seconds = seconds(text) else { return "-" }
+        var clock = time_t(seconds)
+        var parts = tm()
+        guard localtime_r(&clock, &parts) != nil else { return "-" }
+        return "\(local(text)):\(parts.tm_sec < 10 ? "0" : "")\(parts.tm_sec)"
+    }
+
     /// Days from 1970-01-01 in the Gregorian calendar: years are counted from March, so that the leap day is the last.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = month > 2 ? year : year - 1

@@ -17,6 +17,8 @@ struct FilePuller: Sendable {
         var replacement: Replacement
         /// Under which name what is there now is kept, if it is the loser of a conflict.
         var conflictCopy: RelativePath?
+        /// Whether what is there now goes to the archive, if the folder has one.
+        var isArchived = false
     }
 
     enum Outcome: Sendable {
@@ -37,6 +39,8 @@ struct FilePuller: Sendable {
     private static let filesPerBatch = 64
     private static let bytesPerBatch: Int64 = 1 << 20
     private static let batchesAtOnce = 6
+    /// Names in the archive that are made durable one by one.
+    private static let singlyDurable = 8
 
     let folder: FolderID
     let root: RootDirectory
@@ -49,6 +53,8 @@ struct FilePuller: Sendable {
     let filesAtOnce: Int
     /// Gives what says whether a name is not kept, by the selection as it is then.
     let currentSelection: @Sendable () -> @Sendable (_ name: String) -> Bool
+    /// Opens the folder's archive; nil if it has none.
+    let archive: @Sendable () throws -> VersionArchive?
     /// Runs a commit while nothing else changes the folder.
     let commitInTurn:
         @Sendable (_ commit: @Sendable () async throws -> [(Int, Outcome)]) async throws -> [(Int, Outcome)]
@@ -59,6 +65,7 @@ struct FilePuller: Sendable {
         var path: RelativePath
         var commit: StagedCommit
         var conflictCopy: RelativePath?
+        var isArchived: Bool
     }
 
     /// Gives an outcome for each item, in their order. Throws only for what concerns all: the index, a cancellation.
@@ -199,7 +206,9 @@ struct FilePuller: Sendable {
         let commit = StagedCommit(
             bytes, replacing: item.replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
             modified: FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds))
-        return Staged(position: position, file: file, path: path, commit: commit, conflictCopy: item.conflictCopy)
+        return Staged(
+            position: position, file: file, path: path, commit: commit, conflictCopy: item.conflictCopy,
+            isArchived: item.isArchived)
     }
 
     /// Nil when the file is on its way to be committed.
@@ -270,28 +279,43 @@ struct FilePuller: Sendable {
         }
         let chosen = group
         if !chosen.isEmpty { try await index.notePlacing(chosen.map(\.file), in: folder) }
-        let (outcomes, changes) = try await environment.threads.runIfActive { [root] in
+        let (outcomes, changes) = try await environment.threads.runIfActive { [root, archive] in
             var outcomes: [(Int, Outcome)] = []
             var ready: [Staged] = []
+            let opened = chosen.contains(where: \.isArchived) ? Result { try archive() } : .success(nil)
+            // One call makes many names durable; a few are made so one by one.
+            let durability: Durability = chosen.count > Self.singlyDurable ? .deferred : .immediate
+            var kept: [Int: RelativePath] = [:]
             for item in chosen {
-                do throws(FileAccessError) {
-                    if let copy = item.conflictCopy, case .exactly(let seen) = item.commit.replacement {
-                        try root.preserve(item.path, as: copy, expecting: seen)
+                do {
+                    if case .exactly(let seen) = item.commit.replacement {
+                        if let copy = item.conflictCopy {
+                            try root.preserve(item.path, as: copy, expecting: seen)
+                        } else if item.isArchived, let archive = try opened.get() {
+                            kept[item.position] = try archive.keep(item.path, expecting: seen, durability: durability)
+                        }
                     }
                     ready.append(item)
                 } catch {
                     outcomes.append((item.position, Self.outcome(of: error)))
                 }
             }
+            let archive = try? opened.get()
+            if durability == .deferred, !kept.isEmpty { try archive?.synchronize() }
             var changes: [LocalChange] = []
             for (item, result) in zip(ready, root.commit(ready.map(\.commit))) {
                 switch result {
                 case .success(let status):
                     changes.append(.set(LocalEntry(file: item.file, status: IndexedStatus(status))))
                     outcomes.append((item.position, .done))
-                case .failure(let error): outcomes.append((item.position, Self.outcome(of: error)))
+                    if let name = kept[item.position] { Self.finish(name, in: archive) }
+                case .failure(let error):
+                    outcomes.append((item.position, Self.outcome(of: error)))
+                    if let name = kept.removeValue(forKey: item.position) { archive?.withdraw(name) }
                 }
             }
+            // What is not let go now is by the next cleaning.
+            try? archive?.expire(ready.filter { kept[$0.position] != nil }.map(\.path))
             return (outcomes, changes)
         }
         // Killed here, the files are in place and the index has only the note: the next look takes them for what they are.
@@ -300,6 +324,11 @@ struct FilePuller: Sendable {
                 in: folder, changes, placed: chosen.map(\.file.name), isIgnored: isIgnored)
         }
         return skipped + outcomes
+    }
+
+    private static func finish(_ name: RelativePath, in archive: VersionArchive?) {
+        // Only the time of the file: the version is where it belongs, and goes too early at worst.
+        try? archive?.finish(name)
     }
 
     private static func outcome(of error: any Error) -> Outcome {

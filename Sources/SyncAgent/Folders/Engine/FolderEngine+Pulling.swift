@@ -94,6 +94,7 @@ extension FolderEngine {
                 PlanItem(local: $0.localVersion, global: $0.global, isKept: !place.selection.isLeftOut($0.name))
             }, rules: rules, options: options, unixSeconds: environment.time.wall().seconds)
         for blocked in plan.blocked { note(blocked, place) }
+        noteContestedDeletions(window.facts)
         var performer = PlanPerformer(engine: self, place: place, facts: window.facts)
         round.fetches = try await performer.perform(plan)
         round.isComplete = performer.isComplete && plan.blocked.isEmpty
@@ -141,6 +142,7 @@ extension FolderEngine {
                 guard case .success(let place) = session.place() else { return { _ in true } }
                 return { place.selection.isLeftOut($0) }
             },
+            archive: { [self, root = place.root] in try archive(in: root) },
             commitInTurn: { [turn, session] commit in
                 let outcomes = try await turn.withUnits(1) { try await commit() }
                 session.ownIndexChanged()
@@ -154,8 +156,10 @@ extension FolderEngine {
             switch outcome {
             case .done:
                 activity.clear(item.file.name)
+                noteCameBack(item.file)
                 if let copy = item.conflictCopy {
                     again.insert(copy)
+                    noteUndecided(copy)
                     if let path { again.formUnion(try removeExcessConflicts(of: path, in: place.root)) }
                 }
             case .outdated: indexChanged(at: [item.file.name])
@@ -172,6 +176,7 @@ extension FolderEngine {
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }
         }
+        if items.contains(where: { ConflictName.isCopy($0.file.name) }) { try await countConflicts(place) }
         if !again.isEmpty { scanSoon(again.sorted { $0.text < $1.text }) }
         doubt(doubted)
         return isComplete
@@ -186,8 +191,13 @@ extension FolderEngine {
         }
         var removed: Set<RelativePath> = []
         for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
-            guard let copy = RelativePath(name) else { continue }
-            try root.remove(copy, expecting: nil, durability: .deferred)
+            guard let copy = RelativePath(name), let status = try root.status(of: copy) else { continue }
+            if status.type == .regular, let archive = try archive(in: root) {
+                try archive.take(copy, expecting: status, durability: .deferred)
+                try archive.expire([copy])
+            } else {
+                try root.remove(copy, expecting: nil, durability: .deferred)
+            }
             removed.insert(copy)
         }
         return removed
@@ -274,6 +284,7 @@ extension FolderEngine {
         let result = try await index.applyLocal(
             in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
         session.ownIndexChanged()
+        if changes.contains(where: { ConflictName.isCopy($0.name) }) { try await countConflicts(place) }
         // A change made here seldom leaves something to get, and a pull looks at all that is kept.
         guard result.changedCount > 0 else { return }
         if state.withLock({ $0.agenda.awaitsRetry }) { return indexChanged() }

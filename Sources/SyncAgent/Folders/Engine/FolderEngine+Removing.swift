@@ -6,7 +6,7 @@ enum RemovalPurpose: Hashable, Sendable {
     case freeing
     /// To free its space, though it may be the last of its kind: the user was told and agreed.
     case givingUp
-    /// Because it is not wanted any more.
+    /// Because it is not wanted any more: it goes to the folder's archive, if there is one.
     case deleting
 }
 
@@ -16,14 +16,20 @@ extension FolderEngine {
     /// `synchronizeFileSystem`.
     ///
     /// - parameter expected: what was seen there; anything else stays, and `changedOnDisk` is thrown.
-    /// - Throws: `busy` if a program has the file open for writing.
+    /// - Throws: `busy` if a program has the file open for writing, and what the archive says.
     /// - Returns: false if nothing was there.
     func removeUserFile(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, purpose: RemovalPurpose, in place: FolderPlace
-    ) throws(FileAccessError) -> Bool {
+    ) throws -> Bool {
         if expected.type == .regular, try place.root.isBeingWritten(path) {
             throw FileAccessError(.busy, .remove, path: path.text)
         }
-        return try place.root.remove(path, expecting: expected, durability: .deferred)
+        guard purpose == .deleting, expected.type == .regular, let archive = try archive(in: place.root) else {
+            return try place.root.remove(path, expecting: expected, durability: .deferred)
+        }
+        guard try place.root.status(of: path) != nil else { return false }
+        _ = try archive.take(path, expecting: expected)
+        try archive.expire([path])
+        return true
     }
 }

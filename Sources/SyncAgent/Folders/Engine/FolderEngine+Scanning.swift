@@ -62,7 +62,7 @@ extension FolderEngine {
             state.withLock { $0.agenda.scan(found.again, at: due) }
         }
         if subtrees == nil {
-            try await countOddities()
+            try await countOddities(place)
             activity.set(lastScan: environment.time.wall())
         }
         let seconds = (environment.time.monotonic() - started).components
@@ -74,12 +74,9 @@ extension FolderEngine {
     }
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
-    private func countOddities() async throws {
+    private func countOddities(_ place: FolderPlace) async throws {
         try await countExtraneous()
-        let copies = try await index.search(".sync-conflict-", in: folder, limit: 10_000).entries
-        activity.set(
-            conflicts: Int64(
-                copies.count { $0.local?.status != nil && ConflictName.isCopy($0.path) && !$0.isDirectory }))
+        try await countConflicts(place)
     }
 
     /// Counts what the index knows to be on this disk and not kept.
@@ -172,7 +169,9 @@ extension FolderEngine {
             }
         return FolderRules(
             kind: kind, device: environment.localDevice.shortID, ignoresPermissions: configuration.ignoresPermissions,
-            conflictLimit: configuration.maxConflicts ?? -1)
+            conflictLimit: configuration.maxConflicts ?? -1,
+            conflictPolicy: ConflictPolicy(configuration.conflicts.policy),
+            deletionPolicy: ConflictPolicy(configuration.conflicts.deletedPolicy))
     }
 }
 

@@ -29,6 +29,8 @@ struct FolderEngineEnvironment: Sendable {
     var diskTime: @Sendable () -> FileTime = ScanOptions.realTime
     /// Seconds by which local time is ahead of UTC at a time in unix seconds: names of conflict copies have local time.
     var utcOffset: @Sendable (Int64) -> Int64 = { _ in 0 }
+    /// The devices that this one knows, itself among them, and what they are called.
+    var knownDevices: @Sendable () -> [(id: DeviceID, name: String)] = { [] }
     var logger: Logger
 }
 
@@ -66,6 +68,10 @@ final class FolderEngine: Sendable {
         var isInStep = false
         /// What others announced as deleted and may be wanted here; the newest of each name.
         var announcedDeletions: [String: FileInfo] = [:]
+        /// What the folder's command is to decide.
+        var undecided: Set<UndecidedConflict> = []
+        /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
+        var contestedDeletions: [String: VersionVector] = [:]
         var settings = Settings()
     }
 
@@ -74,6 +80,7 @@ final class FolderEngine: Sendable {
         var isPaused = false
         var isWatched = true
         var path = ""
+        var versions = FolderVersions()
     }
 
     let state = Mutex(State())
@@ -81,6 +88,8 @@ final class FolderEngine: Sendable {
     let turn = Budget(limit: 1)
     private let wake = Signal()
     private let pullWake = Signal()
+    /// The command has something to decide.
+    let decisionWake = Signal()
     private let stopped = Signal()
     /// What `run` does is to be set up anew.
     private let restart = Signal()
@@ -104,7 +113,8 @@ final class FolderEngine: Sendable {
     /// The settings changed.
     func configure(_ configuration: FolderConfiguration) {
         let settings = Settings(
-            isPaused: configuration.isPaused, isWatched: configuration.isWatched, path: configuration.path)
+            isPaused: configuration.isPaused, isWatched: configuration.isWatched, path: configuration.path,
+            versions: configuration.versions)
         let isOther = state.withLock { state in
             state.agenda.rescanInterval =
                 configuration.rescanInterval > 0 ? .seconds(configuration.rescanInterval) : nil
@@ -214,7 +224,7 @@ final class FolderEngine: Sendable {
             let isPaused = session.configuration.isPaused
             isStopped = await withTaskGroup(of: Bool.self) { group in
                 if !isPaused {
-                    for job in [look, pulls, followLinks, watch] {
+                    for job in [look, pulls, followLinks, watch, cleanVersionsOnSchedule, decideConflicts] {
                         group.addTask {
                             await job()
                             return false

@@ -19,6 +19,12 @@ struct PlanPerformer {
     private var rescans: Set<RelativePath> = []
     /// Not as the plan saw them.
     private var doubted: Set<RelativePath> = []
+    /// Opened when something is to go there.
+    private var archive: VersionArchive?
+    /// The second name of what the step under way replaces.
+    private var kept: RelativePath?
+    /// Of which versions were archived.
+    private var archived: Set<RelativePath> = []
 
     private static let changesPerTransaction = 1000
 
@@ -71,7 +77,15 @@ struct PlanPerformer {
             case .delete(let local, let tombstone, let keepsCopy):
                 try await delete(local, tombstone, keepsCopy: keepsCopy, by: tombstone?.modifiedBy)
             }
+            if let kept, let archive {
+                self.kept = nil
+                try await onDisk { try archive.finish(kept) }
+            }
         } catch let error as FileAccessError {
+            if let kept, let archive {
+                self.kept = nil
+                try await onDisk { archive.withdraw(kept) }
+            }
             failed(name, error)
         }
     }
@@ -187,11 +201,15 @@ struct PlanPerformer {
                 throw FileAccessError(.changedOnDisk, .rename, path: path.text)
             }
             if case .conflicting = occupant {
-                let copy = try engine.conflictCopy(of: path, by: device, in: root)
+                let copy = try engine.loserName(of: path, by: device, in: root)
                 let root = root
                 try await changeDisk { try root.preserve(path, as: copy, expecting: expected) }
                 rescans.insert(copy)
+                engine.noteUndecided(copy)
                 rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
+            } else if let archive = try archive(for: expected) {
+                kept = try await changeDisk { try archive.keep(path, expecting: expected) }
+                archived.insert(path)
             }
             return .exactly(expected)
         }
@@ -217,19 +235,32 @@ struct PlanPerformer {
         guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .remove, path: path.text)
         }
+        if let archive = try archive(for: expected) {
+            try await changeDisk { _ = try archive.take(path, expecting: expected, durability: .deferred) }
+            archived.insert(path)
+            return
+        }
         let root = root
         _ = try await changeDisk { try root.remove(path, expecting: expected, durability: .deferred) }
     }
 
+    /// Where something like this goes instead of being removed; nil for nowhere.
+    private mutating func archive(for status: FileAccess.FileStatus) throws -> VersionArchive? {
+        guard status.type == .regular else { return nil }
+        if archive == nil { archive = try engine.archive(in: root) }
+        return archive
+    }
+
     /// Keeps the loser of a conflict under its own name; it is announced as a new file by the next look.
     private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
-        let copy = try engine.conflictCopy(of: path, by: device, in: root)
+        let copy = try engine.loserName(of: path, by: device, in: root)
         guard let expected = expected(path.text) else {
             throw FileAccessError(.changedOnDisk, .rename, path: path.text)
         }
         let root = root
         try await changeDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
         rescans.insert(copy)
+        engine.noteUndecided(copy)
         rescans.formUnion(try engine.removeExcessConflicts(of: path, in: root))
     }
 
@@ -338,7 +369,9 @@ struct PlanPerformer {
                 }
                 item.replacement = .exactly(expected)
                 if case .conflicting = occupant {
-                    item.conflictCopy = try engine.conflictCopy(of: path, by: file.modifiedBy, in: root)
+                    item.conflictCopy = try engine.loserName(of: path, by: file.modifiedBy, in: root)
+                } else {
+                    item.isArchived = expected.type == .regular
                 }
             }
             return item
@@ -354,6 +387,11 @@ struct PlanPerformer {
     ///
     /// - parameter placed: of which it was noted that something is put there, and where that is over.
     private mutating func flush(placed: Set<String> = []) async throws {
+        if let archive, !archived.isEmpty {
+            let names = archived
+            archived = []
+            try await changeDisk { try archive.expire(names) }
+        }
         if !isDurable {
             let root = root
             try await onDisk { try root.synchronizeFileSystem() }

@@ -1,0 +1,61 @@
+/// What becomes of two versions of a file neither of which was made of the other, on the device whose version loses.
+public struct FolderConflicts: Equatable, Sendable {
+    public enum Policy: String, Sendable, CaseIterable {
+        /// The newer one stays, and the other becomes a conflict copy; of a deletion and an edit, the edit stays.
+        case newest
+        /// What is here stays, on all devices.
+        case mine
+        /// What comes stays, on all devices.
+        case theirs
+        /// As `newest`, and the copy gets an ordinary name.
+        case both
+        /// As `newest`, and then `command` is asked.
+        case command
+    }
+
+    /// For files that were changed on both devices.
+    public var policy: Policy
+    /// For files that were deleted here and changed there.
+    public var deletedPolicy: Policy
+    /// A program, by its absolute path, and its first arguments.
+    public var command: [String]
+    /// How long the program may take.
+    public var commandSeconds: Int
+
+    public init(
+        policy: Policy = .newest, deletedPolicy: Policy = .newest, command: [String] = [], commandSeconds: Int = 60
+    ) {
+        self.policy = policy
+        self.deletedPolicy = deletedPolicy
+        self.command = command
+        self.commandSeconds = commandSeconds
+    }
+
+    func problem() -> (key: String, problem: SettingProblem)? {
+        for (key, policy) in [("conflicts", policy), ("conflicts-deleted", deletedPolicy)]
+        where policy == .command && command.isEmpty {
+            return (
+                key,
+                SettingProblem(
+                    .invalidValue, "`\(key) = \"command\"` needs `conflicts-command = [\"/path/of/program\"]`; write it"
+                )
+            )
+        }
+        if let program = command.first, !program.hasPrefix("/") || !command.allSatisfy({ !$0.utf8.contains(0) }) {
+            return (
+                "conflicts-command",
+                SettingProblem(.invalidValue, "the first word is the program with its whole path; write it from `/` on")
+            )
+        }
+        guard command.count <= 100, command.allSatisfy({ $0.utf8.count < 4096 }) else {
+            return ("conflicts-command", SettingProblem(.invalidValue, "the command is too long; call a script"))
+        }
+        guard (1...3600).contains(commandSeconds) else {
+            return (
+                "conflicts-command-seconds",
+                SettingProblem(.invalidValue, "write how many seconds the command may take, from 1 to 3600")
+            )
+        }
+        return nil
+    }
+}

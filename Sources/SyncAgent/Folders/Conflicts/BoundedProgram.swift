@@ -1,0 +1,149 @@
+import Glibc
+import NIOPosix
+import Synchronization
+
+/// Another program that is run with nothing on its standard input, for a limited time and a limited output. It and all that
+/// it starts are one process group, which is ended as a whole.
+struct BoundedProgram: Sendable {
+    enum End: Equatable, Sendable {
+        case exited(CInt)
+        /// By a signal.
+        case killed(CInt)
+        case timedOut
+        case outputTooLong
+        case cancelled
+        /// With the errno of what failed.
+        case notStarted(CInt)
+    }
+
+    struct Outcome: Equatable, Sendable {
+        var end: End
+        /// At most `outputLimit` bytes.
+        var output: [UInt8]
+    }
+
+    /// Absolute.
+    var path: String
+    var arguments: [String]
+    /// `NAME=value` each; the program gets no others.
+    var environment: [String]
+    var timeLimit: Duration
+    var outputLimit: Int
+
+    /// Between two looks at whether to go on.
+    private static let lookEvery: CInt = 50
+
+    /// Holds one of `threads` until the program has ended; a cancellation ends it.
+    func run(on threads: NIOThreadPool) async -> Outcome {
+        let isCancelled = Flag()
+        return await withTaskCancellationHandler {
+            do {
+                return try await threads.runIfActive { runHere(isCancelled) }
+            } catch {
+                return Outcome(end: .cancelled, output: [])
+            }
+        } onCancel: {
+            isCancelled.set()
+        }
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { value.load(ordering: .relaxed) }
+        func set() { value.store(true, ordering: .relaxed) }
+    }
+
+    private func runHere(_ isCancelled: Flag) -> Outcome {
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0 else { return Outcome(end: .notStarted(errno), output: []) }
+        // Whatever else is started at this very moment may inherit them: so the end of the output is not waited for.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let output = ends[0]
+        defer { close(output) }
+        let started = start(output: ends[1])
+        close(ends[1])
+        let process: pid_t
+        switch started {
+        case .success(let id): process = id
+        case .failure(let error): return Outcome(end: .notStarted(error.errno), output: [])
+        }
+        let deadline = ContinuousClock.now + timeLimit
+        var bytes: [UInt8] = []
+        var (isOpen, end) = (true, End?.none)
+        while end == nil {
+            if isCancelled.isSet {
+                end = .cancelled
+            } else if ContinuousClock.now >= deadline {
+                end = .timedOut
+            } else {
+                if isOpen { isOpen = readSome(output, into: &bytes, within: Self.lookEvery) } else { poll(nil, 0, 5) }
+                var status: CInt = 0
+                let ended = waitpid(process, &status, WNOHANG)
+                if ended == process {
+                    // What it started and left behind goes with it.
+                    kill(-process, SIGKILL)
+                    while isOpen, bytes.count <= outputLimit, hasMore(output) {
+                        isOpen = readSome(output, into: &bytes, within: 0)
+                    }
+                    if bytes.count <= outputLimit { return Outcome(end: Self.end(status), output: bytes) }
+                    return Outcome(end: .outputTooLong, output: Array(bytes.prefix(outputLimit)))
+                }
+                if ended < 0, errno != EINTR { return Outcome(end: .killed(0), output: []) }
+                if bytes.count > outputLimit { end = .outputTooLong }
+            }
+        }
+        kill(-process, SIGKILL)
+        var status: CInt = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return Outcome(end: end ?? .timedOut, output: Array(bytes.prefix(outputLimit)))
+    }
+
+    private func hasMore(_ output: CInt) -> Bool {
+        var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) > 0
+    }
+
+    /// False at the end of the output.
+    private func readSome(_ output: CInt, into bytes: inout [UInt8], within milliseconds: CInt) -> Bool {
+        var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, milliseconds) > 0 else { return true }
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        let count = read(output, &buffer, buffer.count)
+        if count > 0 { bytes += buffer.prefix(count) }
+        return count > 0 || count < 0 && (errno == EINTR || errno == EAGAIN)
+    }
+
+    private static func end(_ status: CInt) -> End {
+        let signal = status & 0x7f
+        return signal == 0 ? .exited(status >> 8 & 0xff) : .killed(signal)
+    }
+
+    private struct StartError: Error { var errno: CInt }
+
+    private func start(output: CInt) -> Result<pid_t, StartError> {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var all = sigset_t()
+        sigfillset(&all)
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        var process: pid_t = 0
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+        defer { for pointer in words + variables { free(pointer) } }
+        let result = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
+        return result == 0 ? .success(process) : .failure(StartError(errno: result))
+    }
+}

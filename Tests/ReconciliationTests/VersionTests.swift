@@ -1,0 +1,106 @@
+import Reconciliation
+import SyncTestKit
+import Testing
+
+@Suite struct VersionTests {
+    private static let minute: Int64 = 60
+    private static let hour: Int64 = 3600
+    private static let day: Int64 = 86_400
+
+    struct Case: CustomTestStringConvertible {
+        var rules: VersionRules
+        /// Ages in seconds.
+        var ages: [Int64]
+        var dropped: [Int64]
+        var testDescription: String { "\(rules) \(ages)" }
+    }
+
+    @Test(arguments: [
+        Case(rules: .trashcan(cleanoutDays: 0), ages: [0, 10_000 * day], dropped: []),
+        Case(rules: .trashcan(cleanoutDays: 1), ages: [day, day + 1, -5], dropped: [day + 1]),
+        Case(rules: .simple(keep: 2, cleanoutDays: 0), ages: [5, 1, 9, 7], dropped: [9, 7]),
+        Case(rules: .simple(keep: 5, cleanoutDays: 0), ages: [5, 1, 9, 7], dropped: []),
+        Case(rules: .simple(keep: 0, cleanoutDays: 0), ages: [5, 1], dropped: [5]),
+        Case(
+            rules: .simple(keep: 3, cleanoutDays: 2), ages: [1, day, 2 * day + 1, 3 * day],
+            dropped: [3 * day, 2 * day + 1]),
+        // One in 30 seconds of the last hour: counted from the oldest, which stays.
+        Case(rules: .staggered(maximumAgeDays: 0), ages: [100, 80, 60, 40, 20, 0], dropped: [80, 40, 0]),
+        Case(rules: .staggered(maximumAgeDays: 0), ages: [31, 1], dropped: []),
+        Case(rules: .staggered(maximumAgeDays: 0), ages: [30, 1], dropped: [1]),
+        // One in an hour of the last day, one in a day of the last 30, then one in a week.
+        Case(
+            rules: .staggered(maximumAgeDays: 0), ages: [5 * hour, 4 * hour + minute, 4 * hour, 2 * hour],
+            dropped: [4 * hour + minute]),
+        Case(
+            rules: .staggered(maximumAgeDays: 0), ages: [5 * day, 4 * day + hour, 4 * day, 2 * day],
+            dropped: [4 * day + hour]),
+        Case(
+            rules: .staggered(maximumAgeDays: 0), ages: [60 * day, 54 * day, 53 * day, 40 * day], dropped: [54 * day]),
+        Case(rules: .staggered(maximumAgeDays: 365), ages: [366 * day, 365 * day, 3 * day], dropped: [366 * day]),
+        Case(rules: .staggered(maximumAgeDays: 365), ages: [], dropped: []),
+    ])
+    func dropsWhatTheRulesDoNotKeep(_ example: Case) {
+        let dropped = example.rules.dropped(ages: example.ages).map { example.ages[$0] }
+        #expect(dropped.sorted() == example.dropped.sorted())
+    }
+
+    /// What is left is left by another look at the same time, and something is left of what is young enough.
+    @Test func droppingEndsAndLeavesSomething() {
+        var random = SeededGenerator(seed: 1)
+        for _ in 0..<500 {
+            let rules: VersionRules = random.pick([
+                .trashcan(cleanoutDays: 30), .simple(keep: random.int(1...5), cleanoutDays: 30),
+                .staggered(maximumAgeDays: 30),
+            ])
+            let ages = (0..<random.int(0...30)).map { _ in
+                Int64(random.int(0...(random.isOne(in: 2) ? 4000 : 40 * 86_400)))
+            }
+            let dropped = Set(rules.dropped(ages: ages))
+            let left = ages.indices.filter { !dropped.contains($0) }.map { ages[$0] }
+            #expect(rules.dropped(ages: left).isEmpty, "\(rules) \(ages)")
+            if ages.contains(where: { $0 <= 30 * Self.day }) { #expect(!left.isEmpty, "\(rules) \(ages)") }
+        }
+    }
+
+    private static let time = ConflictTime(unixSeconds: 1_795_289_512)
+
+    @Test(arguments: [
+        ("a.txt", "a~20261121-193152.txt"), ("d/a.tar.gz", "d/a.tar~20261121-193152.gz"), ("a", "a~20261121-193152"),
+        (".bashrc", "~20261121-193152.bashrc"), ("d.e/a", "d.e/a~20261121-193152"), ("a.", "a~20261121-193152."),
+        ("a~b.txt", "a~b~20261121-193152.txt"),
+    ])
+    func namesAreSyncthings(name: String, tagged: String) throws {
+        #expect(VersionName.tagged(name, at: Self.time) == tagged)
+        let parsed = try #require(VersionName.parse(tagged))
+        #expect(parsed.original == name)
+        #expect(parsed.time == Self.time)
+    }
+
+    @Test(arguments: [
+        "a.txt", "a~2026112-193152.txt", "a~20261121-193152x.txt", "a~20261321-193152.txt", "a~20260230-193152.txt",
+        "a~20261121-243152.txt", "~20261121-193152", "", "a20261121-193152.txt", "d~20261121-193152/a",
+    ])
+    func otherNamesAreNoVersions(_ name: String) { #expect(VersionName.parse(name) == nil) }
+
+    @Test func aLongNameIsCutAtACharacter() throws {
+        let name = String(repeating: "ä", count: 127) + ".x"
+        let tagged = VersionName.tagged(name, at: Self.time)
+        #expect(tagged.utf8.count <= 255)
+        #expect(tagged.hasSuffix("ä~20261121-193152.x"))
+    }
+
+    @Test func timesAreReadAsTheyAreWritten() {
+        var random = SeededGenerator(seed: 2)
+        for _ in 0..<2000 {
+            let time = ConflictTime(unixSeconds: Int64(random.int(-62_167_219_200...253_402_300_799)))
+            #expect(ConflictTime(time.description) == time)
+        }
+        // Local time, an hour ahead in winter and two in summer.
+        let offset: (Int64) -> Int64 = { $0 < 1_774_746_000 ? 3600 : 7200 }
+        for seconds: Int64 in [1_774_740_000, 1_774_745_999, 1_774_746_000, 1_780_000_000] {
+            let time = ConflictTime(unixSeconds: seconds, utcOffset: offset(seconds))
+            #expect(time.unixSeconds(utcOffset: offset) == seconds)
+        }
+    }
+}
