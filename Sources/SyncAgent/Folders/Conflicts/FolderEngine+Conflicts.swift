@@ -201,7 +201,7 @@ extension FolderEngine {
             outcome.renamed = name.text
         case .original:
             try await affirm(original, place)
-            let archived = try await archiveOrRemove(copy, expecting: status, in: root)
+            let archived = try await onDisk { try self.archiveOrRemove(copy, expecting: status, in: root) }
             outcome.archived = try archived.flatMap { try archive(in: root)?.absolutePath($0) }
             _ = try await look(at: [copy], isAsked: true)
         case .copy:

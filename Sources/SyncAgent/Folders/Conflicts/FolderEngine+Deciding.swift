@@ -175,14 +175,14 @@ extension FolderEngine {
             try await resolve(found, keep: keep, place, &outcome)
         case (.deletion(let path), .mine):
             guard let status = try await onDisk({ try root.status(of: path) }) else { return }
-            try await archiveOrRemove(path, expecting: status, in: root)
+            _ = try await onDisk { try self.archiveOrRemove(path, expecting: status, in: root) }
             _ = try await look(at: [path], isAsked: true)
         case (.deletion, .theirs), (.deletion, .both): break
         case (_, .merged):
             let path = found.original
             try await onDisk { try self.take(merged, to: path, in: root) }
             if case .content(let copy) = undecided, let status = try await onDisk({ try root.status(of: copy) }) {
-                try await archiveOrRemove(copy, expecting: status, in: root)
+                _ = try await onDisk { try self.archiveOrRemove(copy, expecting: status, in: root) }
             }
             _ = try await look(at: [path, undecided.path], isAsked: true)
         }

@@ -79,7 +79,12 @@ struct PlanPerformer {
             }
             if let kept, let archive {
                 self.kept = nil
-                try await onDisk { try archive.finish(kept) }
+                let root = root
+                try await onDisk {
+                    // Else a loss of power could leave the file in its old place with the time that it gets now.
+                    if archive.rules?.isTagging == false { try root.synchronizeFileSystem() }
+                    try archive.finish(kept)
+                }
             }
         } catch let error as FileAccessError {
             if let kept, let archive {

@@ -15,23 +15,22 @@ extension FolderEngine {
     }
 
     /// Takes a user's file or symbolic link away from its place on purpose, into the archive if the folder has one;
-    /// nothing but a file goes there. Durable on return. Gives where in the archive it is, nil if it is gone.
+    /// nothing but a file goes there. Gives where in the archive it is, nil if it is gone.
     ///
-    /// The one way in which commands remove what users made. To be called within a turn; the caller looks at the name
-    /// afterwards. Throws `changedOnDisk` if what is there is not what was `expected`.
+    /// The one way in which commands remove what users made. Blocks its thread. To be called within a turn; the caller looks
+    /// at the name afterwards. With deferred durability the caller calls `synchronizeFileSystem`. Throws `changedOnDisk` if what is there is not what was `expected`.
     @discardableResult
     func archiveOrRemove(
-        _ path: RelativePath, expecting expected: FileAccess.FileStatus, in root: RootDirectory
-    ) async throws -> RelativePath? {
-        try await environment.fetching.threads.runIfActive {
-            guard expected.type == .regular, let archive = try self.archive(in: root) else {
-                try root.remove(path, expecting: expected)
-                return nil
-            }
-            let archived = try archive.take(path, expecting: expected)
-            try archive.expire([path])
-            return archived
+        _ path: RelativePath, expecting expected: FileAccess.FileStatus, in root: RootDirectory,
+        durability: Durability = .immediate
+    ) throws -> RelativePath? {
+        guard expected.type == .regular, let archive = try archive(in: root) else {
+            try root.remove(path, expecting: expected, durability: durability)
+            return nil
         }
+        let archived = try archive.take(path, expecting: expected, durability: durability)
+        try archive.expire([path])
+        return archived
     }
 
     /// Lets versions go that the folder's rules do not keep any more. Throws `FolderHalt` or what the disk says. Not to be

@@ -78,6 +78,8 @@ struct VersionArchive: Sendable {
     func take(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, durability: Durability = .immediate
     ) throws -> RelativePath {
+        // The time that a trashcan's file gets must not outlast its way there: in its old place it would look changed.
+        let durability = rules?.isTagging == false ? Durability.immediate : durability
         let archived = try archiving(path) { target, isReplacing in
             try folder.move(
                 path, into: root, as: target, expecting: expected, isReplacing: isReplacing, durability: durability)
