@@ -149,10 +149,8 @@ private struct Change {
         let isUnaware = (isNew || wasOutside) && flagsOfChange.isEmpty
         let base = previous?.file.version ?? VersionVector()
         observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
-        // Of what was here and is known as not here any more others may have a copy that was not heard of.
-        let rival = global ?? (isNew ? previous?.file : nil)
-        if isUnaware, rules.kind == .sendReceive, let rival, !rival.isDeleted, rival.kind == .file,
-            observed.version.hasSeen(rival.version)
+        if isUnaware, rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,
+            observed.version.hasSeen(global.version)
         {
             // Only this device ever changed the name, and has forgotten it: none of its counters can say that this is
             // not the successor. It yields, as a conflict copy.
