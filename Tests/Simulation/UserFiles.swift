@@ -158,6 +158,9 @@ struct Ledger {
     private(set) var superseded: Set<SHA256Digest> = []
     /// By which agents it was removed to free space, while others had it.
     var setAside: [SHA256Digest: Set<Int>] = [:]
+    /// What the user of an agent removed from a name by hand to free its space, by agent and name: who keeps the name again
+    /// and writes something new there has had it before his eyes.
+    var removedByHand: [String: SHA256Digest] = [:]
 
     /// Notes bytes that nobody wrote before.
     mutating func wrote(_ content: SHA256Digest, at name: String, by author: Int) {
