@@ -24,12 +24,10 @@ extension FolderEngine {
         if expected.type == .regular, try place.root.isBeingWritten(path) {
             throw FileAccessError(.busy, .remove, path: path.text)
         }
-        guard purpose == .deleting, expected.type == .regular, let archive = try archive(in: place.root) else {
+        guard purpose == .deleting, try place.root.status(of: path) != nil else {
             return try place.root.remove(path, expecting: expected, durability: .deferred)
         }
-        guard try place.root.status(of: path) != nil else { return false }
-        _ = try archive.take(path, expecting: expected)
-        try archive.expire([path])
+        try archiveOrRemove(path, expecting: expected, in: place.root, durability: .deferred)
         return true
     }
 }
