@@ -35,6 +35,8 @@ struct DirectoryReader: Sendable {
     /// The path beneath the folder, `""` for the root.
     let path: String
     private let selection: Selection
+    /// Those of the names to look at that are neither on the disk nor known, so that there is no encounter with them.
+    let missing: [String]
     private let names: [DirectoryEntry]
     private let known: [KnownEntry]
     private var nextName = 0
@@ -52,13 +54,21 @@ struct DirectoryReader: Sendable {
         self.selection = selection
         guard let only else {
             names = try directory.list().sortedByBytes()
+            missing = []
             return
         }
         var names: [DirectoryEntry] = []
+        var missing: [String] = []
+        let knownNames = Set(known.map { String($0.name.lastComponent) })
         for name in only {
-            if let entry = try directory.entry(named: name) { names.append(entry) }
+            if let entry = try directory.entry(named: name) {
+                names.append(entry)
+            } else if !knownNames.contains(name) {
+                missing.append(name)
+            }
         }
         self.names = names
+        self.missing = missing
     }
 
     /// The next encounters, `count` at most; none at the directory's end.

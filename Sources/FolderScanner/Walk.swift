@@ -71,12 +71,30 @@ final class Walk {
         queue.countDirectory()
         while true {
             for encounter in encounters { try await visit(encounter, in: reader.directory, branches) }
-            guard encounters.count == Self.chunkCount else { return }
+            guard encounters.count == Self.chunkCount else { break }
             (reader, encounters) = try await disk.run { [reader] in
                 var reader = reader
                 let encounters = reader.next(Self.chunkCount)
                 return (reader, encounters)
             }
+        }
+        for name in reader.missing {
+            guard let branch = branches?.branch(named: name[...]) else { continue }
+            try await reportLost(branch, in: path)
+        }
+    }
+
+    /// Nothing is at the branch, and it is known as gone; what is known below it may have gone later than itself, unseen.
+    private func reportLost(_ branch: Branch, in path: String) async throws {
+        if let known = try await index.children(of: path, named: [branch.name]).first {
+            guard let below = branch.below else { return try await reportMissing(known) }
+            return try await forEachKnown(below, in: known.name) { try await self.reportMissing($0) }
+        }
+        let lost = path.appendingComponent(branch.name)
+        if let below = branch.below {
+            for branch in below { try await reportLost(branch, in: lost) }
+        } else {
+            for known in try await index.children(of: lost) { try await reportMissing(known) }
         }
     }
 

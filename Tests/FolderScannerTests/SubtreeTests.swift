@@ -43,6 +43,22 @@ import Testing
         #expect(try await tree.findings(index, ["d/e"]).map(\.summary) == ["gone d/e/f", "gone d/e"])
     }
 
+    /// As when another device deletes a directory from which the user has just removed something.
+    @Test(arguments: ["d/e/f", "d/e", "d"])
+    func whatLiesBelowADirectoryKnownAsGoneIsGone(subtree: String) async throws {
+        try tree.write("1", to: "d/e/f")
+        let index = try await tree.scanned()
+        try tree.remove("d")
+        index["d"] = nil
+        let isWhole = subtree != "d/e/f"
+        #expect(
+            try await tree.findings(index, [subtree]).map(\.summary)
+                == (isWhole ? ["gone d/e/f", "gone d/e"] : ["gone d/e/f"]))
+        index["d/e"] = nil
+        #expect(try await tree.findings(index, ["d/e/f"]).map(\.summary) == ["gone d/e/f"])
+        #expect(try await tree.findings(index, ["d/e"]).map(\.summary) == ["gone d/e/f"])
+    }
+
     @Test func anUnselectedBranchIsNotOpened() async throws {
         try tree.write("1", to: "a/b/f")
         let index = try await tree.scanned()

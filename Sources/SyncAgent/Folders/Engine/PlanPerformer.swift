@@ -291,6 +291,7 @@ struct PlanPerformer {
                 }
                 try root.removeDirectory(path, durability: .deferred)
             }
+            try await lookAgain(below: path)
             return true
         case .rescan(let names):
             for name in names { lookAgain(name) }
@@ -312,6 +313,13 @@ struct PlanPerformer {
             }
         }
         return false
+    }
+
+    /// What the index still has below a directory that is gone was removed by somebody else, and nobody has looked since.
+    private mutating func lookAgain(below directory: RelativePath) async throws {
+        let left = try await engine.index.localDescendants(
+            of: engine.folder, below: directory.text, limit: FolderEngine.temporaryLimit)
+        for entry in left.entries { lookAgain(entry.path) }
     }
 
     private static func list(_ names: [String]) -> String {
