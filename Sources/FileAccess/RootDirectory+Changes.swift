@@ -144,32 +144,6 @@ extension RootDirectory {
         if source.parent != target.parent { try from.synchronize() }
     }
 
-    /// Moves a file or symbolic link out of this root into another, whose directory must exist: renamed where both are on
-    /// one file system, else copied, made durable and then removed here. Durable there on return, and here when the caller has
-    /// called `synchronizeFileSystem`.
-    ///
-    /// Throws `exists` if the target's name is taken, and `changedOnDisk` if what is there is not what was `expected`.
-    public func move(
-        _ source: RelativePath, expecting expected: FileStatus, to target: RelativePath, of other: RootDirectory
-    ) throws(FileAccessError) {
-        let from = try directory(source.parent)
-        let to = try other.directory(target.parent)
-        try from.check(source.name, isStill: expected)
-        do throws(FileAccessError) {
-            try from.move(source.name, to: target.name, in: to, replacing: .nothing)
-        } catch {
-            guard error.code == .crossesFileSystems else { throw error }
-            try copy(source, to: target, in: other, expecting: expected)
-            _ = try remove(source, expecting: expected, durability: .deferred)
-            return
-        }
-        if let moved = try to.status(ofName: target.name), !moved.isUnchanged(since: expected.beforeRenaming) {
-            try to.move(target.name, to: source.name, in: from, replacing: .nothing)
-            throw FileAccessError(.changedOnDisk, .rename, path: source.text)
-        }
-        try to.synchronize()
-    }
-
     /// Sets the low nine bits of the mode of a file or directory; a symbolic link has none and is refused.
     public func setPermissions(_ permissions: UInt32, of path: RelativePath) throws(FileAccessError) {
         // Opened for no access, so that a directory or file that we may not read can be made readable.

@@ -90,9 +90,11 @@ final class ConformanceLink: Sendable {
     static func installer(keepsHalf: Bool = false) -> LinkInstaller<ConformanceLink> {
         { channel, information in
             let inbox = Inbox()
-            // Else Linux lets the buffers of a TCP connection grow to tens of MiB. Links that are no sockets have none.
-            for option in [ChannelOptions.socketOption(.so_rcvbuf), ChannelOptions.socketOption(.so_sndbuf)] {
-                channel.setOption(option, value: socketBufferByteCount).whenFailure { _ in }
+            // Else Linux lets the buffers of a TCP connection grow to tens of MiB.
+            if information.kind == .tcp {
+                for option in [ChannelOptions.socketOption(.so_rcvbuf), ChannelOptions.socketOption(.so_sndbuf)] {
+                    channel.setOption(option, value: socketBufferByteCount).whenFailure { _ in }
+                }
             }
             return channel.eventLoop.makeCompletedFuture {
                 if keepsHalf { try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true) }

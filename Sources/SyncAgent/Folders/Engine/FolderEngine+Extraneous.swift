@@ -169,7 +169,7 @@ struct ExtraneousSettling {
                     throw FileAccessError(.busy, .rename, path: file.path.text)
                 }
                 if let parent = target.parent { try other.createDirectories(parent) }
-                try place.root.move(file.path, expecting: file.status, to: target, of: other)
+                try place.root.move(file.path, into: other, as: target, expecting: file.status)
             }
         }
         try await finish(files)
