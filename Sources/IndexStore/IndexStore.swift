@@ -160,6 +160,7 @@ public final class IndexStore: Sendable {
         do {
             try await pool.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
+                // Where that fails, what is written later is only slower.
                 defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
                 // A transaction that writes makes the whole log durable when it ends.
                 try database.inTransaction {

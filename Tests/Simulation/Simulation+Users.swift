@@ -104,7 +104,7 @@ extension Simulation {
         guard isInPlace ? agent.files.write(bytes, to: name) : agent.files.replace(name, with: bytes) else { return }
         stamp(agent, name)
         ledger.supersede(before)
-        if agent.mayKeep(name) { ledger.supersede(ledger.removedByHand.removeValue(forKey: "\(agent.number) \(name)")) }
+        if agent.mayKeep(name) { ledger.supersedeOwn(removedFrom: name, by: agent.number) }
         let content = SHA256.digest(bytes)
         ledger.wrote(content, at: name, by: agent.number)
         did(agent, "writes \(name) \(Self.short(content))\(before.map { " over \(Self.short($0))" } ?? "")", name)

@@ -158,8 +158,7 @@ struct Ledger {
     private(set) var superseded: Set<SHA256Digest> = []
     /// By which agents it was removed to free space, while others had it.
     var setAside: [SHA256Digest: Set<Int>] = [:]
-    /// What the user of an agent removed from a name by hand to free its space, by agent and name: who keeps the name again
-    /// and writes something new there has had it before his eyes.
+    /// What the user of an agent removed from a name by hand to free its space, by agent and name.
     var removedByHand: [String: SHA256Digest] = [:]
 
     /// Notes bytes that nobody wrote before.
@@ -168,6 +167,13 @@ struct Ledger {
     }
 
     mutating func supersede(_ content: SHA256Digest?) { if let content { superseded.insert(content) } }
+
+    /// Who keeps a name again from which he removed what he had written himself, and writes something new there, has
+    /// replaced it: no version says otherwise, for all of its counters are his. What others wrote must outlive that.
+    mutating func supersedeOwn(removedFrom name: String, by author: Int) {
+        guard let content = removedByHand.removeValue(forKey: "\(author) \(name)") else { return }
+        if writings[content]?.author == author { supersede(content) }
+    }
 
     /// What must still be somewhere, oldest first.
     var alive: [(content: SHA256Digest, writing: Writing)] {

@@ -77,25 +77,34 @@ struct BoundedProgram: Sendable {
                 end = .timedOut
             } else {
                 if isOpen { isOpen = readSome(output, into: &bytes, within: Self.lookEvery) } else { poll(nil, 0, 5) }
-                var status: CInt = 0
-                let ended = waitpid(process, &status, WNOHANG)
-                if ended == process {
-                    // What it started and left behind goes with it.
-                    kill(-process, SIGKILL)
+                if Self.hasEnded(process) {
+                    let status = Self.endGroup(of: process)
                     while isOpen, bytes.count <= outputLimit, hasMore(output) {
                         isOpen = readSome(output, into: &bytes, within: 0)
                     }
                     if bytes.count <= outputLimit { return Outcome(end: Self.end(status), output: bytes) }
                     return Outcome(end: .outputTooLong, output: Array(bytes.prefix(outputLimit)))
                 }
-                if ended < 0, errno != EINTR { return Outcome(end: .killed(0), output: []) }
                 if bytes.count > outputLimit { end = .outputTooLong }
             }
         }
+        _ = Self.endGroup(of: process)
+        return Outcome(end: end ?? .timedOut, output: Array(bytes.prefix(outputLimit)))
+    }
+
+    /// Whether the program is over. It is not reaped: until it is, no other process can get its number.
+    private static func hasEnded(_ process: pid_t) -> Bool {
+        var information = siginfo_t()
+        let result = waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT)
+        return result == 0 && information.si_signo == SIGCHLD
+    }
+
+    /// Ends the program and what it started and left behind, and reaps it; gives its status as waitpid(2) does.
+    private static func endGroup(of process: pid_t) -> CInt {
         kill(-process, SIGKILL)
         var status: CInt = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
-        return Outcome(end: end ?? .timedOut, output: Array(bytes.prefix(outputLimit)))
+        return status
     }
 
     private func hasMore(_ output: CInt) -> Bool {

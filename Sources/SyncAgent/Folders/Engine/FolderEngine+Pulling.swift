@@ -12,9 +12,9 @@ extension FolderEngine {
     private static let planLimit = 10_000
     private static let pageLimit = 1000
 
-    /// Does what is needed of `names`, or of everything, window by window. Files are fetched outside of the engine's turn, so that looks at the disk
-    /// and changes of the selection go on meanwhile; they get into their place within it. Throws `FolderHalt` or what
-    /// the index says. Not to be called within a turn.
+    /// Does what is needed of `names`, or of everything, window by window. Files are fetched outside of the engine's turn, so
+    /// that looks at the disk and changes of the selection go on meanwhile; they get into their place within it. Throws
+    /// `FolderHalt` or what the index says. Not to be called within a turn.
     func pull(_ names: [String]? = nil) async throws {
         guard !isHaltedOverDeletions else { return }
         // What was left undone before may have been waiting for these.

@@ -11,8 +11,8 @@ enum RemovalPurpose: Hashable, Sendable {
 }
 
 extension FolderEngine {
-    /// The one place in which a file or symbolic link of the user's is removed from this disk because somebody asked for
-    /// it, and not because another device replaced or deleted it. Blocks; the change is durable when the caller has called
+    /// Removes a file or symbolic link of the user's from this disk because somebody asked for it, and not because another
+    /// device replaced or deleted it. Blocks; the change is durable when the caller has called
     /// `synchronizeFileSystem`.
     ///
     /// - parameter expected: what was seen there; anything else stays, and `changedOnDisk` is thrown.

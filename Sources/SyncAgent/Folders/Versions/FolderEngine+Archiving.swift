@@ -17,8 +17,8 @@ extension FolderEngine {
     /// Takes a user's file or symbolic link away from its place on purpose, into the archive if the folder has one;
     /// nothing but a file goes there. Gives where in the archive it is, nil if it is gone.
     ///
-    /// The one way in which commands remove what users made. Blocks its thread. To be called within a turn; the caller looks
-    /// at the name afterwards. With deferred durability the caller calls `synchronizeFileSystem`. Throws `changedOnDisk` if what is there is not what was `expected`.
+    /// Blocks its thread. To be called within a turn; the caller looks at the name afterwards. With deferred durability the
+    /// caller calls `synchronizeFileSystem`. Throws `changedOnDisk` if what is there is not what was `expected`.
     @discardableResult
     func archiveOrRemove(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, in root: RootDirectory,
