@@ -48,6 +48,7 @@ extension FolderEngine {
             let place = try await self.currentPlace()
             try await self.removeTemporaries(place)
             try await self.keepFree(place)
+            try await self.noteLacks(place)
         }
         activity.set(waiting: waiting)
         forgetFailures()
