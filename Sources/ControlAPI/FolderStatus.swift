@@ -102,13 +102,17 @@ public struct FolderStatus: Equatable, Sendable {
     public var bluetoothLimit: Int64?
     /// RFC 3339: when the last scan ended.
     public var lastScan: String?
+    /// Changes of devices that may only read, which wait to be accepted or reverted; not counted beyond 10,000.
+    public var refused: Int64
+    /// The roles of those of `devices` that have another than `write`, by id.
+    public var roles: [String: String]
 
     public init(
         id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
         devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
-        lastScan: String? = nil
+        lastScan: String? = nil, refused: Int64 = 0, roles: [String: String] = [:]
     ) {
         self.id = id
         self.label = label
@@ -131,6 +135,8 @@ public struct FolderStatus: Equatable, Sendable {
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
         self.lastScan = lastScan
+        self.refused = refused
+        self.roles = roles
     }
 
     /// `state` as a value that says what kind of state it is.
@@ -142,7 +148,7 @@ public struct FolderStatus: Equatable, Sendable {
 extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
-        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan
+        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, refused, roles
     }
 
     public init(from decoder: any Decoder) throws {
@@ -168,7 +174,9 @@ extension FolderStatus: Codable {
             waiting: try container.decodeIfPresent(Waiting.self, forKey: .waiting),
             bluetooth: try container.decodeIfPresent(String.self, forKey: .bluetooth),
             bluetoothLimit: try container.decodeIfPresent(Int64.self, forKey: .bluetoothLimit),
-            lastScan: try container.decodeIfPresent(String.self, forKey: .lastScan))
+            lastScan: try container.decodeIfPresent(String.self, forKey: .lastScan),
+            refused: try container.decodeIfPresent(Int64.self, forKey: .refused) ?? 0,
+            roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:])
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -194,6 +202,8 @@ extension FolderStatus: Codable {
         try container.encodeIfPresent(bluetooth, forKey: .bluetooth)
         try container.encodeIfPresent(bluetoothLimit, forKey: .bluetoothLimit)
         try container.encodeIfPresent(lastScan, forKey: .lastScan)
+        try container.encode(refused, forKey: .refused)
+        try container.encode(roles, forKey: .roles)
     }
 }
 

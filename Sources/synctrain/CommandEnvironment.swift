@@ -81,6 +81,7 @@ enum ConfigurationEdit: Equatable, Sendable {
     case setFolderPaused(String, Bool)
     case setFolderBluetooth(FolderBluetoothChange)
     case setDeviceBluetooth(DeviceBluetoothChange)
+    case setFolderRole(FolderRoleChange)
     case removeFolder(String)
 
     func perform(on agent: any AgentControl) async throws {
@@ -92,6 +93,7 @@ enum ConfigurationEdit: Equatable, Sendable {
         case .setFolderPaused(let folder, let isPaused): try await agent.setFolderPaused(folder, isPaused)
         case .setFolderBluetooth(let change): try await agent.setFolderBluetooth(change)
         case .setDeviceBluetooth(let change): try await agent.setDeviceBluetooth(change)
+        case .setFolderRole(let change): try await agent.setFolderRole(change)
         case .removeFolder(let folder): try await agent.removeFolder(folder)
         }
     }

@@ -39,6 +39,12 @@ struct ControlOperationTests {
         .restoreVersion(VersionRestore(path: oddPath, at: 1_795_289_512, isConfirmed: true)), .conflicts(folder: nil),
         .conflicts(folder: "a&b"), .conflictDetails(oddPath),
         .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
+        .invite(InvitationRequest(folder: "f g", role: "read", seconds: 60)), .invitations, .revokeInvitation(7),
+        .join(JoinRequest(code: "synctrain-x", directory: "/ä b", isParent: true)),
+        .join(JoinRequest(code: "x", directory: "/", isParent: false, mode: "full", address: "tcp://h:1")),
+        .setFolderRole(FolderRoleChange(folder: "f g", device: "ä", role: "read")), .refused(folder: nil),
+        .refused(folder: "a&b"), .settleRefused(RefusalRequest(paths: [oddPath], action: .accept)),
+        .settleRefused(RefusalRequest(paths: [oddPath, oddPath], action: .revert, device: "b c", isDryRun: true)),
     ]
 
     @Test(arguments: operations)

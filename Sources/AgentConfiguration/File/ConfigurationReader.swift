@@ -96,7 +96,7 @@ struct ConfigurationReader {
 
     private func folder(_ block: SettingsTable) throws(ConfigurationError) -> FolderConfiguration {
         try block.allow([
-            "id", "label", "path", "mode", "type", "devices", "paused", "rescan-interval", "watch",
+            "id", "label", "path", "mode", "type", "devices", "readers", "admins", "paused", "rescan-interval", "watch",
             "ignore-permissions",
             "order", "priority", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
             "bluetooth-limit",
@@ -116,6 +116,8 @@ struct ConfigurationReader {
         if let mode: FolderConfiguration.Mode = try block.choice("mode") { folder.mode = mode }
         if let kind: FolderConfiguration.Kind = try block.choice("type") { folder.kind = kind }
         for text in try block.strings("devices") ?? [] { folder.devices.append(try deviceID(text, block, "devices")) }
+        for text in try block.strings("readers") ?? [] { folder.readers.append(try deviceID(text, block, "readers")) }
+        for text in try block.strings("admins") ?? [] { folder.admins.append(try deviceID(text, block, "admins")) }
         if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
         if let seconds = try block.int("rescan-interval") { folder.rescanInterval = seconds }
         if let isWatched = try block.bool("watch") { folder.isWatched = isWatched }

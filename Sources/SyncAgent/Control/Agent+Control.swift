@@ -203,7 +203,7 @@ extension Agent: AgentControl {
         return folder
     }
 
-    private func device(_ reference: String) throws -> DeviceID {
+    func device(_ reference: String) throws -> DeviceID {
         try configuration.withLock { $0 }.device(reference).id
     }
 }
