@@ -13,7 +13,7 @@ struct ControlResponder: Sendable {
             let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
             switch operation {
             case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
-                .versions, .conflicts:
+                .versions, .conflicts, .refused:
                 try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
             case .cluster(let asked) where asked.isStream:
                 try await stream(operation, asEventStream: false, through: sink)
@@ -52,6 +52,12 @@ struct ControlResponder: Sendable {
         case .removeFolder(let folder): try await control.removeFolder(folder)
         case .setFolderBluetooth(let change): try await control.setFolderBluetooth(change)
         case .setDeviceBluetooth(let change): try await control.setDeviceBluetooth(change)
+        case .setFolderRole(let change): try await control.setFolderRole(change)
+        case .invite(let request): return try ControlJSON.encode(try await control.invite(request))
+        case .invitations: return try ControlJSON.encode(try await control.invitationList())
+        case .revokeInvitation(let number): try await control.revokeInvitation(number)
+        case .join(let request): return try ControlJSON.encode(try await control.join(request))
+        case .settleRefused(let request): return try ControlJSON.encode(try await control.settleRefused(request))
         case .setFolderMode(let change): return try ControlJSON.encode(try await control.setFolderMode(change))
         case .perform(let action): return try ControlJSON.encode(try await control.perform(action))
         case .select(let change): return try ControlJSON.encode(try await control.select(change))
@@ -70,7 +76,7 @@ struct ControlResponder: Sendable {
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
-            .conflicts, .file, .fileHead:
+            .conflicts, .refused, .file, .fileHead:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)
@@ -107,6 +113,10 @@ struct ControlResponder: Sendable {
                 case .conflicts(let folder):
                     try await control.conflicts(folder: folder) { conflict in
                         try await lines.add(try ControlJSON.encode(conflict))
+                    }
+                case .refused(let folder):
+                    try await control.refused(folder: folder) { change in
+                        try await lines.add(try ControlJSON.encode(change))
                     }
                 case .fetch(let request):
                     try await control.fetch(request) { event in

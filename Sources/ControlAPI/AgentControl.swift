@@ -44,6 +44,8 @@ public protocol AgentControl: ClusterControl {
     /// At once, on links that are open, too. Throws `invalidRequest` for a word that there is not.
     func setFolderBluetooth(_ change: FolderBluetoothChange) async throws
     func setDeviceBluetooth(_ change: DeviceBluetoothChange) async throws
+    /// Throws `invalidRequest` if the folder is not shared with the device.
+    func setFolderRole(_ change: FolderRoleChange) async throws
     /// Throws `invalidRequest` if the action does not fit the folder's type or state.
     func perform(_ action: FolderAction) async throws -> FolderActionOutcome
     /// Forgets the index of the folder (of all folders for nil) and gets it anew from the peers. Files stay untouched.
@@ -85,6 +87,22 @@ public protocol AgentControl: ClusterControl {
     func conflictDetails(_ path: PathReference) async throws -> ConflictList
     /// Keeps one version or both, here and on all devices. What goes wrong with one is in its outcome.
     func resolveConflicts(_ resolution: ConflictResolution) async throws -> ConflictAnswer
+
+    /// Changes of devices that may only read, by name; `folder` nil for all folders.
+    func refused(folder: String?, emit: @Sendable (RefusedChange) async throws -> Void) async throws
+    /// Throws `noSuchPath` if nothing is refused at or below a path, `invalidRequest` for `revert` in a folder that only
+    /// receives.
+    func settleRefused(_ request: RefusalRequest) async throws -> RefusalAnswer
+
+    /// Throws `noSuchFolder`, and `tooLarge` if there are too many.
+    func invite(_ request: InvitationRequest) async throws -> Invitation
+    /// In the order in which they were made, without their codes.
+    func invitationList() async throws -> InvitationList
+    /// Throws `noSuchPath` if there is none of this number.
+    func revokeInvitation(_ number: Int64) async throws
+    /// Redeems an invitation; when it throws, nothing is stored here. Throws `invalidRequest` for what is no code,
+    /// `invitationRefused` for one that is not good, `pairingFailed` and `timeout` for links.
+    func join(_ request: JoinRequest) async throws -> JoinAnswer
 
     /// Dials, and tries again at once what waits for another try. Returns before anything has come.
     func syncNow(_ request: SyncRequest) async throws

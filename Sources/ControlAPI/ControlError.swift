@@ -46,6 +46,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         /// The other device does not wait to be paired; or this one does not, if that was asked.
         public static let notPairing: Code = "not-pairing"
         /// The other device's user, or the device itself, does not want the file.
+        /// The invitation is not good, or not any more.
+        public static let invitationRefused: Code = "invitation-refused"
         public static let dropRefused: Code = "drop-refused"
         /// The two devices do not see the same keys.
         public static let codesDiffer: Code = "codes-differ"
@@ -103,7 +105,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .overruled, .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
-        case .pairingRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409
+        case .pairingRefused, .invitationRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409
         case .pairingBlocked: 429
         case .noHolder, .busy, .stopping: 503
         case .timeout: 504

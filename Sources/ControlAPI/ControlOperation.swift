@@ -24,6 +24,7 @@ public enum ControlOperation: Equatable, Sendable {
     case setFolderMode(FolderModeChange)
     case setFolderBluetooth(FolderBluetoothChange)
     case setDeviceBluetooth(DeviceBluetoothChange)
+    case setFolderRole(FolderRoleChange)
     case perform(FolderAction)
     case pending
     case resetIndex(IndexReset)
@@ -42,6 +43,12 @@ public enum ControlOperation: Equatable, Sendable {
     case conflicts(folder: String?)
     case conflictDetails(PathReference)
     case resolveConflicts(ConflictResolution)
+    case refused(folder: String?)
+    case settleRefused(RefusalRequest)
+    case invite(InvitationRequest)
+    case invitations
+    case revokeInvitation(Int64)
+    case join(JoinRequest)
     case syncNow(SyncRequest)
     case stat(PathReference)
     case list(PathReference, isRecursive: Bool)
@@ -62,16 +69,18 @@ public enum ControlOperation: Equatable, Sendable {
     public var method: Method {
         switch self {
         case .status, .events, .devices, .pairStatus, .nearby, .folders, .pending, .selection, .explain, .extraneous,
-            .needs, .versions, .conflicts, .conflictDetails, .stat, .list,
+            .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations, .stat,
+            .list,
             .search, .whereis, .file:
             .get
         case .fileHead: .head
         case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
             .perform, .resetIndex, .select, .scan, .resolve, .remove, .free, .restoreVersion, .resolveConflicts,
-            .syncNow, .fetch, .stop:
+            .settleRefused, .invite, .join, .syncNow, .fetch, .stop:
             .post
-        case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth: .patch
-        case .removeDevice, .removeFolder: .delete
+        case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth, .setFolderRole:
+            .patch
+        case .removeDevice, .removeFolder, .revokeInvitation: .delete
         case .cluster(let operation): operation.method
         }
     }
@@ -106,6 +115,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .setFolderMode(let change): return try ControlJSON.encode(change)
         case .setFolderBluetooth(let change): return try ControlJSON.encode(change)
         case .setDeviceBluetooth(let change): return try ControlJSON.encode(change)
+        case .setFolderRole(let change): return try ControlJSON.encode(change)
         case .perform(let action): return try ControlJSON.encode(action)
         case .select(let change): return try ControlJSON.encode(change)
         case .scan(let request): return try ControlJSON.encode(request)
@@ -114,12 +124,17 @@ public enum ControlOperation: Equatable, Sendable {
         case .free(let request): return try ControlJSON.encode(request)
         case .restoreVersion(let request): return try ControlJSON.encode(request)
         case .resolveConflicts(let resolution): return try ControlJSON.encode(resolution)
+        case .invite(let request): return try ControlJSON.encode(request)
+        case .join(let request): return try ControlJSON.encode(request)
+        case .settleRefused(let request): return try ControlJSON.encode(request)
         case .syncNow(let request): return try ControlJSON.encode(request)
         case .fetch(let request): return try ControlJSON.encode(request)
         case .cluster(let operation): return try operation.body()
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
             .selection, .explain,
-            .extraneous, .needs, .versions, .conflicts, .conflictDetails, .stat, .list, .search, .whereis, .file,
+            .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
+            .revokeInvitation, .stat, .list, .search, .whereis,
+            .file,
             .fileHead, .stop:
             return nil
         }
@@ -135,6 +150,8 @@ public enum ControlOperation: Equatable, Sendable {
             try PathReference.check(change.paths)
         case .resolve(let request): try PathReference.checkSome(request.paths, of: "extraneous resolve")
         case .remove(let request): try PathReference.checkSome(request.paths, of: "rm")
+        case .settleRefused(let request):
+            try PathReference.checkSome(request.paths, of: "refused \(request.action.rawValue)")
         case .pair(let request): try request.check()
         case .cluster(let operation): try operation.check()
         case .dropSend(let request): try request.check()
@@ -192,6 +209,13 @@ public enum ControlOperation: Equatable, Sendable {
             self = .setFolderBluetooth(try ControlJSON.decode(FolderBluetoothChange.self, from: body))
         case (.deviceBluetooth, .patch):
             self = .setDeviceBluetooth(try ControlJSON.decode(DeviceBluetoothChange.self, from: body))
+        case (.folderRole, .patch): self = .setFolderRole(try ControlJSON.decode(FolderRoleChange.self, from: body))
+        case (.invitations, .get): self = .invitations
+        case (.invitations, .post): self = .invite(try ControlJSON.decode(InvitationRequest.self, from: body))
+        case (.invitations, .delete): self = .revokeInvitation(Int64(try query.count("number") ?? 0))
+        case (.join, .post): self = .join(try ControlJSON.decode(JoinRequest.self, from: body))
+        case (.refused, .get): self = .refused(folder: try query.folder())
+        case (.refused, .post): self = .settleRefused(try ControlJSON.decode(RefusalRequest.self, from: body))
         case (.folderAction, .post): self = .perform(try ControlJSON.decode(FolderAction.self, from: body))
         case (.pending, .get): self = .pending
         case (.selection, .get): self = .selection(folder: try query.folder())
@@ -243,6 +267,7 @@ public enum ControlOperation: Equatable, Sendable {
         case folderMode = "/v1/folders/mode"
         case folderBluetooth = "/v1/folders/bluetooth"
         case deviceBluetooth = "/v1/devices/bluetooth"
+        case folderRole = "/v1/folders/role"
         case folderAction = "/v1/folders/action"
         case pending = "/v1/pending"
         case resetIndex = "/v1/index/reset"
@@ -258,6 +283,9 @@ public enum ControlOperation: Equatable, Sendable {
         case conflicts = "/v1/conflicts"
         case conflictDetails = "/v1/conflicts/details"
         case conflictsResolve = "/v1/conflicts/resolve"
+        case refused = "/v1/refused"
+        case invitations = "/v1/invitations"
+        case join = "/v1/join"
         case sync = "/v1/sync"
         case stat = "/v1/stat"
         case entries = "/v1/entries"
@@ -285,6 +313,12 @@ public enum ControlOperation: Equatable, Sendable {
         case .setFolderMode: (.folderMode, [])
         case .setFolderBluetooth: (.folderBluetooth, [])
         case .setDeviceBluetooth: (.deviceBluetooth, [])
+        case .setFolderRole: (.folderRole, [])
+        case .refused(let folder): (.refused, Self.query(folder))
+        case .settleRefused: (.refused, [])
+        case .invitations, .invite: (.invitations, [])
+        case .revokeInvitation(let number): (.invitations, [("number", String(number))])
+        case .join: (.join, [])
         case .perform: (.folderAction, [])
         case .pending: (.pending, [])
         case .resetIndex: (.resetIndex, [])

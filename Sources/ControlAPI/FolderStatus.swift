@@ -106,13 +106,18 @@ public struct FolderStatus: Equatable, Sendable {
     public var copy: FolderCopy?
     /// What it waits for, each with its remedy; empty if nothing is in the way.
     public var waits: [FolderWait]
+    /// Changes of devices that may only read, which wait to be accepted or reverted; not counted beyond 10,000.
+    public var refused: Int64
+    /// The roles of those of `devices` that have another than `write`, by id.
+    public var roles: [String: String]
 
     public init(
         id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
         devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
-        lastScan: String? = nil, copy: FolderCopy? = nil, waits: [FolderWait] = []
+        lastScan: String? = nil, copy: FolderCopy? = nil, waits: [FolderWait] = [], refused: Int64 = 0,
+        roles: [String: String] = [:]
     ) {
         self.id = id
         self.label = label
@@ -137,6 +142,8 @@ public struct FolderStatus: Equatable, Sendable {
         self.lastScan = lastScan
         self.copy = copy
         self.waits = waits
+        self.refused = refused
+        self.roles = roles
     }
 
     /// `state` as a value that says what kind of state it is.
@@ -148,7 +155,7 @@ public struct FolderStatus: Equatable, Sendable {
 extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
-        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits
+        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles
     }
 
     public init(from decoder: any Decoder) throws {
@@ -176,7 +183,9 @@ extension FolderStatus: Codable {
             bluetoothLimit: try container.decodeIfPresent(Int64.self, forKey: .bluetoothLimit),
             lastScan: try container.decodeIfPresent(String.self, forKey: .lastScan),
             copy: try container.decodeIfPresent(String.self, forKey: .copy).flatMap { FolderCopy(rawValue: $0) },
-            waits: try container.decodeIfPresent([FolderWait].self, forKey: .waits) ?? [])
+            waits: try container.decodeIfPresent([FolderWait].self, forKey: .waits) ?? [],
+            refused: try container.decodeIfPresent(Int64.self, forKey: .refused) ?? 0,
+            roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:])
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -204,6 +213,8 @@ extension FolderStatus: Codable {
         try container.encodeIfPresent(lastScan, forKey: .lastScan)
         try container.encodeIfPresent(copy, forKey: .copy)
         try container.encode(waits, forKey: .waits)
+        try container.encode(refused, forKey: .refused)
+        try container.encode(roles, forKey: .roles)
     }
 }
 

@@ -87,6 +87,24 @@ public struct ControlClient: AgentControl {
         try await perform(.setDeviceBluetooth(change))
     }
 
+    public func invite(_ request: InvitationRequest) async throws -> Invitation { try await document(.invite(request)) }
+
+    public func invitationList() async throws -> InvitationList { try await document(.invitations) }
+
+    public func revokeInvitation(_ number: Int64) async throws { try await perform(.revokeInvitation(number)) }
+
+    public func join(_ request: JoinRequest) async throws -> JoinAnswer { try await document(.join(request)) }
+
+    public func setFolderRole(_ change: FolderRoleChange) async throws { try await perform(.setFolderRole(change)) }
+
+    public func refused(folder: String?, emit: @Sendable (RefusedChange) async throws -> Void) async throws {
+        try await documents(.refused(folder: folder), emit: emit)
+    }
+
+    public func settleRefused(_ request: RefusalRequest) async throws -> RefusalAnswer {
+        try await document(.settleRefused(request))
+    }
+
     public func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
         try await document(.perform(action))
     }

@@ -67,6 +67,8 @@ extension IndexStore {
                     DELETE FROM aggregate WHERE entry IN doomed;
                     DELETE FROM entry WHERE id IN doomed;
                     DELETE FROM own WHERE folder = \(row.number);
+                    DELETE FROM refused WHERE announcer IN (
+                        SELECT number FROM announcer WHERE folder = \(row.number));
                     DELETE FROM announcer WHERE folder = \(row.number);
                     DELETE FROM placing WHERE folder = \(row.number);
                     DELETE FROM folder WHERE number = \(row.number);

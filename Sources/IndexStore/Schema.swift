@@ -13,6 +13,7 @@ enum Schema {
             try database.execute(sql: version1)
         }
         migrator.registerMigration("v2") { try $0.execute(sql: version2) }
+        migrator.registerMigration("v3-roles") { try $0.execute(sql: roles) }
         return migrator
     }
 
@@ -81,5 +82,21 @@ enum Schema {
             permissions INTEGER NOT NULL, modified INTEGER NOT NULL, nanoseconds INTEGER NOT NULL,
             modifiedBy INTEGER NOT NULL, version BLOB, content BLOB, extra BLOB, PRIMARY KEY (folder, name)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// - `announcer.role` is an `AnnouncerRole`.
+    /// - `invitation.digest` is of the secret; `device` has redeemed it, NULL if none has.
+    /// - `refused` has a row for each row of `announced` that is no candidate for the global version; `isOpen` is 1 where
+    ///   that makes a difference to anybody.
+    private static let roles = """
+        ALTER TABLE announcer ADD COLUMN role INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE refused (
+            announcer INTEGER NOT NULL, isOpen INTEGER NOT NULL, entry INTEGER NOT NULL,
+            PRIMARY KEY (announcer, isOpen, entry)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE invitation (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL, folder TEXT NOT NULL, role TEXT NOT NULL,
+            expires INTEGER NOT NULL, device BLOB
+        ) STRICT;
         """
 }

@@ -14,6 +14,9 @@ public struct LinkAuthenticator: Sendable {
     /// The name of pairing by a code; offered and accepted only while the user has asked for it.
     public static let pairingProtocol = "synctrain-pair/1"
 
+    /// The name of redeeming an invitation; accepted only while there is one.
+    public static let invitationProtocol = "synctrain-invite/1"
+
     private let device: DeviceID
     private let applicationProtocols: [String]
     private let context: NIOSSLContext

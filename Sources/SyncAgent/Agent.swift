@@ -88,6 +88,7 @@ public final class Agent: Service, Sendable {
     let devices: DeviceRegistry
     let pending: PendingRegistry
     let pairing: PairingRegistry
+    let invitations: InvitationBoard
     let drops = DropRegistry()
     let events: EventHub
     let threads: NIOThreadPool
@@ -128,9 +129,13 @@ public final class Agent: Service, Sendable {
         folders = FolderRegistry(pending: pending, logger: setup.logger)
         let devices = DeviceRegistry()
         self.devices = devices
+        let wall = setup.time.wall
+        let invitations = InvitationBoard(now: { wall().seconds })
+        invitations.replace(try await index.invitations())
+        self.invitations = invitations
         pairing = try PairingRegistry(
             identity: identity, usual: authenticator, handshakeLimit: Self.linkTimeout,
-            knownDevices: { devices.all.map(\.id) }, time: setup.time)
+            knownDevices: { devices.all.map(\.id) }, isInviting: { invitations.isOpen }, time: setup.time)
         (jobs, addJob) = AsyncStream.makeStream(of: Job.self)
         discovery = setup.makeDiscovery?(
             localDevice, { [listeners] in listeners.addresses }, { devices.device($0) != nil })
@@ -220,7 +225,8 @@ public final class Agent: Service, Sendable {
     /// Runs a link that somebody dialled.
     private func serve(_ link: SecureLink) async {
         let isPairing = link.applicationProtocol == LinkAuthenticator.pairingProtocol
-        if !isPairing, let device = devices.device(link.peer) {
+        let isInvited = link.applicationProtocol == LinkAuthenticator.invitationProtocol
+        if !isPairing, !isInvited, let device = devices.device(link.peer) {
             await device.serve(link)
             return
         }
@@ -230,6 +236,10 @@ public final class Agent: Service, Sendable {
         }
         defer { strangers.withLock { $0 -= 1 } }
         let hasRoom = count <= Self.strangerLimit
+        guard !isInvited else {
+            if hasRoom { await serveInvitation(link) } else { await link.close() }
+            return
+        }
         guard !isPairing else {
             if hasRoom { await pairing.serve(link) } else { await link.close() }
             return
@@ -304,12 +314,14 @@ public final class Agent: Service, Sendable {
                 guard old != wanted else { continue }
                 touched.formUnion(old.devices)
                 touched.formUnion(wanted.devices)
+                try await folder.applyRoles(wanted)
                 folder.configure(wanted)
             } else {
                 try await index.addFolder(
                     wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
                 let folder = FolderSession(
                     wanted, index: index, threads: threads, events: events, logger: setup.logger)
+                try await folder.applyRoles(wanted)
                 let engine = FolderEngine(folder, engineEnvironment)
                 folder.engine = engine
                 folders.insert(folder)

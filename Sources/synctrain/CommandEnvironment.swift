@@ -82,6 +82,7 @@ enum ConfigurationEdit: Equatable, Sendable {
     case setFolderBluetooth(FolderBluetoothChange)
     case setDeviceBluetooth(DeviceBluetoothChange)
     case setPaused(PauseChange)
+    case setFolderRole(FolderRoleChange)
     case removeFolder(String)
 
     func perform(on agent: any AgentControl) async throws {
@@ -94,6 +95,7 @@ enum ConfigurationEdit: Equatable, Sendable {
         case .setFolderBluetooth(let change): try await agent.setFolderBluetooth(change)
         case .setDeviceBluetooth(let change): try await agent.setDeviceBluetooth(change)
         case .setPaused(let change): try await agent.setPaused(change)
+        case .setFolderRole(let change): try await agent.setFolderRole(change)
         case .removeFolder(let folder): try await agent.removeFolder(folder)
         }
     }

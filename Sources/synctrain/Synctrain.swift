@@ -25,7 +25,7 @@ struct Synctrain: ParsableCommand {
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
             CatCommand.self, DropCommandGroup.self, NeedCommand.self, ExtraneousCommandGroup.self,
             ConflictsCommandGroup.self, VersionsCommandGroup.self, ScanCommand.self, RemoveCommand.self,
-            FreeCommand.self,
+            FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
             StatusCommand.self,
             CompletionCommand.self, PauseCommand.self, ResumeCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,

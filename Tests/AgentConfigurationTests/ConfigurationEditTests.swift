@@ -354,7 +354,7 @@ import Testing
             .shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random))
         let sharedWith = model.devices.map(\.id).shuffled(using: &random)
             .prefix(Int.random(in: 0...4, using: &random))
-        switch Int.random(in: 0..<11, using: &random) {
+        switch Int.random(in: 0..<12, using: &random) {
         case 0:
             return .addDevice(
                 DeviceConfiguration(
@@ -391,6 +391,7 @@ import Testing
                 folder, BluetoothUse.allCases.randomElement(using: &random),
                 limit: [nil, 0, 1000, 1 << 30].randomElement(using: &random) ?? nil)
         case 9: return .setDeviceBluetooth(device, BluetoothUse.allCases.randomElement(using: &random) ?? .off)
+        case 10: return .setFolderRole(folder, device, DeviceRole.allCases.randomElement(using: &random) ?? .read)
         default: return .removeFolder(folder)
         }
     }

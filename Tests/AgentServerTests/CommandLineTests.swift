@@ -226,6 +226,7 @@ struct CommandLineTests {
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
             ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f"],
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
+            ["folder", "role", "f", "b", "read"],
         ] {
             #expect(await offline.run(arguments).code == 0)
         }
@@ -238,6 +239,7 @@ struct CommandLineTests {
                 .setFolderPaused("f", true), .setFolderPaused("f", false), .removeFolder("f"),
                 .setFolderBluetooth(FolderBluetoothChange(folder: "f", use: "index-only", limit: 3_000_000)),
                 .setDeviceBluetooth(DeviceBluetoothChange(device: "b", use: "off")),
+                .setFolderRole(FolderRoleChange(folder: "f", device: "b", role: "read")),
             ])
     }
 

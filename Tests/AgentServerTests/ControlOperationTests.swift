@@ -44,6 +44,12 @@ struct ControlOperationTests {
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
         .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
         .cluster(.wait(WaitRequest(paths: [oddPath], seconds: 1.5))),
+        .invite(InvitationRequest(folder: "f g", role: "read", seconds: 60)), .invitations, .revokeInvitation(7),
+        .join(JoinRequest(code: "synctrain-x", directory: "/ä b", isParent: true)),
+        .join(JoinRequest(code: "x", directory: "/", isParent: false, mode: "full", address: "tcp://h:1")),
+        .setFolderRole(FolderRoleChange(folder: "f g", device: "ä", role: "read")), .refused(folder: nil),
+        .refused(folder: "a&b"), .settleRefused(RefusalRequest(paths: [oddPath], action: .accept)),
+        .settleRefused(RefusalRequest(paths: [oddPath, oddPath], action: .revert, device: "b c", isDryRun: true)),
     ]
 
     @Test(arguments: operations)

@@ -198,6 +198,47 @@ final class ScriptedControl: AgentControl {
         return SpaceAnswer(folders: folders.freed)
     }
 
+    func invite(_ request: InvitationRequest) async throws -> Invitation {
+        try note("invite \(request.folder) \(request.role) \(request.seconds)")
+        return Invitation(
+            number: 3, code: "synctrain-AQ", folder: request.folder, role: request.role, expires: Sample.time)
+    }
+    func invitationList() async throws -> InvitationList {
+        try note("invitations")
+        return InvitationList(
+            invitations: [
+                Invitation(
+                    number: 3, folder: "docs", role: "read", expires: Sample.time, state: .redeemed,
+                    device: "AAAAAAA-B", name: "nas")
+            ])
+    }
+    func revokeInvitation(_ number: Int64) async throws { try note("revoke \(number)") }
+    func join(_ request: JoinRequest) async throws -> JoinAnswer {
+        try note("join \(request.code) \(request.directory) \(request.isParent) \(request.mode)")
+        return JoinAnswer(
+            folder: "docs", label: "Docs", role: "read", path: request.directory, device: "AAAAAAA-B", name: "nas")
+    }
+
+    func setFolderRole(_ change: FolderRoleChange) async throws { try note("\(change)") }
+
+    func refused(folder: String?, emit: @Sendable (RefusedChange) async throws -> Void) async throws {
+        try note("refused \(folder ?? "all")")
+        for change in folders.refused { try await emit(change) }
+    }
+
+    func settleRefused(_ request: RefusalRequest) async throws -> RefusalAnswer {
+        try note(
+            "\(request.action) \(request.paths.map(\.text).joined(separator: " ")) \(request.device ?? "all") "
+                + "\(request.isDryRun)")
+        return RefusalAnswer(
+            folders: folders.refusals.map { outcome in
+                var outcome = outcome
+                outcome.isDryRun = request.isDryRun
+                outcome.action = request.action
+                return outcome
+            })
+    }
+
     func needs(folder: String?, emit: EntryEmit) async throws {
         try note("needs \(folder ?? "all")")
         for entry in entries { try await emit(entry) }
@@ -302,6 +343,8 @@ struct FolderScript: Sendable {
     var resolutions: [ResolutionOutcome] = []
     var removals: [RemovalOutcome] = []
     var freed: [SpaceAnswer.Folder] = []
+    var refused: [RefusedChange] = []
+    var refusals: [RefusalOutcome] = []
     var versions: [ArchivedVersion] = []
     var restoreNeedsConfirmation = false
     var conflicts: [ConflictDetails] = []

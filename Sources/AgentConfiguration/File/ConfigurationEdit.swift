@@ -12,6 +12,8 @@ public enum ConfigurationEdit: Equatable, Sendable {
     case setFolderPaused(FolderID, Bool, until: Int64? = nil)
     case setDevicePaused(DeviceID, Bool, until: Int64? = nil)
     case setFolderDevices(FolderID, [DeviceID])
+    /// Of a device that the folder is shared with.
+    case setFolderRole(FolderID, DeviceID, DeviceRole)
     case setFolderMode(FolderID, FolderConfiguration.Mode)
     /// Nil leaves either as it is.
     case setFolderBluetooth(FolderID, BluetoothUse?, limit: Int64?)
@@ -40,7 +42,9 @@ extension Configuration {
             changed.devices[try index(of: id)].addresses = addresses
         case .removeDevice(let id):
             changed.devices.remove(at: try index(of: id))
-            for index in changed.folders.indices { changed.folders[index].devices.removeAll { $0 == id } }
+            for index in changed.folders.indices {
+                changed.folders[index].share(with: changed.folders[index].devices.filter { $0 != id })
+            }
         case .addFolder(let folder):
             changed.folders.append(folder)
         case .setFolderPaused(let id, let isPaused, let until):
@@ -52,7 +56,9 @@ extension Configuration {
             changed.devices[index].isPaused = isPaused
             changed.devices[index].pausedUntil = isPaused ? until : nil
         case .setFolderDevices(let id, let devices):
-            changed.folders[try index(of: id)].devices = devices
+            changed.folders[try index(of: id)].share(with: devices)
+        case .setFolderRole(let id, let device, let role):
+            changed.folders[try index(of: id)].setRole(role, of: device)
         case .setFolderMode(let id, let mode):
             changed.folders[try index(of: id)].mode = mode
         case .setFolderBluetooth(let id, let use, let limit):

@@ -98,7 +98,8 @@ struct ConfigurationReader {
 
     private func folder(_ block: SettingsTable) throws(ConfigurationError) -> FolderConfiguration {
         try block.allow([
-            "id", "label", "path", "mode", "type", "devices", "paused", "paused-until", "rescan-interval", "watch",
+            "id", "label", "path", "mode", "type", "devices", "readers", "admins", "paused", "paused-until",
+            "rescan-interval", "watch",
             "ignore-permissions",
             "order", "priority", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
             "bluetooth-limit",
@@ -118,6 +119,8 @@ struct ConfigurationReader {
         if let mode: FolderConfiguration.Mode = try block.choice("mode") { folder.mode = mode }
         if let kind: FolderConfiguration.Kind = try block.choice("type") { folder.kind = kind }
         for text in try block.strings("devices") ?? [] { folder.devices.append(try deviceID(text, block, "devices")) }
+        for text in try block.strings("readers") ?? [] { folder.readers.append(try deviceID(text, block, "readers")) }
+        for text in try block.strings("admins") ?? [] { folder.admins.append(try deviceID(text, block, "admins")) }
         if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
         folder.pausedUntil = try pausedUntil(block, isPaused: folder.isPaused)
         if let seconds = try block.int("rescan-interval") { folder.rescanInterval = seconds }

@@ -41,9 +41,9 @@ struct ConfigurationText {
             draft.setList("addresses", of: "device", at: index(id), from: old, to: addresses, quoting: { $0 })
         case .removeDevice(let id):
             for (index, folder) in configuration.folders.enumerated() where folder.devices.contains(id) {
-                draft.setList(
-                    "devices", of: "folder", at: index, from: folder.devices,
-                    to: folder.devices.filter { $0 != id }, quoting: \.description)
+                var without = folder
+                without.share(with: folder.devices.filter { $0 != id })
+                Self.setSharing(of: folder, to: without, at: index, &draft)
             }
             draft.remove(block: "device", at: index(id))
         case .addFolder(let folder):
@@ -62,8 +62,15 @@ struct ConfigurationText {
         case .setDevicePaused(let id, let isPaused, let until):
             draft.setPaused(isPaused, until: until, of: "device", at: index(id))
         case .setFolderDevices(let id, let devices):
-            let old = configuration.folders.first { $0.id == id }?.devices ?? []
-            draft.setList("devices", of: "folder", at: index(id), from: old, to: devices, quoting: \.description)
+            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
+            var new = old
+            new.share(with: devices)
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .setFolderRole(let id, let device, let role):
+            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
+            var new = old
+            new.setRole(role, of: device)
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
         case .setFolderMode(let id, let mode):
             draft.set("mode", of: "folder", at: index(id), to: TOMLDraft.quoted(mode.rawValue))
         case .setFolderBluetooth(let id, let use, let limit):
@@ -87,10 +94,24 @@ struct ConfigurationText {
         return edited
     }
 
+    private static func setSharing(
+        of old: FolderConfiguration, to new: FolderConfiguration, at index: Int, _ draft: inout TOMLDraft
+    ) {
+        for (key, before, after) in [
+            ("devices", old.devices, new.devices), ("readers", old.readers, new.readers),
+            ("admins", old.admins, new.admins),
+        ] where before != after {
+            draft.setList(key, of: "folder", at: index, from: before, to: after, quoting: \.description)
+        }
+    }
+
     /// What of a new folder is not as everyone has it: the rest is left to the defaults.
     private static func syncSettings(of folder: FolderConfiguration) -> [(String, String)] {
         let usual = FolderConfiguration(id: folder.id, path: folder.path)
         var lines: [(String, String)] = []
+        for (key, devices) in [("readers", folder.readers), ("admins", folder.admins)] where !devices.isEmpty {
+            lines.append((key, TOMLDraft.list(devices.map(\.description))))
+        }
         if folder.rescanInterval != usual.rescanInterval {
             lines.append(("rescan-interval", String(folder.rescanInterval)))
         }

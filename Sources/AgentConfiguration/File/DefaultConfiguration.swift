@@ -61,6 +61,8 @@ enum DefaultConfiguration {
         #
         # And, where the usual values given here do not suit:
         #
+        #   readers = []             # those of devices whose changes are refused here, until `synctrain refused` settles them
+        #   admins = []              # those whose further devices and folders are taken over
         #   rescan-interval = 3600   # seconds from one scan of the disk to the next; 0: only when the agent starts
         #   watch = true             # notice changes on this disk as they happen
         #   ignore-permissions = false   # neither send nor set permissions: for disks that have none

@@ -72,6 +72,7 @@ extension Configuration {
                     )
                 }
             }
+            if let (key, problem) = folder.rolesProblem() { return (.folder(index, key: key), problem) }
             for other in folders.prefix(index) {
                 if let (key, problem) = Self.clash(of: folder, with: other) {
                     return (.folder(index, key: key), problem)

@@ -36,6 +36,10 @@ public struct FolderConfiguration: Equatable, Sendable {
     /// Written `type` in the file, as Syncthing does.
     public var kind: Kind
     public var devices: [DeviceID]
+    /// Those of `devices` whose changes are refused here.
+    public var readers: [DeviceID] = []
+    /// Those of `devices` whose offers of further devices and folders are followed.
+    public var admins: [DeviceID] = []
     public var isPaused: Bool
     /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
     public var pausedUntil: Int64?

@@ -13,6 +13,7 @@ final class IndexReader {
     private let readAggregate: RawStatement
     private let readLocal: RawStatement
     private let blockLists: BlockListReader
+    private let refusals: RefusalTable
 
     init(_ database: Database, folder: Folder) throws {
         self.folder = folder
@@ -28,6 +29,7 @@ final class IndexReader {
         readLocal = try RawStatement(
             database, "SELECT \(LocalEntry.columns) FROM local WHERE entry = ?1")
         blockLists = try BlockListReader(database)
+        refusals = try RefusalTable(database, folder: folder)
     }
 
     struct Found {
@@ -83,7 +85,7 @@ final class IndexReader {
         if let winning = rows.first(where: { $0.announcer == winner }) {
             entry.file = winning.file
             entry.file?.name = path
-            entry.holders = holders(of: winning, among: rows)
+            entry.holders = try holders(of: winning, among: rows, for: id)
         }
         if let own = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
             entry.local = try local(own, of: id, path: path)
@@ -91,10 +93,15 @@ final class IndexReader {
         return entry
     }
 
-    /// The other devices whose valid announcement has the version of `winning`.
-    func holders(of winning: Announcement, among rows: [Announcement]) -> [DeviceID] {
-        let holders = rows.compactMap { row in
-            row.file.isInvalid || row.file.version != winning.file.version ? nil : devices[row.announcer]
+    /// The other devices whose valid announcement of `entry` has the version of `winning`, and counts.
+    func holders(
+        of winning: Announcement, among rows: [Announcement], for entry: Int64
+    ) throws -> [DeviceID] {
+        let holders = try rows.compactMap { row in
+            let isHolder =
+                try !row.file.isInvalid && row.file.version == winning.file.version
+                && refusals.refusal(row.announcer, entry) == .none
+            return isHolder ? devices[row.announcer] : nil
         }
         return holders.count > 1 ? holders.sorted() : holders
     }

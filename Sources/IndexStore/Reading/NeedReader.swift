@@ -72,7 +72,7 @@ struct NeedReader {
         let (winner, own) = try reader.winnerAndOwn(of: id)
         let rows = try reader.announcements(of: id)
         guard let winning = rows.first(where: { $0.announcer == winner }) else { return nil }
-        var entry = NeededEntry(file: winning.file, holders: reader.holders(of: winning, among: rows))
+        var entry = NeededEntry(file: winning.file, holders: try reader.holders(of: winning, among: rows, for: id))
         entry.file.name = path
         entry.file.blocksHash = try reader.blocksHash(of: winning)
         if let mine = rows.first(where: { $0.announcer == Announcement.thisDevice }) {

@@ -8,6 +8,8 @@ struct Announcement {
     /// Without name and blocks.
     var file: FileInfo
     var content: StoredContent
+    /// Only looked up in folders in which some device may only read.
+    var refusal = Refusal.none
 
     static let thisDevice: Int64 = 0
 }

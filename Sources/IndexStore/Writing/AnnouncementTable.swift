@@ -8,6 +8,7 @@ struct AnnouncementTable {
     private let readOwn: RawStatement
     private let updateFlags: RawStatement
     private let delete: RawStatement
+    private let findAny: RawStatement
     private let blockLists: BlockListTable
     /// Bytes of the row that is being written; kept for its capacity.
     private var scratch: [UInt8] = []
@@ -34,7 +35,14 @@ struct AnnouncementTable {
         updateFlags = try RawStatement(
             database, "UPDATE announced SET flags = ?3 WHERE entry = ?1 AND announcer = ?2")
         delete = try RawStatement(database, "DELETE FROM announced WHERE entry = ?1 AND announcer = ?2")
+        findAny = try RawStatement(database, "SELECT 1 FROM announced WHERE entry = ?1 LIMIT 1")
         blockLists = try BlockListTable(database)
+    }
+
+    /// Whether anybody announces `entry`, refused or not.
+    func isAnnounced(_ entry: Int64) throws -> Bool {
+        try findAny.bind(1, entry)
+        return try findAny.first { _ in true } ?? false
     }
 
     /// Whether what this device announces of `entry` is as it must be if the name is ignored, or is not; false also where

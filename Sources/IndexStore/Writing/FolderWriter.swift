@@ -15,6 +15,7 @@ final class FolderWriter {
     private var own: OwnSequenceTable
     private let locals: LocalTable
     private let blockLists: BlockListReader
+    private let refusals: RefusalTable
     private var ledger: AggregateLedger
     private var directories: DirectoryResolver
     /// Whose announcements change: a row of `announcer`, or `Announcement.thisDevice`.
@@ -34,6 +35,7 @@ final class FolderWriter {
         own = try OwnSequenceTable(database, folder: folder)
         locals = try LocalTable(database)
         blockLists = try BlockListReader(database)
+        refusals = try RefusalTable(database, folder: folder)
         ledger = try AggregateLedger(database)
         directories = DirectoryResolver(root: folder.root)
     }
@@ -52,7 +54,7 @@ final class FolderWriter {
     /// Takes back what the announcer said of `entry`.
     func withdraw(_ entry: Int64) throws {
         guard let row = try entries.read(entry) else { throw MalformedRow("no entry \(entry)") }
-        let before = try announcements.announcements(of: entry)
+        let before = try rows(of: entry)
         guard let old = before.first(where: { $0.announcer == announcer }) else { return }
         try announcements.remove(old, of: entry)
         countChange -= 1
@@ -61,6 +63,20 @@ final class FolderWriter {
         let isIgnored = row.own != nil && !before.contains { $0.announcer == Announcement.thisDevice }
         let after = before.filter { $0.announcer != announcer }
         try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
+    }
+
+    /// Lets the announcer's announcement of `entry` count if it is of `version`, or, for nil, whatever it is; false if
+    /// none of it is refused.
+    func admit(_ entry: Int64, version: VersionVector?, isIgnored: Bool, name: String?) throws -> Bool {
+        guard let row = try entries.read(entry) else { return false }
+        let before = try rows(of: entry)
+        guard let index = before.firstIndex(where: { $0.announcer == announcer && $0.refusal != .none }),
+            version == nil || before[index].file.version == version
+        else { return false }
+        var after = before
+        after[index].refusal = .none
+        try settle(row, before: before, after: after, isIgnored: isIgnored, name: name)
+        return true
     }
 
     // MARK: what this device has
@@ -93,7 +109,7 @@ final class FolderWriter {
         var copy = name
         try copy.withUTF8 { utf8 in
             guard let row = try find(UnsafeRawBufferPointer(utf8)) else { return }
-            let before = try announcements.announcements(of: row.id)
+            let before = try rows(of: row.id)
             guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else { return }
             if isIgnored, Self.isVouchedForByOthers(before) {
                 return try forget(old, of: row, before: before, isIgnored: isIgnored, name: name)
@@ -114,7 +130,9 @@ final class FolderWriter {
     }
 
     private static func isVouchedForByOthers(_ announcements: [Announcement]) -> Bool {
-        announcements.contains { $0.announcer != Announcement.thisDevice && !$0.file.isInvalid }
+        announcements.contains {
+            $0.announcer != Announcement.thisDevice && !$0.file.isInvalid && $0.refusal == .none
+        }
     }
 
     /// Brings `entry` in line with a changed selection.
@@ -126,7 +144,7 @@ final class FolderWriter {
     func reselect(_ entry: Int64, isIgnored: Bool) throws {
         if try announcements.isSettled(entry, isIgnored: isIgnored) { return }
         guard var row = try entries.read(entry), row.winner != nil else { return }
-        let before = try announcements.announcements(of: entry)
+        let before = try rows(of: entry)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {
             if !isIgnored, row.own != nil, try locals.isNoted(entry),
                 let winner = before.first(where: { $0.announcer == row.winner })?.file
@@ -226,7 +244,14 @@ final class FolderWriter {
 
         let isOwn = announcer == Announcement.thisDevice
         let isAnnounced = isOwn || (isIgnored && !file.isInvalid)
-        if let id = try entries.insert(name, in: parent, winner: announcer, own: isAnnounced ? own.next : nil) {
+        if refusals.isReader(announcer) {
+            if let id = try entries.insert(name, in: parent, winner: nil, own: nil) {
+                _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
+                countChange += 1
+                try refusals.set(ReaderRule.alone(file), announcer, id)
+                return id
+            }
+        } else if let id = try entries.insert(name, in: parent, winner: announcer, own: isAnnounced ? own.next : nil) {
             if isAnnounced { _ = own.announce(id) }
             _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
             countChange += 1
@@ -236,13 +261,15 @@ final class FolderWriter {
         }
 
         guard var row = try entries.find(name, in: parent) else { throw MalformedRow("a name is there and is not") }
-        let before = try announcements.announcements(of: row.id)
+        let before = try rows(of: row.id)
         let old = before.first { $0.announcer == announcer }
         if isOwn, let old { try forgetDisk(old, of: row.id) }
         let content = try announcements.write(file, by: announcer, of: row.id, replacing: old?.content ?? .none)
         if old == nil { countChange += 1 }
         var after = before.filter { $0.announcer != announcer }
-        after.append(Announcement(announcer: announcer, file: file, content: content))
+        var said = Announcement(announcer: announcer, file: file, content: content)
+        if refusals.isReader(announcer) { said.refusal = ReaderRule.first(said, after: old) }
+        after.append(said)
         if isOwn {
             if let sequence = row.own { try own.withdraw(sequence) }
             row.own = own.announce(row.id)
@@ -259,7 +286,8 @@ final class FolderWriter {
     ) throws {
         var row = row
         let old = before.first { $0.announcer == row.winner }?.file
-        let ranked = after.count > 1 ? after.sorted(by: precedes) : after
+        let candidates = try judged(after, before: before, of: row.id)
+        let ranked = candidates.count > 1 ? candidates.sorted(by: precedes) : candidates
         let winner = GlobalVersion.winner(among: ranked.map(\.file)).map { ranked[$0] }
         let new = winner?.file
         if row.own != nil, new?.isInvalid != false, let last = new ?? old, try isOnlyNoted(row.id, after) {
@@ -293,15 +321,41 @@ final class FolderWriter {
             row.own = own
             try entries.update(row)
         }
-        if winner == nil { unannounced.insert(row.id) }
+        if winner == nil, after.isEmpty { unannounced.insert(row.id) }
     }
 
     /// The order in which equal announcements are preferred: by device id, this device last, so that it does not hang
-    /// on which device was met first.
+    /// on which device was met first. Devices that only read come behind it: they do not say what a version is.
     private func precedes(_ left: Announcement, _ right: Announcement) -> Bool {
+        let isReader = (refusals.isReader(left.announcer), refusals.isReader(right.announcer))
+        if isReader.0 != isReader.1 { return isReader.1 }
         guard let leftDevice = devices[left.announcer] else { return false }
         guard let rightDevice = devices[right.announcer] else { return true }
         return leftDevice < rightDevice
+    }
+
+    /// What is announced of `entry`, with what is refused of it.
+    private func rows(of entry: Int64) throws -> [Announcement] {
+        var rows = try announcements.announcements(of: entry)
+        guard !refusals.isEmpty else { return rows }
+        for index in rows.indices { rows[index].refusal = try refusals.refusal(rows[index].announcer, entry) }
+        return rows
+    }
+
+    /// Those of `after` that count, and notes what does not.
+    private func judged(
+        _ after: [Announcement], before: [Announcement], of entry: Int64
+    ) throws -> [Announcement] {
+        guard !refusals.isEmpty else { return after }
+        let verdicts = ReaderRule.judge(after) { refusals.isReader($0.announcer) }
+        for (row, verdict) in zip(after, verdicts) {
+            let noted = before.first { $0.announcer == row.announcer }?.refusal ?? .none
+            if noted != verdict { try refusals.set(verdict, row.announcer, entry) }
+        }
+        for row in before where row.refusal != .none && !after.contains(where: { $0.announcer == row.announcer }) {
+            try refusals.set(.none, row.announcer, entry)
+        }
+        return zip(after, verdicts).compactMap { row, verdict in verdict == .none ? row : nil }
     }
 
     private static func isSameVersion(_ old: FileInfo?, _ new: FileInfo?) -> Bool {
@@ -369,6 +423,8 @@ final class FolderWriter {
         guard !candidates.isEmpty else { return }
         while let id = candidates.popLast() {
             guard let row = try entries.read(id), let parent = row.parent, row.winner == nil else { continue }
+            // A device whose announcement is refused may still have something to say of it.
+            guard try !announcements.isAnnounced(id) else { continue }
             try locals.remove(id)
             guard try !entries.hasChildren(id) else { continue }
             try entries.delete(id)

@@ -22,6 +22,11 @@ protocol FolderControl: Sendable {
         _ paths: [String], _ action: ExtraneousResolution.Action, directory: String?, isDryRun: Bool
     ) async throws -> ResolutionOutcome
     func remove(_ paths: [String], isDryRun: Bool) async throws -> RemovalOutcome
+    func refused(emit: @Sendable (RefusedChange) async throws -> Void) async throws
+    /// `devices` nil for those of all.
+    func settleRefused(
+        _ paths: [String], _ action: RefusalRequest.Action, of devices: Set<DeviceID>?, isDryRun: Bool
+    ) async throws -> RefusalOutcome
     func free(until byteCount: Int64, unusedFor: Int64?, isDryRun: Bool) async throws -> SpaceAnswer.Folder
     func needs(emit: @Sendable (Entry) async throws -> Void) async throws
     func syncNow() async throws
@@ -237,13 +242,13 @@ extension Agent {
     // MARK: folders and their paths
 
     /// Some paths of one folder.
-    private struct FolderPart {
+    struct FolderPart {
         let folder: FolderSession
         var paths: [String]
     }
 
     /// The paths of each folder, folders and paths in the order in which they come first.
-    private func parts(of references: [PathReference]) throws -> [FolderPart] {
+    func parts(of references: [PathReference]) throws -> [FolderPart] {
         var parts: [FolderPart] = []
         var places: [FolderID: Int] = [:]
         for reference in references {

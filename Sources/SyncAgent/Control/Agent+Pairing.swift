@@ -42,7 +42,7 @@ extension Agent {
 
     public func nearbyDevices() async throws -> [NearbyEntry] { pairingEnvironment.nearbyEntries() }
 
-    private func pairingAddress(_ text: String) throws(ControlError) -> LinkAddress {
+    func pairingAddress(_ text: String) throws(ControlError) -> LinkAddress {
         let address: LinkAddress
         do {
             address = try LinkAddress(parsing: text)
@@ -69,14 +69,16 @@ extension Agent {
                 self.configuration.withLock { $0.devices.first { $0.id == id } }.map { $0.name }
             },
             dial: { try await self.dial($0, install: try self.pairing.dialling()) },
-            store: { try await self.store($0) }, connect: { await self.devices.device($0)?.dialNow() },
+            store: { try await self.store($0, role: nil) }, connect: { await self.devices.device($0)?.dialNow() },
             nearby: [discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
             time: setup.time, logger: setup.logger)
     }
 
     /// As `addDevice` and `addFolder`, in one change of the configuration. A device that is known keeps its name, and gets
     /// the new addresses beside its own.
-    private func store(_ device: PairedDevice) async throws {
+    ///
+    /// - parameter role: what it may do in the folders; nil leaves that as it is.
+    func store(_ device: PairedDevice, role: DeviceRole?) async throws {
         try await reconfigure {
             let configuration = configuration.withLock { $0 }
             var edits: [ConfigurationEdit] = []
@@ -89,8 +91,12 @@ extension Agent {
             }
             for id in device.folders {
                 let folder = try configuration.folder(id)
-                guard !folder.devices.contains(device.id) else { continue }
-                edits.append(.setFolderDevices(id, folder.devices + [device.id]))
+                if !folder.devices.contains(device.id) {
+                    edits.append(.setFolderDevices(id, folder.devices + [device.id]))
+                }
+                if let role, folder.role(of: device.id) != role || !folder.devices.contains(device.id) {
+                    edits.append(.setFolderRole(id, device.id, role))
+                }
             }
             return edits
         }

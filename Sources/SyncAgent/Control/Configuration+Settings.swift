@@ -76,6 +76,22 @@ extension Configuration {
         return (edits, next)
     }
 
+    /// The edit that says what a device may do in a folder that is shared with it.
+    public func edits(applying change: FolderRoleChange) throws -> [ConfigurationEdit] {
+        guard let role = DeviceRole(rawValue: change.role) else {
+            throw ControlError(.invalidRequest, "there is no role \(change.role.prefix(80)); use read, write or admin")
+        }
+        let (folder, device) = (try folder(FolderID(change.folder)), try device(change.device))
+        guard folder.devices.contains(device.id) else {
+            throw ControlError(
+                .invalidRequest,
+                "\(folder.id) is not shared with \(device.name.isEmpty ? device.id.description : device.name); share it "
+                    + "first: synctrain folder add \(folder.id) \(folder.path) --device \(device.id)",
+                path: change.folder)
+        }
+        return [.setFolderRole(folder.id, device.id, role)]
+    }
+
     private static func bluetoothUse(_ word: String) throws -> BluetoothUse {
         guard let use = BluetoothUse(rawValue: word) else {
             let words = BluetoothUse.allCases.map(\.rawValue).joined(separator: ", ")

@@ -138,7 +138,7 @@ final class FolderSession: Sendable {
             isIgnored: ignores)
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
-        engine?.deletionsAnnounced(batch.files)
+        if configuration.role(of: device) != .read { engine?.deletionsAnnounced(batch.files) }
         if batch.isFullIndex {
             // Names that it no longer has may be other than before, too.
             engine?.indexChanged()
@@ -185,7 +185,7 @@ final class FolderSession: Sendable {
 
     /// Which names are not wanted. Without a readable selection nothing is: nothing is fetched by mistake, and nothing
     /// is lost, because what is ignored is only announced as not kept.
-    private func ignores() -> @Sendable (String) -> Bool {
+    func ignores() -> @Sendable (String) -> Bool {
         switch place() {
         case .success(let place): return { place.selection.isLeftOut($0) }
         case .failure: return { _ in true }
@@ -226,6 +226,7 @@ final class FolderSession: Sendable {
         } catch {
             halt = FolderHalt(reason: .error, message: "\(error)")
         }
+        let refused = (try? await index.refusedCount(in: id, limit: FolderEngine.refusedLimit).count) ?? 0
         let need = activity.need
         let state: FolderState =
             if configuration.isPaused {
@@ -258,7 +259,8 @@ final class FolderSession: Sendable {
             waiting: activity.waiting.map {
                 FolderStatus.Waiting(files: $0.files, bytes: $0.bytes, message: $0.obstacle.text(folder: id.rawValue))
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
-            lastScan: activity.lastScan?.rfc3339)
+            lastScan: activity.lastScan?.rfc3339,
+            refused: Int64(refused), roles: configuration.rolesByDevice)
     }
 
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {

@@ -25,10 +25,24 @@ final class PairingFailures: Sendable {
 final class PairingRegistry: Sendable {
     private struct Current {
         var session: PairingSession
-        /// Accepts pairing beside BEP.
+        var links: Links
+        /// While there are invitations, too.
+        var linksWhileInviting: Links
+    }
+
+    /// What accepts links.
+    private struct Links {
+        /// BEP, and what else is spoken at the moment.
         var listening: LinkAuthenticator
-        /// Accepts pairing alone.
-        var pairing: LinkAuthenticator
+        /// The latter alone: over a radio nothing else is for strangers.
+        var strangers: LinkAuthenticator
+
+        init(
+            _ protocols: [String], _ make: ([String]) throws(LinkSecurityError) -> LinkAuthenticator
+        ) throws(LinkSecurityError) {
+            listening = try make([LinkAuthenticator.blockExchangeProtocol] + protocols)
+            strangers = try make(protocols)
+        }
     }
 
     let failures: PairingFailures
@@ -37,6 +51,8 @@ final class PairingRegistry: Sendable {
     private let usual: LinkAuthenticator
     /// The same, for links that a preamble hides.
     private let hidden: LinkAuthenticator
+    private let inviting: Links
+    private let isInviting: @Sendable () -> Bool
     private let handshakeLimit: Duration
     private let preamble: LinkPreamble
     private let knownDevices: @Sendable () -> [DeviceID]
@@ -44,11 +60,16 @@ final class PairingRegistry: Sendable {
 
     init(
         identity: LinkIdentity, usual: LinkAuthenticator, handshakeLimit: Duration,
-        knownDevices: @escaping @Sendable () -> [DeviceID], time: AgentTime
+        knownDevices: @escaping @Sendable () -> [DeviceID], isInviting: @escaping @Sendable () -> Bool, time: AgentTime
     ) throws(LinkSecurityError) {
         self.identity = identity
         self.usual = usual
         hidden = try LinkAuthenticator(identity: identity, isHidden: true, handshakeLimit: handshakeLimit)
+        inviting = try Links([LinkAuthenticator.invitationProtocol]) { protocols throws(LinkSecurityError) in
+            try LinkAuthenticator(
+                identity: identity, applicationProtocols: protocols, handshakeLimit: handshakeLimit)
+        }
+        self.isInviting = isInviting
         self.handshakeLimit = handshakeLimit
         preamble = LinkPreamble(own: identity.device)
         self.knownDevices = knownDevices
@@ -60,13 +81,18 @@ final class PairingRegistry: Sendable {
     /// Throws `busy` and `pairingBlocked`.
     func begin(_ session: PairingSession) throws(ControlError) {
         if let wait = failures.wait { throw .pairingBlocked(for: wait) }
-        let listening = try authenticator([
-            LinkAuthenticator.blockExchangeProtocol, LinkAuthenticator.pairingProtocol,
-        ])
-        let pairing = try authenticator([LinkAuthenticator.pairingProtocol])
+        let links: Links
+        let linksWhileInviting: Links
+        do {
+            links = try Links([LinkAuthenticator.pairingProtocol], make)
+            linksWhileInviting = try Links(
+                [LinkAuthenticator.pairingProtocol, LinkAuthenticator.invitationProtocol], make)
+        } catch {
+            throw ControlError(.failed, "\(error)")
+        }
         let isFirst = current.withLock { current in
             guard current == nil else { return false }
-            current = Current(session: session, listening: listening, pairing: pairing)
+            current = Current(session: session, links: links, linksWhileInviting: linksWhileInviting)
             return true
         }
         guard isFirst else {
@@ -82,15 +108,25 @@ final class PairingRegistry: Sendable {
         }
     }
 
-    /// For links that are accepted: pairing is spoken of only during one, and over a radio nothing to strangers.
+    /// For links that are accepted: pairing is spoken of only during one, invitations while there are some, and over a
+    /// radio nothing else to strangers.
     var install: LinkInstaller<SecureLink> {
-        let overheard = preamble.accepting(
-            known: knownDevices, usual: hidden, pairing: { self.current.withLock { $0?.pairing } })
+        let overheard = preamble.accepting(known: knownDevices, usual: hidden, pairing: { self.links?.strangers })
         return { channel, information in
             guard !information.kind.isOverheard else { return overheard(channel, information) }
-            let listening = self.current.withLock { $0?.listening }
-            return (listening ?? self.usual).install(channel, information)
+            return (self.links?.listening ?? self.usual).install(channel, information)
         }
+    }
+
+    /// Nil while nothing but BEP is spoken.
+    private var links: Links? {
+        let isInviting = isInviting()
+        return current.withLock { isInviting ? $0?.linksWhileInviting : $0?.links } ?? (isInviting ? inviting : nil)
+    }
+
+    /// For links that are dialled to redeem an invitation.
+    func diallingToJoin() -> LinkInstaller<SecureLink> {
+        installer(.pairing, overheard: inviting.strangers, else: inviting.strangers)
     }
 
     /// For links that are dialled to pair.
@@ -120,10 +156,13 @@ final class PairingRegistry: Sendable {
 
     private func authenticator(_ protocols: [String]) throws(ControlError) -> LinkAuthenticator {
         do {
-            return try LinkAuthenticator(
-                identity: identity, applicationProtocols: protocols, handshakeLimit: handshakeLimit)
+            return try make(protocols)
         } catch {
             throw ControlError(.failed, "\(error)")
         }
+    }
+
+    private func make(_ protocols: [String]) throws(LinkSecurityError) -> LinkAuthenticator {
+        try LinkAuthenticator(identity: identity, applicationProtocols: protocols, handshakeLimit: handshakeLimit)
     }
 }

@@ -7,7 +7,7 @@ struct FolderCommandGroup: ParsableCommand {
         subcommands: [
             FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
             FolderRemoveCommand.self, FolderModeCommand.self, FolderBluetoothCommand.self, FolderOverrideCommand.self,
-            FolderRevertCommand.self,
+            FolderRevertCommand.self, FolderRoleCommand.self,
             FolderConfirmCommand.self, FolderRepairCommand.self,
         ])
 }

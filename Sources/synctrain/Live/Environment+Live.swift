@@ -139,6 +139,7 @@ extension CommandEnvironment {
         case .setDeviceBluetooth(let change): try file.apply(try configuration.edits(applying: change))
         case .setPaused(let change):
             try file.apply(try configuration.edits(applying: change, now: WallTime.now.seconds))
+        case .setFolderRole(let change): try file.apply(try configuration.edits(applying: change))
         case .removeFolder(let id):
             try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))
         }

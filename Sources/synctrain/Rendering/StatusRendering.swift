@@ -63,6 +63,11 @@ struct StatusRendering: Sendable {
             let why = watch.message.map { ": \(style.name($0))" } ?? ""
             remarks.append("watching \(watch.state == "partial" ? "a part" : watch.state)\(why)")
         }
+        if folder.refused > 0 {
+            remarks.append(
+                "\(Quantity.count(folder.refused, "change")) of devices that may only read refused; "
+                    + "`synctrain refused list` shows them")
+        }
         let counts = [
             (folder.conflicts ?? 0, "conflict"), (folder.errors, "error"), (folder.extraneous ?? 0, "extraneous file"),
         ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }

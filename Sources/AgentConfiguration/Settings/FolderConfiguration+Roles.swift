@@ -1,0 +1,52 @@
+import BlockExchange
+
+extension FolderConfiguration {
+    /// What `device` may do in the folder; `write` unless the folder says otherwise.
+    public func role(of device: DeviceID) -> DeviceRole {
+        if readers.contains(device) { return .read }
+        return admins.contains(device) ? .admin : .write
+    }
+
+    mutating func setRole(_ role: DeviceRole, of device: DeviceID) {
+        readers.removeAll { $0 == device }
+        admins.removeAll { $0 == device }
+        switch role {
+        case .read: readers.append(device)
+        case .write: break
+        case .admin: admins.append(device)
+        }
+    }
+
+    /// Shares the folder with these and with no others; who goes loses its role.
+    mutating func share(with devices: [DeviceID]) {
+        self.devices = devices
+        readers.removeAll { !devices.contains($0) }
+        admins.removeAll { !devices.contains($0) }
+    }
+
+    func rolesProblem() -> (key: String, problem: SettingProblem)? {
+        var seen: Set<DeviceID> = []
+        for (key, list) in [("readers", readers), ("admins", admins)] {
+            for device in list {
+                guard devices.contains(device) else {
+                    return (
+                        key,
+                        SettingProblem(
+                            .noSuchDevice,
+                            "the folder `\(id)` is not shared with the device \(device); add it to `devices`, or take "
+                                + "it out here")
+                    )
+                }
+                guard seen.insert(device).inserted else {
+                    return (
+                        key,
+                        SettingProblem(
+                            .duplicate,
+                            "the device \(device) stands twice in `readers` and `admins`; it has one role: remove one")
+                    )
+                }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,13 @@
+import NIOCore
+import Transport
+
+/// The addresses of this machine at which others may reach it.
+enum OwnAddresses {
+    /// IPv4 before IPv6, without those that are true on this machine or one cable alone; empty where none can be listed.
+    static func all() -> [String] {
+        let devices = (try? System.enumerateDevices()) ?? []
+        let addresses = devices.compactMap { $0.address.flatMap { IPAddress($0) } }
+            .filter { !$0.isLoopback && !$0.isLinkLocal && !$0.isUnspecified && !$0.isMulticast }
+        return (addresses.filter(\.isIPv4) + addresses.filter { !$0.isIPv4 }).map(\.description)
+    }
+}

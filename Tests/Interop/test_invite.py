@@ -1,0 +1,44 @@
+"""An invitation, from the code to the folder: good for one device, for its time, and for nobody without it."""
+
+import os
+
+import agent as cli
+from harness import read, write
+from process import wait_until
+
+
+def test_invite_and_join(lab):
+    host, guest, other = lab.agent("host"), lab.agent("guest"), lab.agent("other")
+    path = lab.share(host, "docs", mode="full")
+    write(os.path.join(path, "a.txt"), b"hello")
+    code = host.run("invite", "docs", "--as", "read", "-q").stdout.decode().strip()
+    place = lab.path("guest-docs")
+
+    # What is no code of this device's leaves nothing behind.
+    assert guest.try_run("join", code[:-3] + "AAA", place).returncode == cli.USAGE
+    stranger = host.run("invite", "docs", "-q").stdout.decode().strip()
+    host.run("invite", "--revoke", "2")
+    assert guest.try_run("join", stranger, place).returncode == cli.FAILED
+    assert guest.status()["folders"] == [] and guest.status()["devices"] == [] and not os.path.exists(place)
+    assert host.status()["devices"] == []
+
+    answer = guest.document("join", code, place, "--mode", "full")
+    assert (answer["folder"], answer["role"], answer["device"]) == ("docs", "read", host.id)
+    host.wait_connected(guest.id)
+    wait_until(lambda: os.path.exists(os.path.join(place, "a.txt")), what="the file arrives")
+    assert read(os.path.join(place, "a.txt")) == b"hello"
+    assert host.folder("docs")["roles"] == {guest.id: "read"}
+    listed = host.document("invite", "--list")["invitations"]
+    assert [(one["state"], one["device"]) for one in listed] == [("redeemed", guest.id)]
+
+    # Good once: not for another device, and nothing is stored of it.
+    refused = other.try_run("join", code, lab.path("other-docs"))
+    assert refused.returncode == cli.FAILED and b"another device" in refused.stderr
+    assert other.status()["folders"] == [] and [d["id"] for d in host.status()["devices"]] == [guest.id]
+    # The guest may say it again.
+    assert guest.document("join", code, place, "--mode", "full")["folder"] == "docs"
+    # What it changes is refused.
+    write(os.path.join(place, "a.txt"), b"changed by the guest")
+    guest.run("scan")
+    wait_until(lambda: [r["path"] for r in host.records("refused", "list")] == ["a.txt"], what="the change is refused")
+    assert read(os.path.join(path, "a.txt")) == b"hello"
