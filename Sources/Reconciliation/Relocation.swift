@@ -257,12 +257,13 @@ public enum MovedLine: Equatable, Sendable {
     ///   - local: what this device has noted of it.
     ///   - isOnDisk: whether something is there now.
     ///   - othersKnow: whether another device announces the winner, or there is no other.
+    ///   - isEmptied: whether nothing is below it on any device.
     public static func decide(
-        global: FileInfo?, local: LocalVersion?, isOnDisk: Bool, othersKnow: Bool
+        global: FileInfo?, local: LocalVersion?, isOnDisk: Bool, othersKnow: Bool, isEmptied: Bool = false
     ) -> MovedLine {
         guard let global, !global.isInvalid else { return isOnDisk || local?.isLive == true ? .waits : .ends }
         guard !global.isDeleted else { return !isOnDisk && othersKnow && local?.isLive != true ? .ends : .waits }
-        if isOnDisk { return .stays }
+        if isOnDisk { return global.kind == .directory && isEmptied ? .waits : .stays }
         // It is there for what others have in it.
         if global.kind == .directory, local?.isLive != true { return .ends }
         return local?.isLive == true && local?.file.version == global.version ? .waits : .stays

@@ -262,8 +262,11 @@ extension FolderEngine {
             guard let path = RelativePath(facts.name) else { continue }
             let isOnDisk = try place.root.status(of: path) != nil
             let othersKnow = shared.isEmpty || facts.holders.contains { shared.contains($0) }
+            // A directory may be deleted by what is announced next.
+            let isEmptied = try await index.global(folder, facts.name)?.below == .zero
             switch MovedLine.decide(
-                global: facts.global, local: facts.localVersion, isOnDisk: isOnDisk, othersKnow: othersKnow)
+                global: facts.global, local: facts.localVersion, isOnDisk: isOnDisk, othersKnow: othersKnow,
+                isEmptied: isEmptied)
             {
             case .waits: break
             case .ends: dropped.append(facts.name)

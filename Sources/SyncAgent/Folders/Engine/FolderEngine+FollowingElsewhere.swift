@@ -9,6 +9,7 @@ extension FolderEngine {
     private static let factsLimit = 1000
     /// Files below one selected directory that are looked for elsewhere.
     private static let lostFileLimit = 10_000
+    private static let partLimit = 1000
 
     /// Before what others deleted is deleted here: gives the lines of what they have renamed to its new name. True if the
     /// selection changed.
@@ -18,44 +19,43 @@ extension FolderEngine {
         guard rules.kind != .sendOnly else { return false }
         let place = try await currentPlace()
         guard place.selection.leavesOutTheRest else { return false }
-        var explicit: [String]
-        if let names {
-            explicit = names.filter { place.selection.selectedState(of: $0) == .explicit }
-            guard !explicit.isEmpty else { return false }
-        } else {
-            explicit = SelectionEditor(try place.ignoreFile(), include: place.readIncluded).list()
-        }
-        let marked = Set(place.moved)
-        explicit.removeAll { marked.contains($0) }
-        let lost = try await deletedElsewhere(explicit)
+        let lines = try await linesInQuestion(names, place)
+        guard !lines.isEmpty else { return false }
+        let lost = try await deletedElsewhere(lines)
         guard !lost.isEmpty else { return false }
-        let files = lost.filter { $0.local?.file.kind == .file }
-        let candidates = try await index.filesLike(files.map(\.name), in: folder)
+        let files = lost.filter { $0.facts.local?.file.kind == .file }
+        let candidates = try await index.filesLike(files.map(\.facts.name), in: folder)
         var (copies, sightings): ([String: [String]], [String: Sighting]) = ([:], [:])
-        var count: [String: Int64] = [:]
-        for facts in files {
+        var counts: [String: Int64] = [:]
+        for (line, facts, isPart) in files {
             guard let deletion = facts.global, let content = facts.local?.file else { continue }
             for candidate in candidates where candidate.local?.status == nil {
                 guard let added = candidate.global, RenameElsewhere.isRename(deletion, of: content, to: added) else {
                     continue
                 }
+                if isPart { noteMovedPart(of: line, facts.name, to: candidate.name) }
                 copies[facts.name, default: []].append(candidate.name)
                 sightings[candidate.name] = sighting(of: candidate.name, isDirectory: false, place)
-                for directory in Self.directories(above: candidate.name) { count[directory, default: 0] += 1 }
+                for directory in Self.directories(above: candidate.name) { counts[directory, default: 0] += 1 }
             }
         }
-        for (directory, files) in count {
+        let before = state.withLock { $0.movedParts }
+        for (directory, count) in counts {
             guard let found = try await index.global(folder, directory) else { continue }
             var there = sighting(of: directory, isDirectory: true, place)
-            if there.obstacle == nil, found.below.files > files {
+            let parts = before.values.reduce(0) { $0 + ($1[directory] ?? 0) }
+            if there.obstacle == nil, found.below.files > count + parts {
                 there.obstacle = "more is in it than was moved there"
             }
             sightings[directory] = there
         }
+        let whole = lost.filter { !$0.isPart }
         let relocation = Relocation(
-            lost: lost.map { PlacedItem(elsewhere: $0.name, isDirectory: $0.local?.file.kind == .directory) },
-            lines: Set(explicit), sightings: sightings.values.sorted { $0.item.path < $1.item.path }, copies: copies)
-        for held in relocation.held where explicit.contains(held.from) {
+            lost: whole.map {
+                PlacedItem(elsewhere: $0.facts.name, isDirectory: $0.facts.local?.file.kind == .directory)
+            },
+            lines: lines, sightings: Array(sightings.values), copies: copies)
+        for held in relocation.held where lines.contains(held.from) {
             logger.notice(
                 "another device has renamed \(held.from) to \(held.to), which is not selected here: \(held.obstacle ?? "")"
             )
@@ -63,24 +63,67 @@ extension FolderEngine {
         return try await followOthers(relocation, place)
     }
 
-    /// Of selected paths, and of what is below them, what is here and deleted elsewhere.
-    private func deletedElsewhere(_ paths: [String]) async throws -> [NameFacts] {
+    /// The selected paths that `names` are, or lie below and are deleted; of all names, all selected paths.
+    private func linesInQuestion(_ names: [String]?, _ place: FolderPlace) async throws -> Set<String> {
+        var lines: Set<String> = []
+        if let names {
+            for facts in try await facts(names) where facts.global?.isDeleted ?? false {
+                var path = RelativePath(facts.name)
+                while let line = path, place.selection.selectedState(of: line.text) == .implicit { path = line.parent }
+                if let path, place.selection.selectedState(of: path.text) == .explicit { lines.insert(path.text) }
+            }
+        } else {
+            lines = Set(SelectionEditor(try place.ignoreFile(), include: place.readIncluded).list())
+        }
+        return lines.subtracting(place.moved)
+    }
+
+    /// Part of a directory was moved: the rest may follow with the next announcement. What was seen before is remembered
+    /// as long as the process lives.
+    private func noteMovedPart(of directory: String, _ name: String, to place: String) {
+        let rest = name.dropFirst(directory.count)
+        guard place.count > rest.count, place.hasSuffix(rest) else { return }
+        state.withLock { state in
+            guard state.movedParts[directory] != nil || state.movedParts.count < Self.partLimit else { return }
+            state.movedParts[directory, default: [:]][String(place.dropLast(rest.count)), default: 0] += 1
+        }
+    }
+
+    /// Of selected paths, and of what is below them, what is here and deleted elsewhere, with the line it belongs to; and
+    /// whether that line stands for something that is still there.
+    private func deletedElsewhere(
+        _ lines: Set<String>
+    ) async throws -> [(line: String, facts: NameFacts, isPart: Bool)] {
         func isLost(_ facts: NameFacts) -> Bool {
             guard let global = facts.global, let local = facts.local else { return false }
             return global.isDeleted && local.status != nil && !local.file.isDeleted && local.flags.isEmpty
         }
-        var lost: [NameFacts] = []
+        var lost: [(line: String, facts: NameFacts, isPart: Bool)] = []
+        let paths = lines.sorted()
         for start in stride(from: 0, to: paths.count, by: Self.factsLimit) {
-            lost += try await facts(Array(paths[start..<min(start + Self.factsLimit, paths.count)])).filter(isLost)
-        }
-        for directory in lost where directory.local?.file.kind == .directory {
-            var cursor: String?
-            repeat {
-                let page = try await index.localDescendants(
-                    of: folder, below: directory.name, after: cursor, limit: Self.factsLimit)
-                lost += try await facts(page.entries.map(\.path)).filter(isLost)
-                cursor = page.next
-            } while cursor != nil && lost.count < Self.lostFileLimit
+            for line in try await facts(Array(paths[start..<min(start + Self.factsLimit, paths.count)])) {
+                guard line.local?.file.kind == .directory, line.local?.status != nil else {
+                    if isLost(line) { lost.append((line.name, line, false)) }
+                    continue
+                }
+                var (below, isPart): ([NameFacts], Bool) = ([], false)
+                var cursor: String?
+                repeat {
+                    let page = try await index.localDescendants(
+                        of: folder, below: line.name, after: cursor, limit: Self.factsLimit)
+                    for facts in try await facts(page.entries.map(\.path)) {
+                        if isLost(facts) {
+                            below.append(facts)
+                        } else if facts.local?.file.kind != .directory, facts.local?.flags.isEmpty ?? false {
+                            isPart = true
+                        }
+                    }
+                    cursor = page.next
+                } while cursor != nil && below.count < Self.lostFileLimit
+                guard !below.isEmpty else { continue }
+                lost.append((line.name, line, isPart))
+                lost += below.map { (line.name, $0, isPart) }
+            }
         }
         return lost
     }

@@ -77,6 +77,8 @@ final class FolderEngine: Sendable {
         var reportedRenames: [Relocation.Move] = []
         /// Names of which nothing is told until their user says what is to become of what was there, and where that is.
         var heldNames: [String: String] = [:]
+        /// How many files of selected directories others have moved to which directories so far.
+        var movedParts: [String: [String: Int64]] = [:]
     }
 
     /// What `run` is set up by.
