@@ -18,10 +18,12 @@ extension FolderEngine {
     func pull(_ names: [String]? = nil) async throws {
         guard !isHaltedOverDeletions else { return }
         // What was left undone before may have been waiting for these.
-        let names = state.withLock { state in
+        var names = state.withLock { state in
             defer { state.isInStep = false }
             return state.isInStep ? names : nil
         }
+        let asked = names
+        if try await turn.withUnits(1, { try await self.followElsewhere(asked) }) { names = nil }
         var isComplete = true
         var cursor: String?
         var waiting: FolderActivity.Waiting?
@@ -47,6 +49,7 @@ extension FolderEngine {
             try await self.countNeed(names)
             let place = try await self.currentPlace()
             try await self.removeTemporaries(place)
+            try await self.endMoves()
             try await self.keepFree(place)
             try await self.noteLacks(place)
         }
