@@ -54,8 +54,8 @@ extension FolderEngine {
             lost: whole.map {
                 PlacedItem(elsewhere: $0.facts.name, isDirectory: $0.facts.local?.file.kind == .directory)
             },
-            lines: lines, sightings: Array(sightings.values), copies: copies)
-        for held in relocation.held where lines.contains(held.from) {
+            lines: Set(lines.keys), sightings: Array(sightings.values), copies: copies)
+        for held in relocation.held where lines[held.from] != nil {
             logger.notice(
                 "another device has renamed \(held.from) to \(held.to), which is not selected here: \(held.obstacle ?? "")"
             )
@@ -63,19 +63,21 @@ extension FolderEngine {
         return try await followOthers(relocation, place)
     }
 
-    /// The selected paths that `names` are, or lie below and are deleted; of all names, all selected paths.
-    private func linesInQuestion(_ names: [String]?, _ place: FolderPlace) async throws -> Set<String> {
-        var lines: Set<String> = []
+    /// The selected paths that `names` are, or lie below and are deleted, with those; of all names, all selected paths.
+    private func linesInQuestion(_ names: [String]?, _ place: FolderPlace) async throws -> [String: [NameFacts]] {
+        var lines: [String: [NameFacts]] = [:]
         if let names {
             for facts in try await facts(names) where facts.global?.isDeleted ?? false {
                 var path = RelativePath(facts.name)
                 while let line = path, place.selection.selectedState(of: line.text) == .implicit { path = line.parent }
-                if let path, place.selection.selectedState(of: path.text) == .explicit { lines.insert(path.text) }
+                guard let path, place.selection.selectedState(of: path.text) == .explicit else { continue }
+                lines[path.text, default: []].append(facts)
             }
         } else {
-            lines = Set(SelectionEditor(try place.ignoreFile(), include: place.readIncluded).list())
+            for line in SelectionEditor(try place.ignoreFile(), include: place.readIncluded).list() { lines[line] = [] }
         }
-        return lines.subtracting(place.moved)
+        for line in place.moved { lines.removeValue(forKey: line) }
+        return lines
     }
 
     /// Part of a directory was moved: the rest may follow with the next announcement. What was seen before is remembered
@@ -92,37 +94,36 @@ extension FolderEngine {
     /// Of selected paths, and of what is below them, what is here and deleted elsewhere, with the line it belongs to; and
     /// whether that line stands for something that is still there.
     private func deletedElsewhere(
-        _ lines: Set<String>
+        _ lines: [String: [NameFacts]]
     ) async throws -> [(line: String, facts: NameFacts, isPart: Bool)] {
         func isLost(_ facts: NameFacts) -> Bool {
             guard let global = facts.global, let local = facts.local else { return false }
             return global.isDeleted && local.status != nil && !local.file.isDeleted && local.flags.isEmpty
         }
         var lost: [(line: String, facts: NameFacts, isPart: Bool)] = []
-        let paths = lines.sorted()
+        let paths = lines.keys.sorted()
         for start in stride(from: 0, to: paths.count, by: Self.factsLimit) {
             for line in try await facts(Array(paths[start..<min(start + Self.factsLimit, paths.count)])) {
                 guard line.local?.file.kind == .directory, line.local?.status != nil else {
                     if isLost(line) { lost.append((line.name, line, false)) }
                     continue
                 }
-                var (below, isPart): ([NameFacts], Bool) = ([], false)
+                let deleted = (lines[line.name] ?? []).filter(isLost)
+                // The directory itself is announced as deleted after what was in it.
+                guard isLost(line) || !deleted.isEmpty else { continue }
+                let below = try await index.global(folder, line.name)?.below
+                guard isLost(line) || below?.files == 0 else {
+                    lost += deleted.map { (line.name, $0, true) }
+                    continue
+                }
+                lost.append((line.name, line, false))
                 var cursor: String?
                 repeat {
                     let page = try await index.localDescendants(
                         of: folder, below: line.name, after: cursor, limit: Self.factsLimit)
-                    for facts in try await facts(page.entries.map(\.path)) {
-                        if isLost(facts) {
-                            below.append(facts)
-                        } else if facts.local?.file.kind != .directory, facts.local?.flags.isEmpty ?? false {
-                            isPart = true
-                        }
-                    }
+                    lost += try await facts(page.entries.map(\.path)).filter(isLost).map { (line.name, $0, false) }
                     cursor = page.next
-                } while cursor != nil && below.count < Self.lostFileLimit
-                guard !below.isEmpty else { continue }
-                lost.append((line.name, line, isPart))
-                lost += below.map { (line.name, $0, isPart) }
+                } while cursor != nil && lost.count < Self.lostFileLimit
             }
         }
         return lost
