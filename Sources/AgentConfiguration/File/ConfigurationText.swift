@@ -32,6 +32,9 @@ struct ConfigurationText {
                 ("addresses", TOMLDraft.list(device.addresses)),
             ]
             if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
+            if let admin = device.introducedBy {
+                lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
+            }
             draft.append(block: "device", lines)
         case .renameDevice(let id, let name):
             draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))

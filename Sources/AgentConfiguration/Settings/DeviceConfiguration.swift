@@ -9,12 +9,18 @@ public struct DeviceConfiguration: Equatable, Sendable {
     public var addresses: [String]
     /// What may go over Bluetooth with this device, if its folders allow that much.
     public var bluetooth: BluetoothUse
+    /// The admin whose word of a folder brought it here, and may take it away again; nil for one of the user's own.
+    public var introducedBy: DeviceID?
 
-    public init(id: DeviceID, name: String = "", addresses: [String] = ["dynamic"], bluetooth: BluetoothUse = .all) {
+    public init(
+        id: DeviceID, name: String = "", addresses: [String] = ["dynamic"], bluetooth: BluetoothUse = .all,
+        introducedBy: DeviceID? = nil
+    ) {
         self.id = id
         self.name = name
         self.addresses = addresses
         self.bluetooth = bluetooth
+        self.introducedBy = introducedBy
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {

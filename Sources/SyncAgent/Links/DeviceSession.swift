@@ -25,6 +25,8 @@ struct LinkEnvironment: Sendable {
     var drops: DropRegistry
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    /// What a device says of its folders; does not wait.
+    var heard: @Sendable (ClusterConfig, DeviceID) -> Void
     var logger: Logger
 
     func mayUse(_ kind: LinkKind, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose, of folder: FolderID)
@@ -382,6 +384,7 @@ private struct Owner: PeerSessionOwner {
 
     func received(_ config: ClusterConfig) async throws -> [IndexFeed] {
         await device.linkIsGood()
+        environment.heard(config, device.id)
         return try await feeds(for: config)
     }
 
