@@ -80,11 +80,13 @@ public struct DeviceStatus: Codable, Equatable, Sendable {
     public var bytesOut: Int64
     /// Why the last link ended or the last dial failed.
     public var lastError: String?
+    /// The id of the admin that brought it; nil for one that the user added.
+    public var introducedBy: String?
 
     public init(
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
-        bytesOut: Int64 = 0, lastError: String? = nil
+        bytesOut: Int64 = 0, lastError: String? = nil, introducedBy: String? = nil
     ) {
         self.id = id
         self.name = name
@@ -97,11 +99,12 @@ public struct DeviceStatus: Codable, Equatable, Sendable {
         self.bytesIn = bytesIn
         self.bytesOut = bytesOut
         self.lastError = lastError
+        self.introducedBy = introducedBy
     }
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError
+        case lastError, introducedBy
     }
 }
 

@@ -81,6 +81,8 @@ actor DeviceSession {
         /// Bytes over links that have ended.
         var pastBytesIn: Int64 = 0
         var pastBytesOut: Int64 = 0
+        /// The admin that brought it.
+        var introducedBy: DeviceID?
     }
 
     init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
@@ -90,7 +92,7 @@ actor DeviceSession {
         snapshot = Mutex(
             Snapshot(
                 name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
-                lastSeen: lastSeen))
+                lastSeen: lastSeen, introducedBy: configuration.introducedBy))
     }
 
     nonisolated var state: Snapshot { snapshot.withLock { $0 } }
@@ -105,7 +107,8 @@ actor DeviceSession {
             transport: state.session?.information.kind.rawValue,
             address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
             lastSeen: state.lastSeen?.rfc3339, bytesIn: state.pastBytesIn + (state.session?.bytesReceived ?? 0),
-            bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError)
+            bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError,
+            introducedBy: state.introducedBy?.description)
     }
 
     func configure(_ configuration: DeviceConfiguration) {
@@ -116,6 +119,7 @@ actor DeviceSession {
             snapshot.name = configuration.name
             snapshot.addresses = configuration.addresses
             snapshot.bluetooth = configuration.bluetooth
+            snapshot.introducedBy = configuration.introducedBy
         }
         if hasNewAddresses { dialNow() }
     }
