@@ -83,11 +83,14 @@ public struct DeviceStatus: Encodable, Equatable, Sendable {
     public var bytesOut: Int64
     /// Why the last link ended or the last dial failed.
     public var lastError: String?
+    /// The id of the admin that brought it; nil for one that the user added.
+    public var introducedBy: String?
 
     public init(
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
-        bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil
+        bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
+        introducedBy: String? = nil
     ) {
         self.id = id
         self.name = name
@@ -102,11 +105,12 @@ public struct DeviceStatus: Encodable, Equatable, Sendable {
         self.lastError = lastError
         self.isPaused = isPaused
         self.pausedUntil = pausedUntil
+        self.introducedBy = introducedBy
     }
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError, isPaused = "paused", pausedUntil
+        case lastError, isPaused = "paused", pausedUntil, introducedBy
     }
 }
 
@@ -126,7 +130,8 @@ extension DeviceStatus: Decodable {
             bytesOut: try container.decode(Int64.self, forKey: .bytesOut),
             lastError: try container.decodeIfPresent(String.self, forKey: .lastError),
             isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
-            pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil))
+            pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
+            introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy))
     }
 }
 

@@ -158,6 +158,29 @@ extension IndexStore {
         }
     }
 
+    /// Notes that the user does not want `folder`, or, with false, wants it again.
+    public func setDeclined(_ folder: FolderID, _ isDeclined: Bool) async throws {
+        try await write { database in
+            let change = try RawStatement(
+                database,
+                isDeclined
+                    ? "INSERT OR IGNORE INTO declinedFolder (folder) VALUES (?1)"
+                    : "DELETE FROM declinedFolder WHERE folder = ?1")
+            try change.bind(1, folder.rawValue)
+            try change.run()
+        }
+    }
+
+    public func declinedFolders() async throws -> Set<FolderID> {
+        try await read { database in
+            let select = try RawStatement(database, "SELECT folder FROM declinedFolder")
+            defer { select.reset() }
+            var folders: Set<FolderID> = []
+            while try select.step() { folders.insert(FolderID(select.text(0))) }
+            return folders
+        }
+    }
+
     private static func clipped(_ text: String) -> String {
         text.utf8.count <= textLimit ? text : String(decoding: text.utf8.prefix(textLimit), as: UTF8.self)
     }

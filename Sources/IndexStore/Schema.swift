@@ -85,6 +85,7 @@ enum Schema {
         """
 
     /// - `announcer.role` is an `AnnouncerRole`.
+    /// - `declinedFolder` has folders that the user removed, so that no admin's offer brings them back.
     /// - `invitation.digest` is of the secret; `device` has redeemed it, NULL if none has.
     /// - `refused` has a row for each row of `announced` that is no candidate for the global version; `isOpen` is 1 where
     ///   that makes a difference to anybody.
@@ -94,6 +95,7 @@ enum Schema {
             announcer INTEGER NOT NULL, isOpen INTEGER NOT NULL, entry INTEGER NOT NULL,
             PRIMARY KEY (announcer, isOpen, entry)
         ) STRICT, WITHOUT ROWID;
+        CREATE TABLE declinedFolder (folder TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
         CREATE TABLE invitation (
             number INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL, folder TEXT NOT NULL, role TEXT NOT NULL,
             expires INTEGER NOT NULL, device BLOB

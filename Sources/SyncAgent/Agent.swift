@@ -68,6 +68,8 @@ public final class Agent: Service, Sendable {
         case folder(FolderEngine)
         /// An attempt to pair, which goes on though the user may have gone.
         case pairing(@Sendable () async -> Void)
+        /// What an admin says of its folders.
+        case introduction(@Sendable () async -> Void)
         /// What is left to do of a transfer whose user has gone.
         case drop(@Sendable () async -> Void)
     }
@@ -89,6 +91,7 @@ public final class Agent: Service, Sendable {
     let pending: PendingRegistry
     let pairing: PairingRegistry
     let invitations: InvitationBoard
+    let introduced = IntroductionInbox()
     let drops = DropRegistry()
     let events: EventHub
     let threads: NIOThreadPool
@@ -196,7 +199,7 @@ public final class Agent: Service, Sendable {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let engine): group.addTask { await engine.run() }
-                    case .pairing(let work), .drop(let work): group.addTask { await work() }
+                    case .pairing(let work), .drop(let work), .introduction(let work): group.addTask { await work() }
                     }
                 }
                 group.cancelAll()
@@ -273,7 +276,7 @@ public final class Agent: Service, Sendable {
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            drops: drops, slowLinkPolicy: slowLinkPolicy, logger: setup.logger)
+            drops: drops, slowLinkPolicy: slowLinkPolicy, heard: { self.heard($0, from: $1) }, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

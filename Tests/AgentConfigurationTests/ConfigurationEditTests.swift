@@ -359,7 +359,8 @@ import Testing
             return .addDevice(
                 DeviceConfiguration(
                     id: device, name: name, addresses: Array(addresses),
-                    bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .all))
+                    bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .all,
+                    introducedBy: Bool.random(using: &random) ? device : nil))
         case 1: return .renameDevice(device, name: name)
         case 2: return .setAddresses(device, Array(addresses))
         case 3: return .removeDevice(device)

@@ -60,3 +60,36 @@ def test_a_reader_changes_nothing_here(lab):
     pair.agent.run("folder", "role", "shared", pair.node.id, "write")
     wait_until(lambda: read(os.path.join(pair.here, "edited")) == b"edited again", what="the change arrives")
     assert not [name for name in os.listdir(pair.here) if "sync-conflict" in name]
+
+
+def test_an_admin_brings_devices_and_folders(lab):
+    """A real Syncthing as admin: it names a third device in the shared folder, and offers another folder."""
+    node, agent = lab.syncthing(), lab.agent(start=False)
+    place = lab.directory("offered")
+    config = agent.file("config.toml")
+    text = read(config).decode()
+    write(config, (f'offered-folders = "{place}"\n' + text).encode())
+    agent.start()
+    lab.introduce(agent, node)
+    pair = Pair(lab, "shared", node=node, agent=agent)
+    third = lab.peer("third")
+    node.add_device(third.id, name="third")
+    agent.run("folder", "role", "shared", node.id, "admin")
+    node.set_folder("shared", pair.there, [agent.id, third.id])
+    node.set_folder("more", lab.path("real-more"), [agent.id], label="More")
+    write(os.path.join(lab.path("real-more"), "big"), b"there")
+    node.scan("more")
+
+    def devices():
+        return {device["id"] for device in agent.status()["devices"]}
+    wait_until(lambda: third.id in devices(), what="the device that the admin names is known")
+    assert set(agent.folder("shared")["devices"]) == {node.id, third.id}
+    wait_until(lambda: agent.folder("more").get("path") == os.path.join(place, "More"), what="the offer is taken")
+    agent.wait_entry("more:big", lambda entry: entry is not None)
+    assert agent.folder("more")["mode"] == "selective" and not os.path.exists(os.path.join(place, "More", "big"))
+
+    # What the user removes does not come back, and what the admin names no longer goes.
+    agent.run("folder", "remove", "more")
+    node.set_folder("shared", pair.there, [agent.id])
+    wait_until(lambda: devices() == {node.id}, what="the device goes again")
+    assert agent.folder("more") == {} and agent.folder("shared")["devices"] == [node.id]

@@ -99,6 +99,7 @@ final class SimulatedAgent: Sendable {
         let session = FolderSession(
             configuration, index: index, threads: environment.threads, events: events, logger: logger,
             interposer: disk)
+        try await session.applyRoles(configuration)
         let registry = FolderRegistry(
             pending: PendingRegistry(index: index, events: events, time: agentTime, logger: logger), logger: logger)
         registry.insert(session)

@@ -30,6 +30,8 @@ actor Simulation {
         var conflicts: [FolderConflicts] = []
         /// Users settle conflicts and bring versions back.
         var settles = false
+        /// Agents whose changes the others refuse until the end.
+        var readers: Set<Int> = []
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -43,6 +45,12 @@ actor Simulation {
         init(agentCount: Int) {
             selections = false
             self.agentCount = agentCount...agentCount
+        }
+
+        /// As for every seed, and the second agent may only read.
+        init(readers seed: UInt64) {
+            self.init(seed: seed)
+            readers = [1]
         }
 
         /// As for every seed, and all have archives and policies of their own.
@@ -80,6 +88,8 @@ actor Simulation {
     /// Everything works, and nobody changes anything any more.
     var isQuiet = false
     private var isInterrupted = false
+    /// Whether the readers have become writers.
+    var hasReleasedReaders = false
     /// Watchers see nothing.
     var isUnseen = false
 
@@ -118,6 +128,7 @@ actor Simulation {
         trace.note("quiet")
         isQuiet = true
         var problems = try await settle()
+        if problems.isEmpty, !weather.readers.isEmpty { problems += try await releaseReaders() }
         if problems.isEmpty { problems += try await check() }
         problems = trace.violations + problems
         leave()
@@ -230,14 +241,22 @@ actor Simulation {
             firstHolderPatience: .zero, lostHolderPatience: .zero)
         try await agent.start(
             environment,
-            rules: FolderConfiguration(
-                id: SimulatedAgent.folder, path: "", mode: .full, devices: agents.map(\.id), rescanInterval: 0,
-                isWatched: false, minimumFree: .byteCount(0),
-                versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
-                conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts()))
+            rules: rules(number))
         // What a disk that fails has not made durable, a later look takes for what it finds.
         if !weather.diskFaults { agent.lostClaims.forEach(trace.violate) }
         hideRealTimes(agent)
+    }
+
+    private func rules(_ number: Int) -> FolderConfiguration {
+        var rules = FolderConfiguration(
+            id: SimulatedAgent.folder, path: "", mode: .full, devices: agents.map(\.id), rescanInterval: 0,
+            isWatched: false, minimumFree: .byteCount(0),
+            versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
+            conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts())
+        if !hasReleasedReaders {
+            rules.readers = agents.filter { weather.readers.contains($0.number) && $0.number != number }.map(\.id)
+        }
+        return rules
     }
 
     private func bury(_ agent: SimulatedAgent) {

@@ -34,6 +34,20 @@ import Testing
         try await SimulationRun.run(seeds, { .init(policies: $0) }) { report($0) }
     }
 
+    /// The same with one device that may only read: what its user does reaches no other until the others let it in, and then
+    /// all agree and nothing is lost.
+    @Test func whatAReaderDoesStaysWithItUntilItIsLetIn() async throws {
+        if let seed = Self.number("READER_SEED") {
+            let outcome = try await Simulation(seed: seed, weather: .init(readers: seed)).run()
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        guard Self.number("SEED") == nil, Self.number("POLICY_SEED") == nil else { return }
+        let first = Self.number("FIRST") ?? 1
+        let seeds = first..<first + (Self.number("SEEDS") ?? 60)
+        try await SimulationRun.run(seeds, { .init(readers: $0) }) { report($0) }
+    }
+
     private func report(_ outcome: Simulation.Outcome) {
         guard !outcome.problems.isEmpty else { return }
         Issue.record("seed \(outcome.seed):\n  \(outcome.problems.joined(separator: "\n  "))")

@@ -51,9 +51,18 @@ struct ConfigurationReader {
         _ root: TOMLTable, _ outline: TOMLOutline
     ) throws(ConfigurationError) -> Configuration {
         let settings = settings(root, in: "", outline, [])
-        try settings.allow(["name", "listen", "discovery", "bluetooth", "cache", "fetch", "log", "device", "folder"])
+        try settings.allow([
+            "name", "listen", "discovery", "bluetooth", "cache", "fetch", "log", "offered-folders", "device", "folder",
+        ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen }
+        if let place = try settings.string("offered-folders") {
+            do throws(SettingProblem) {
+                configuration.offeredFolders = try FolderPath.clean(place, userHome: userHome)
+            } catch {
+                throw error.at(file, line: settings.line("offered-folders"))
+            }
+        }
         if let discovery = try section("discovery", of: root, outline) {
             try discovery.allow(["local"])
             if let local = try discovery.bool("local") { configuration.discovery.local = local }
@@ -85,7 +94,7 @@ struct ConfigurationReader {
     }
 
     private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {
-        try block.allow(["id", "name", "addresses", "bluetooth", "paused", "paused-until"])
+        try block.allow(["id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until"])
         let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
         var device = DeviceConfiguration(id: try deviceID(text, block, "id"))
         if let name = try block.string("name") { device.name = name }
@@ -93,6 +102,9 @@ struct ConfigurationReader {
         if let use: BluetoothUse = try block.choice("bluetooth") { device.bluetooth = use }
         if let isPaused = try block.bool("paused") { device.isPaused = isPaused }
         device.pausedUntil = try pausedUntil(block, isPaused: device.isPaused)
+        if let admin = try block.string("introduced-by") {
+            device.introducedBy = try deviceID(admin, block, "introduced-by")
+        }
         return device
     }
 

@@ -33,6 +33,9 @@ struct ConfigurationText {
             ]
             if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
             if device.isPaused { lines.append(("paused", "true")) }
+            if let admin = device.introducedBy {
+                lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
+            }
             draft.append(block: "device", lines)
         case .renameDevice(let id, let name):
             draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))

@@ -13,6 +13,9 @@ enum DefaultConfiguration {
         # "tcp://192.0.2.7:22000" or "tcp://[fe80::1%eth0]:22000". [] listens nowhere and only dials.
         listen = \(TOMLDraft.list(listen ?? Configuration.defaultListen))
 
+        # Where folders that admins offer get a directory each; left out, "~/Sync".
+        # offered-folders = "~/Sync"
+
         [discovery]
         # Announce this device on the local network and listen for others there (UDP port 21027).
         local = \(localDiscovery)

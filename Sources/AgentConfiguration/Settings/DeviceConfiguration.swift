@@ -13,10 +13,12 @@ public struct DeviceConfiguration: Equatable, Sendable {
     public var isPaused: Bool
     /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
     public var pausedUntil: Int64?
+    /// The admin whose word of a folder brought it here, and may take it away again; nil for one of the user's own.
+    public var introducedBy: DeviceID?
 
     public init(
         id: DeviceID, name: String = "", addresses: [String] = ["dynamic"], bluetooth: BluetoothUse = .all,
-        isPaused: Bool = false, pausedUntil: Int64? = nil
+        isPaused: Bool = false, pausedUntil: Int64? = nil, introducedBy: DeviceID? = nil
     ) {
         self.id = id
         self.name = name
@@ -24,6 +26,7 @@ public struct DeviceConfiguration: Equatable, Sendable {
         self.bluetooth = bluetooth
         self.isPaused = isPaused
         self.pausedUntil = pausedUntil
+        self.introducedBy = introducedBy
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {

@@ -67,7 +67,10 @@ extension Agent: AgentControl {
             }
             return edits
         }
-        try await answering { try await index.forgetPending(FolderID(settings.id)) }
+        try await answering {
+            try await index.forgetPending(FolderID(settings.id))
+            try await index.setDeclined(FolderID(settings.id), false)
+        }
     }
 
     public func setFolderPaused(_ id: String, _ isPaused: Bool) async throws {
@@ -83,7 +86,10 @@ extension Agent: AgentControl {
     }
 
     public func removeFolder(_ id: String) async throws {
-        try await reconfigure { [.removeFolder(try folder(id).id)] }
+        let id = try await answering { try folder(id).id }
+        // No admin's offer brings back what the user has removed.
+        try await answering { try await index.setDeclined(id, true) }
+        try await reconfigure { [.removeFolder(id)] }
     }
 
     public func pendingFolders() async throws -> [ControlAPI.PendingFolder] {

@@ -25,6 +25,8 @@ struct LinkEnvironment: Sendable {
     var drops: DropRegistry
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    /// What a device says of its folders; does not wait.
+    var heard: @Sendable (ClusterConfig, DeviceID) -> Void
     var logger: Logger
 
     func mayUse(_ kind: LinkKind, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose, of folder: FolderID)
@@ -83,6 +85,8 @@ actor DeviceSession {
         /// Bytes over links that have ended.
         var pastBytesIn: Int64 = 0
         var pastBytesOut: Int64 = 0
+        /// The admin that brought it.
+        var introducedBy: DeviceID?
     }
 
     init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
@@ -92,7 +96,8 @@ actor DeviceSession {
         snapshot = Mutex(
             Snapshot(
                 name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
-                isPaused: configuration.isPaused, pausedUntil: configuration.pausedUntil, lastSeen: lastSeen))
+                isPaused: configuration.isPaused, pausedUntil: configuration.pausedUntil, lastSeen: lastSeen,
+                introducedBy: configuration.introducedBy))
     }
 
     nonisolated var state: Snapshot { snapshot.withLock { $0 } }
@@ -108,7 +113,8 @@ actor DeviceSession {
             address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
             lastSeen: state.lastSeen?.rfc3339, bytesIn: state.pastBytesIn + (state.session?.bytesReceived ?? 0),
             bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError,
-            isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 })
+            isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
+            introducedBy: state.introducedBy?.description)
     }
 
     func configure(_ configuration: DeviceConfiguration) {
@@ -120,6 +126,7 @@ actor DeviceSession {
             snapshot.name = configuration.name
             snapshot.addresses = configuration.addresses
             snapshot.bluetooth = configuration.bluetooth
+            snapshot.introducedBy = configuration.introducedBy
             snapshot.isPaused = configuration.isPaused
             snapshot.pausedUntil = configuration.pausedUntil
             if wasPaused != configuration.isPaused { snapshot.lastError = nil }
@@ -404,6 +411,7 @@ private struct Owner: PeerSessionOwner {
 
     func received(_ config: ClusterConfig) async throws -> [IndexFeed] {
         await device.linkIsGood()
+        environment.heard(config, device.id)
         return try await feeds(for: config)
     }
 

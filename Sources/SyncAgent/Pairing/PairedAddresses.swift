@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Pairing
 import Transport
 
 /// Where a device that was just paired is dialled from now on. Pure.
@@ -28,6 +29,11 @@ enum PairedAddresses {
         let texts = addresses.map(\.description).filter { AddressSyntax.problem(deviceAddress: $0) == nil }
         return ["dynamic"] + texts
     }
+
+    /// A name that came from another device, as the configuration can have it.
+    static func name(_ text: String) -> String { PairingIntroduction(name: text, addresses: []).name }
+
+    static func isAddress(_ text: String) -> Bool { AddressSyntax.problem(deviceAddress: text) == nil }
 
     /// - Parameter ip: where the other device's packets come from, for addresses that stand for all of a machine.
     private static func reachable(_ text: String, from ip: IPAddress?) -> LinkAddress? {

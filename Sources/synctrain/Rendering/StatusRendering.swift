@@ -131,6 +131,13 @@ struct StatusRendering: Sendable {
         }
         var lines = Table.lines(
             [heading] + rows, alignments: [.left, .left, .left, .left, .left, .right, .right])
+        for device in devices {
+            guard let admin = device.introducedBy else { continue }
+            let names = [device.id, admin].map { id in
+                devices.first { $0.id == id }.map { $0.name.isEmpty ? Self.short(id) : $0.name } ?? Self.short(id)
+            }
+            lines.append("\(style.name(names[0])): introduced by \(style.name(names[1]))")
+        }
         for device in devices where !device.isConnected {
             let name = device.name.isEmpty ? Self.short(device.id) : device.name
             lines.append("\(style.name(name)): \(style.name(Self.remark(device)))")

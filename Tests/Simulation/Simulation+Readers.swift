@@ -1,0 +1,42 @@
+import BlockExchange
+import ControlAPI
+
+@testable import SyncAgent
+
+/// Agents that may only read: what they change is nowhere else, until the others let it in.
+extension Simulation {
+    /// Checks that nothing came from the readers, and then lets all of it in: by accepting it for half of the seeds, and by
+    /// making writers of them for all.
+    func releaseReaders() async throws -> [String] {
+        var problems: [String] = []
+        for agent in agents where !weather.readers.contains(agent.number) {
+            for (name, item) in agent.files.tree().sorted(by: { $0.key < $1.key }) {
+                guard let content = item.content, let author = ledger.writings[content]?.author,
+                    weather.readers.contains(author)
+                else { continue }
+                problems.append("agent \(agent.number): \(name) has what agent \(author) wrote, who may only read")
+            }
+        }
+        guard problems.isEmpty else { return problems }
+        if seed % 2 == 0 {
+            for agent in agents where !weather.readers.contains(agent.number) {
+                await inProcess(of: agent) { process in
+                    // There may be nothing to accept.
+                    _ = try? await process.engine.settleRefused([""], .accept, of: nil, isDryRun: false)
+                }
+            }
+            problems += try await settle()
+        }
+        hasReleasedReaders = true
+        for agent in agents {
+            guard let process = agent.process else { continue }
+            var configuration = process.session.configuration
+            configuration.readers = []
+            try await process.session.applyRoles(configuration)
+            process.session.configure(configuration)
+            let refused = try await process.index.refusedCount(in: SimulatedAgent.folder, limit: 10).count
+            if refused > 0 { problems.append("agent \(agent.number): \(refused) are refused though all may write") }
+        }
+        return problems + (try await settle())
+    }
+}

@@ -1,0 +1,97 @@
+import AgentConfiguration
+import BlockExchange
+import Testing
+
+@testable import SyncAgent
+
+@Suite struct IntroductionTests {
+    static let me = DeviceID(certificateDER: Array("me".utf8))
+    static let admin = DeviceID(certificateDER: Array("admin".utf8))
+    static let friend = DeviceID(certificateDER: Array("friend".utf8))
+    static let other = DeviceID(certificateDER: Array("other".utf8))
+
+    static func configuration(
+        devices: [DeviceConfiguration] = [], folderDevices: [DeviceID] = [], isAdmin: Bool = true
+    ) -> Configuration {
+        var folder = FolderConfiguration(id: FolderID("f"), path: "/f", devices: [admin] + folderDevices)
+        if isAdmin { folder.admins = [admin] }
+        return Configuration(
+            name: "me", devices: [DeviceConfiguration(id: admin)] + devices, folders: [folder])
+    }
+
+    static func says(_ devices: [DeviceID], folder: String = "f") -> ClusterConfig {
+        ClusterConfig(folders: [
+            ClusterConfig.Folder(
+                id: FolderID(folder),
+                devices: ([me, admin] + devices).map { ClusterConfig.Device(id: $0, name: "n\n") })
+        ])
+    }
+
+    static func after(_ configuration: Configuration, _ config: ClusterConfig) throws -> Configuration {
+        try Introductions(admin: admin, localDevice: me, configuration: configuration).edits(for: config)
+            .reduce(configuration) { try $0.applying($1) }
+    }
+
+    static func introduced(_ device: DeviceID) -> DeviceConfiguration {
+        DeviceConfiguration(id: device, name: "n", introducedBy: admin)
+    }
+
+    @Test func namedDevicesAreAddedAndShareTheFolder() throws {
+        let result = try Self.after(Self.configuration(), Self.says([Self.friend, Self.other]))
+        #expect(result.folders[0].devices == [Self.admin, Self.friend, Self.other])
+        #expect(result.devices.dropFirst() == [Self.introduced(Self.friend), Self.introduced(Self.other)])
+        #expect(try Self.after(result, Self.says([Self.friend, Self.other])) == result)
+    }
+
+    @Test func whatIsNamedNoLongerGoesIfItWasIntroduced() throws {
+        let mine = DeviceConfiguration(id: Self.other, name: "mine")
+        let before = Self.configuration(
+            devices: [Self.introduced(Self.friend), mine], folderDevices: [Self.friend, Self.other])
+        let result = try Self.after(before, Self.says([]))
+        #expect(result.folders[0].devices == [Self.admin, Self.other])
+        #expect(result.devices.map(\.id) == [Self.admin, Self.other])
+        // A config that does not speak of the folder takes nothing away.
+        #expect(try Self.after(before, ClusterConfig()) == before)
+    }
+
+    @Test func whatTheUserHasSetStays() throws {
+        let mine = DeviceConfiguration(id: Self.friend, name: "mine", addresses: ["tcp://192.0.2.1:1"])
+        let result = try Self.after(Self.configuration(devices: [mine]), Self.says([Self.friend]))
+        #expect(result.devices[1] == mine)
+        #expect(result.folders[0].devices == [Self.admin, Self.friend])
+    }
+
+    @Test func whoIsNoAdminChangesNothing() throws {
+        let before = Self.configuration(isAdmin: false)
+        #expect(try Self.after(before, Self.says([Self.friend])) == before)
+        let introductions = Introductions(admin: Self.admin, localDevice: Self.me, configuration: before)
+        #expect(introductions.offers(in: Self.says([], folder: "g"), declined: [], place: "/p").isEmpty)
+    }
+
+    @Test func thereIsAnEndToWhatAnAdminAdds() throws {
+        let many = (0..<300).map { DeviceID(certificateDER: Array("device \($0)".utf8)) }
+        let result = try Self.after(Self.configuration(), Self.says(many))
+        #expect(result.devices.count == 1 + Introductions.deviceLimit)
+        var config = ClusterConfig()
+        config.folders = (0..<300).flatMap { Self.says([], folder: "g\($0)").folders }
+        let offers = Introductions(admin: Self.admin, localDevice: Self.me, configuration: Self.configuration())
+            .offers(in: config, declined: [], place: "/p")
+        #expect(offers.count == Introductions.folderLimit)
+    }
+
+    @Test func offeredFoldersGetADirectoryOfTheirOwn() {
+        func taken(_ folder: String, label: String = "", declined: Set<FolderID> = []) -> [FolderConfiguration] {
+            var config = Self.says([Self.friend], folder: folder)
+            config.folders[0].label = label
+            return Introductions(admin: Self.admin, localDevice: Self.me, configuration: Self.configuration())
+                .offers(in: config, declined: declined, place: "/home/me/Sync")
+        }
+        #expect(taken("f").isEmpty)
+        #expect(taken("g", declined: [FolderID("g")]).isEmpty)
+        let folder = taken("abc-def", label: "Photos")
+        #expect(folder.map(\.path) == ["/home/me/Sync/Photos"] && folder.map(\.mode) == [.selective])
+        #expect(folder.map(\.devices) == [[Self.admin]])
+        #expect(taken("abc-def", label: "../x").map(\.path) == ["/home/me/Sync/abc-def"])
+        #expect(taken("a/b", label: ".ssh").isEmpty)
+    }
+}
