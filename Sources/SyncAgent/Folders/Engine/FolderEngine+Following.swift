@@ -251,6 +251,15 @@ extension FolderEngine {
         }
     }
 
+    /// That others know of a deletion made here changes nothing that is needed, but a line may wait for it.
+    func noticeMoves(_ files: [FileInfo]) {
+        guard files.contains(where: \.isDeleted), case .success(let place) = session.place(), !place.moved.isEmpty
+        else { return }
+        let moved = Set(place.moved)
+        let names = files.filter { $0.isDeleted && moved.contains($0.name) }.map(\.name)
+        if !names.isEmpty { indexChanged(at: names) }
+    }
+
     /// Takes out the lines of names that were left behind once the others know, and the marks of those at which
     /// something is again.
     func endMoves() async throws {

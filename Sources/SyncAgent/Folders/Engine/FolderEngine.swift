@@ -153,6 +153,7 @@ final class FolderEngine: Sendable {
     /// A peer announced deletions. What was changed here meanwhile wins over them, but by a rule that not all devices
     /// share; see `LocalChanges.outliving`.
     func deletionsAnnounced(_ files: [FileInfo]) {
+        noticeMoves(files)
         guard rules.kind == .sendReceive else { return }
         state.withLock { state in
             for file in files
