@@ -74,6 +74,7 @@ public struct Configuration: Equatable, Sendable {
     public var cache: Cache
     public var fetch: Fetch
     public var log: Log
+    public var limits: TransferLimits
     public var devices: [DeviceConfiguration]
     public var folders: [FolderConfiguration]
 
@@ -81,7 +82,7 @@ public struct Configuration: Equatable, Sendable {
         name: String, listen: [String] = Configuration.defaultListen, discovery: Discovery = Discovery(),
         bluetooth: Bluetooth = Bluetooth(), cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(),
         devices: [DeviceConfiguration] = [],
-        folders: [FolderConfiguration] = []
+        folders: [FolderConfiguration] = [], limits: TransferLimits = TransferLimits()
     ) {
         self.name = name
         self.listen = listen
@@ -90,6 +91,7 @@ public struct Configuration: Equatable, Sendable {
         self.cache = cache
         self.fetch = fetch
         self.log = log
+        self.limits = limits
         self.devices = devices
         self.folders = folders
     }
