@@ -4,8 +4,8 @@ extension ClusterOperation {
     /// Whether the answer is a line for each thing found.
     var isStream: Bool {
         switch self {
-        case .remoteNeeds: true
-        case .setPaused, .completion, .wait: false
+        case .remoteNeeds, .changes: true
+        case .setPaused, .completion, .wait, .reload: false
         }
     }
 }
@@ -15,9 +15,10 @@ extension ControlResponder {
         switch operation {
         case .setPaused(let change): try await control.setPaused(change)
         case .wait(let request): try await control.wait(request)
+        case .reload: return try ControlJSON.encode(try await control.reload())
         case .completion(let folder, let device):
             return try ControlJSON.encode(try await control.completion(folder: folder, device: device))
-        case .remoteNeeds: break
+        case .remoteNeeds, .changes: break
         }
         return [UInt8](#"{"schema":1}"#.utf8)
     }
@@ -26,7 +27,13 @@ extension ControlResponder {
         switch operation {
         case .remoteNeeds(let device, let folder):
             try await control.needs(ofDevice: device, folder: folder) { try await lines.add($0) }
-        case .setPaused, .completion, .wait: break
+        case .changes(let query):
+            if query.isFollowing { try await lines.begin() }
+            try await control.changes(query) { change in
+                let line = try ControlJSON.encode(change)
+                if query.isFollowing { try await lines.send(line, name: "change") } else { try await lines.add(line) }
+            }
+        case .setPaused, .completion, .wait, .reload: break
         }
     }
 }

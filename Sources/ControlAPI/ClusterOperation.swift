@@ -5,11 +5,13 @@ public enum ClusterOperation: Equatable, Sendable {
     case remoteNeeds(device: String, folder: String?)
     case completion(folder: String?, device: String?)
     case wait(WaitRequest)
+    case changes(ChangeQuery)
+    case reload
 
     var method: ControlOperation.Method {
         switch self {
-        case .remoteNeeds, .completion: .get
-        case .wait: .post
+        case .remoteNeeds, .completion, .changes: .get
+        case .wait, .reload: .post
         case .setPaused: .patch
         }
     }
@@ -20,6 +22,8 @@ public enum ClusterOperation: Equatable, Sendable {
         case .remoteNeeds: "/v1/need"
         case .completion: "/v1/completion"
         case .wait: "/v1/wait"
+        case .changes: "/v1/changes"
+        case .reload: "/v1/reload"
         }
     }
 
@@ -29,7 +33,11 @@ public enum ClusterOperation: Equatable, Sendable {
             [("device", device)] + (folder.map { [("folder", $0)] } ?? [])
         case .completion(let folder, let device):
             (folder.map { [("folder", $0)] } ?? []) + (device.map { [("device", $0)] } ?? [])
-        case .setPaused, .wait: []
+        case .changes(let query):
+            (query.path.map { [("path", $0.text), ("cwd", $0.workingDirectory)] } ?? [])
+                + (query.since.map { [("since", String($0))] } ?? []) + [("limit", String(query.limit))]
+                + (query.isFollowing ? [("follow", "true")] : [])
+        case .setPaused, .wait, .reload: []
         }
     }
 
@@ -37,7 +45,7 @@ public enum ClusterOperation: Equatable, Sendable {
         switch self {
         case .setPaused(let change): try ControlJSON.encode(change)
         case .wait(let request): try ControlJSON.encode(request)
-        case .remoteNeeds, .completion: nil
+        case .remoteNeeds, .completion, .changes, .reload: nil
         }
     }
 
@@ -45,7 +53,15 @@ public enum ClusterOperation: Equatable, Sendable {
         switch self {
         case .setPaused(let change): try change.check()
         case .wait(let request): try request.check()
-        case .remoteNeeds, .completion: break
+        case .changes(let query):
+            try PathReference.check(query.path.map { [$0] } ?? [])
+            guard (1...ChangeQuery.largestLimit).contains(query.limit), (0...1_000_000_000).contains(query.since ?? 0)
+            else {
+                throw ControlError(
+                    .invalidRequest,
+                    "limit is a number from 1 to \(ChangeQuery.largestLimit), since a number of seconds.")
+            }
+        case .remoteNeeds, .completion, .reload: break
         }
     }
 
@@ -59,12 +75,29 @@ public enum ClusterOperation: Equatable, Sendable {
         case ("/v1/completion", .get):
             self = .completion(folder: try query.optional("folder"), device: try query.optional("device"))
         case ("/v1/wait", .post): self = .wait(try ControlJSON.decode(WaitRequest.self, from: body))
-        case ("/v1/pause", _), ("/v1/completion", _), ("/v1/wait", _):
+        case ("/v1/changes", .get):
+            let path = try query.optional("path").map { PathReference(text: $0, workingDirectory: query["cwd"] ?? "/") }
+            self = .changes(
+                ChangeQuery(
+                    path: path, since: try query.count("since").map { Int64($0) },
+                    limit: try query.count("limit") ?? 100,
+                    isFollowing: try query.flag("follow")))
+        case ("/v1/reload", .post): self = .reload
+        case ("/v1/pause", _), ("/v1/completion", _), ("/v1/wait", _), ("/v1/changes", _), ("/v1/reload", _):
             throw ControlError(.methodNotAllowed, "\(path) does not take \(method); see docs/control-api.md.")
         default: return nil
         }
         try check()
     }
+}
+
+/// What came of reading the configuration anew.
+public struct ReloadAnswer: Codable, Equatable, Sendable {
+    public var schema = 1
+    /// Settings that are other than when the agent was started and take effect when it is started again.
+    public var restart: [String]
+
+    public init(restart: [String]) { self.restart = restart }
 }
 
 extension RequestQuery {
@@ -87,4 +120,8 @@ public protocol ClusterControl: Sendable {
     /// Returns when all paths are here in their newest version. Throws `timeout` with what is missing, and at once what
     /// cannot end by itself: a path that is not kept, a folder that is paused or has halted.
     func wait(_ request: WaitRequest) async throws
+    /// Takes over what the configuration file says now; gives the settings that need a new start of the agent.
+    func reload() async throws -> ReloadAnswer
+    /// What has changed, oldest first; goes on until cancelled if that is asked for.
+    func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws
 }

@@ -13,5 +13,11 @@ extension ControlClient {
         try await document(.cluster(.completion(folder: folder, device: device)))
     }
 
+    public func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws {
+        try await documents(.cluster(.changes(query)), emit: emit)
+    }
+
+    public func reload() async throws -> ReloadAnswer { try await document(.cluster(.reload)) }
+
     public func wait(_ request: WaitRequest) async throws { try await perform(.cluster(.wait(request))) }
 }

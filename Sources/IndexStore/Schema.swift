@@ -14,6 +14,7 @@ enum Schema {
         }
         migrator.registerMigration("v2") { try $0.execute(sql: version2) }
         migrator.registerMigration("v3-roles") { try $0.execute(sql: roles) }
+        migrator.registerMigration("v3-changes") { try $0.execute(sql: changes) }
         return migrator
     }
 
@@ -71,6 +72,14 @@ enum Schema {
         CREATE TABLE pendingFolder (
             folder TEXT NOT NULL, device BLOB NOT NULL, label TEXT NOT NULL, lastSeen INTEGER NOT NULL,
             PRIMARY KEY (folder, device)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// `change` holds what `log` shows: `kind` is a word of `RecordedChange.Kind`, `device` a short id or NULL.
+    private static let changes = """
+        CREATE TABLE change (
+            folder INTEGER NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, kind TEXT NOT NULL,
+            name TEXT NOT NULL, oldName TEXT, device INTEGER, count INTEGER NOT NULL, PRIMARY KEY (folder, number)
         ) STRICT, WITHOUT ROWID;
         """
 

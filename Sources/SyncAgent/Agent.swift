@@ -98,14 +98,19 @@ public final class Agent: Service, Sendable {
     let fetching: FetchEnvironment
     let transfers = TransferRegistry()
     private let partials = PartialBlocks()
+    /// How fast blocks go out and come in.
+    let limiters: (up: RateLimiter, down: RateLimiter)
     private let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
     let startedAt: WallTime
     let configuration: Mutex<Configuration>
+    /// As it was when the agent was started.
+    let startConfiguration: Configuration
     let discovery: (any DeviceDiscovery)?
     private let listeners = ListenerBoard()
     private let strangers = Mutex(0)
+    private let sharedLimits: SharedLimits
     /// The configuration says anew what rests until when.
     let pausesChanged = Signal()
     private let jobs: AsyncStream<Job>
@@ -120,7 +125,17 @@ public final class Agent: Service, Sendable {
         authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
         localDevice = identity.device
         let configuration = try setup.configurationFile.load()
+        let shared = SharedLimits(configuration.limits)
+        sharedLimits = shared
+        let now = { @Sendable in
+            let seconds = setup.time.wall().seconds
+            return shared.rates(at: seconds, utcOffset: WallTime.utcOffset(seconds))
+        }
+        limiters = (
+            RateLimiter(time: setup.time) { now().up }, RateLimiter(time: setup.time) { now().down }
+        )
         self.configuration = Mutex(configuration)
+        startConfiguration = configuration
         index = try IndexStore.open(path: setup.places.index)
         cache = try BlockCache(
             directory: setup.places.blockCache, byteLimit: Int(clamping: configuration.cache.byteLimit))
@@ -276,7 +291,13 @@ public final class Agent: Service, Sendable {
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            drops: drops, slowLinkPolicy: slowLinkPolicy, heard: { self.heard($0, from: $1) }, logger: setup.logger)
+            drops: drops, slowLinkPolicy: slowLinkPolicy,
+            limits: { [limiters, sharedLimits] in
+                guard $0.kind == .tcp else { return nil }
+                let isLocal = LocalNetworks.contain($0.remoteAddress, networks: LocalNetworks.current())
+                return LinkLimits(
+                    up: limiters.up, down: limiters.down, holds: { !isLocal || sharedLimits.includesLocalNetwork })
+            }, heard: { self.heard($0, from: $1) }, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {
@@ -296,6 +317,9 @@ public final class Agent: Service, Sendable {
     func apply(_ new: Configuration) async throws {
         configuration.withLock { $0 = new }
         pausesChanged.notify()
+        sharedLimits.set(new.limits)
+        limiters.up.limitsChanged()
+        limiters.down.limitsChanged()
         let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
         for device in devices.all where wantedDevices[device.id] == nil {
             _ = devices.remove(device.id)

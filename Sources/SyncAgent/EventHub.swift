@@ -16,6 +16,8 @@ final class EventHub: Sendable {
 
     init(wall: @escaping @Sendable () -> WallTime) { self.wall = wall }
 
+    var now: WallTime { wall() }
+
     func post(_ type: String, device: DeviceID? = nil, folder: FolderID? = nil, message: String? = nil) {
         let listeners = state.withLock { Array($0.listeners.values) }
         guard !listeners.isEmpty else { return }

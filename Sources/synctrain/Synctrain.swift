@@ -27,7 +27,8 @@ struct Synctrain: ParsableCommand {
             ConflictsCommandGroup.self, VersionsCommandGroup.self, ScanCommand.self, RemoveCommand.self,
             FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
             StatusCommand.self,
-            CompletionCommand.self, PauseCommand.self, ResumeCommand.self,
+            CompletionCommand.self, LogCommand.self, PauseCommand.self, ReloadCommand.self,
+            ResumeCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
             DemoCommand.self, VirtualAirCommand.self,
         ])

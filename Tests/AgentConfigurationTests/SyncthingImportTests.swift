@@ -80,7 +80,7 @@ import Testing
             result.devices == [
                 DeviceConfiguration(
                     id: id1, name: "nas", addresses: ["tcp://192.0.2.7:22000", "tcp://[fe80::1]:22001", "dynamic"]),
-                DeviceConfiguration(id: id2, name: "phone", addresses: ["dynamic"]),
+                DeviceConfiguration(id: id2, name: "phone", addresses: ["dynamic"], isPaused: true),
             ])
         #expect(
             result.folders == [
@@ -92,13 +92,13 @@ import Testing
                     isPaused: true),
             ])
         for words in [
-            "`Enc`", "`pw`", "`in`", "`rel`", "`odd`", "quic://192.0.2.7:22000", "relay://x", "`phone` is paused",
+            "`Enc`", "`pw`", "`in`", "`rel`", "`odd`", "quic://192.0.2.7:22000", "relay://x",
             "nonsense",
             "quic://:22000", testDevice(9).description, "Stop Syncthing",
         ] {
             #expect(result.notes.count { $0.contains(words) } == 1, "\(words): \(result.notes)")
         }
-        #expect(result.notes.count == 12)
+        #expect(result.notes.count == 11)
         // What comes out can be written as it is.
         let file = ConfigurationFile(try AgentPlaces.resolve(home: directory.path, environment: [:]))
         let made = try file.create(
@@ -106,6 +106,32 @@ import Testing
             edits: result.devices.map { .addDevice($0) } + result.folders.map { .addFolder($0) })
         #expect(made.devices == result.devices)
         #expect(made.folders == result.folders)
+    }
+
+    static let versionings: [(String, FolderVersions?)] = [
+        ("<versioning></versioning>", FolderVersions()), ("<versioning type=\"\"></versioning>", FolderVersions()),
+        (
+            "<versioning type=\"simple\"><param key=\"keep\" val=\"9\"></param><param key=\"cleanoutDays\" val=\"7\"/>"
+                + "<cleanupIntervalS>60</cleanupIntervalS><fsPath></fsPath><fsType>basic</fsType></versioning>",
+            FolderVersions(kind: .simple, keep: 9, cleanoutDays: 7, cleanInterval: 60)
+        ),
+        (
+            "<versioning type=\"staggered\"><param key=\"maxAge\" val=\"86401\"/><fsPath>/archive</fsPath></versioning>",
+            FolderVersions(kind: .staggered, path: "/archive", maximumAgeDays: 2)
+        ),
+        ("<versioning type=\"trashcan\"><fsPath>.stversions</fsPath></versioning>", FolderVersions(kind: .trashcan)),
+        ("<versioning type=\"external\"><param key=\"command\" val=\"x\"/></versioning>", nil),
+        ("<versioning type=\"simple\"><param key=\"keep\" val=\"0\"/></versioning>", nil),
+        ("<versioning type=\"simple\"><fsPath>sub</fsPath></versioning>", nil),
+    ]
+
+    /// Nil: nothing of it, and a note.
+    @Test(arguments: versionings.indices) func versioningIsTakenOverWhereThereIsTheSame(_ number: Int) throws {
+        let (xml, expected) = Self.versionings[number]
+        let result = try read(
+            "<configuration><folder id=\"f\" path=\"/f\" type=\"sendreceive\">\(xml)</folder></configuration>")
+        #expect(result.folders.map(\.versions) == [expected ?? FolderVersions()])
+        #expect(result.notes.contains { $0.contains("ersioning") } == (expected == nil), "\(result.notes)")
     }
 
     @Test func defaultsOfAnEmptyConfiguration() throws {

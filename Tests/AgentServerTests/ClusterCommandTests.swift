@@ -69,6 +69,28 @@ struct ClusterCommandTests {
         #expect(await Scene().run("wait", "unknown").code == 4)
     }
 
+    @Test func theLogSaysWhoDidWhat() async {
+        let scene = Scene()
+        let time = Timestamp.precise(Sample.time)
+        let result = await scene.run("log", "docs:d", "--since", "2h", "--limit", "7")
+        #expect(
+            result.output == """
+                \(time)  nas           renamed   docs:b (was a)
+                \(time)  -             many      docs: 1234 names
+
+                """)
+        #expect(scene.control?.asked == ["changes docs:d 7200 7 false"])
+        #expect(await Scene().run("log", "-f", "--json").output.contains(#""from":"a""#))
+        #expect(await Scene().run("log", "--limit", "0").code == 64)
+        #expect(await Scene().run("log", "--since", "ever").code == 64)
+    }
+
+    @Test func reloadingSaysWhatWaitsForAStart() async {
+        let result = await Scene().run("reload")
+        #expect(result.code == 0 && result.output.isEmpty && result.errors.contains("listen, log"))
+        #expect(await Scene().run("reload", "--json").output == #"{"restart":["listen","log"],"schema":1}"# + "\n")
+    }
+
     static let spans: [(String, Double?)] = [
         ("30", 30), ("1.5", 1.5), ("30s", 30), ("5m", 300), ("2h", 7200), ("1d", 86_400), ("4w", 2_419_200), ("0", 0),
         ("", nil), ("s", nil), ("-1", nil), ("1e9", nil), ("1..2", nil), ("5 m", nil), ("٣", nil), ("inf", nil),

@@ -43,6 +43,8 @@ struct ControlOperationTests {
         .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
         .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
+        .cluster(.changes(ChangeQuery())), .cluster(.reload),
+        .cluster(.changes(ChangeQuery(path: oddPath, since: 60, limit: 5, isFollowing: true))),
         .cluster(.wait(WaitRequest(paths: [oddPath], seconds: 1.5))),
         .invite(InvitationRequest(folder: "f g", role: "read", seconds: 60)), .invitations, .revokeInvitation(7),
         .join(JoinRequest(code: "synctrain-x", directory: "/ä b", isParent: true)),
@@ -86,7 +88,8 @@ struct ControlOperationTests {
         ("GET", "/v1/drop/send", "method-not-allowed"), ("PATCH", "/v1/pause", "invalid-request"),
         ("GET", "/v1/pause", "method-not-allowed"), ("GET", "/v1/need?device=", "invalid-request"),
         ("GET", "/v1/completion?folder=", "invalid-request"), ("POST", "/v1/wait", "invalid-request"),
-        ("GET", "/v1/wait", "method-not-allowed"),
+        ("GET", "/v1/wait", "method-not-allowed"), ("GET", "/v1/changes?limit=10001", "invalid-request"),
+        ("POST", "/v1/changes", "method-not-allowed"),
     ])
     func refusesWhatItIsNot(method: String, target: String, code: String) {
         let error = #expect(throws: ControlError.self) {

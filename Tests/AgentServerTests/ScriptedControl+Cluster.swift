@@ -39,3 +39,21 @@ extension ScriptedControl {
         try note("wait \(request.paths.map(\.text)) \(request.seconds.map { $0 > 0 } ?? false)")
     }
 }
+
+extension ScriptedControl {
+    func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws {
+        try note("changes \(query.path?.text ?? "all") \(query.since ?? 0) \(query.limit) \(query.isFollowing)")
+        try await emit(
+            ChangeEntry(
+                folder: "docs", path: "b", from: "a", time: Sample.time, what: "renamed", device: "AAAAAAA",
+                name: "nas"))
+        try await emit(ChangeEntry(folder: "docs", path: "", time: Sample.time, what: "many", count: 1234))
+    }
+}
+
+extension ScriptedControl {
+    func reload() async throws -> ReloadAnswer {
+        try note("reload")
+        return ReloadAnswer(restart: ["listen", "log"])
+    }
+}

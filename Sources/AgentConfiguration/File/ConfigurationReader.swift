@@ -52,7 +52,8 @@ struct ConfigurationReader {
     ) throws(ConfigurationError) -> Configuration {
         let settings = settings(root, in: "", outline, [])
         try settings.allow([
-            "name", "listen", "discovery", "bluetooth", "cache", "fetch", "log", "offered-folders", "device", "folder",
+            "name", "listen", "discovery", "bluetooth", "cache", "fetch", "log", "offered-folders", "limits", "device",
+            "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen }
@@ -88,9 +89,47 @@ struct ConfigurationReader {
             if let level: Configuration.Log.Level = try log.choice("level") { configuration.log.level = level }
             if let format: Configuration.Log.Format = try log.choice("format") { configuration.log.format = format }
         }
+        if let limits = try section("limits", of: root, outline) { configuration.limits = try self.limits(limits) }
         for block in try blocks("device", of: root, outline) { configuration.devices.append(try device(block)) }
         for block in try blocks("folder", of: root, outline) { configuration.folders.append(try folder(block)) }
         return configuration
+    }
+
+    private func limits(_ section: SettingsTable) throws(ConfigurationError) -> TransferLimits {
+        try section.allow(["up", "down", "local-network", "schedule"])
+        var limits = TransferLimits(
+            usual: TransferLimits.Rates(up: try section.rate("up"), down: try section.rate("down")))
+        if let includes = try section.bool("local-network") { limits.includesLocalNetwork = includes }
+        guard let value = section.table["schedule"] else { return limits }
+        guard let array = value.array else {
+            throw section.error(
+                .wrongType, "schedule", "write each time with limits of its own as a block `[[limits.schedule]]`")
+        }
+        for index in 0..<array.count {
+            guard let table = array[index].table else { continue }
+            let block = SettingsTable(table: table, name: "[[limits.schedule]]", file: file) { _ in
+                section.line("schedule")
+            }
+            limits.windows.append(try window(block))
+        }
+        return limits
+    }
+
+    private func window(_ block: SettingsTable) throws(ConfigurationError) -> TransferLimits.Window {
+        try block.allow(["days", "from", "to", "up", "down"])
+        var days: Set<TransferLimits.Day> = []
+        for word in try block.strings("days") ?? [] {
+            guard let day = TransferLimits.Day(rawValue: word) else {
+                let words = TransferLimits.Day.allCases.map { "`\"\($0.rawValue)\"`" }.joined(separator: ", ")
+                throw block.error(
+                    .invalidValue, "days", "`\(word.prefix(80))` is no day; write \(words), or leave `days` out for all"
+                )
+            }
+            days.insert(day)
+        }
+        return TransferLimits.Window(
+            days: days, from: try block.minuteOfDay("from"), to: try block.minuteOfDay("to"),
+            rates: TransferLimits.Rates(up: try block.rate("up"), down: try block.rate("down")))
     }
 
     private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {

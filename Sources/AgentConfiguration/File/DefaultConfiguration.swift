@@ -4,7 +4,7 @@ enum DefaultConfiguration {
     static func text(name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true) -> String {
         """
         # synctrain's configuration. A running agent takes over changes made by `synctrain device` and
-        # `synctrain folder`, which keep your comments; after an edit by hand, restart it.
+        # `synctrain folder`, which keep your comments; after an edit by hand, `synctrain reload`.
 
         # What other devices see this one called. Left out, it is the host name.
         \(name.map { "name = \(TOMLDraft.quoted($0))" } ?? "# name = \"laptop\"")
@@ -35,6 +35,19 @@ enum DefaultConfiguration {
         # How much may be asked for and not be here yet: in all, and of one device. At least 16 MiB each.
         window = "64 MiB"
         window-per-device = "32 MiB"
+
+        [limits]
+        # How fast blocks may go out and come in, over all links but Bluetooth, such as "2 MiB/s"; 0: as fast as they can.
+        up = 0
+        down = 0
+        # Whether that holds for devices in networks that this machine has an address in, too.
+        local-network = false
+        # At other times other limits: the first block that it is the time of counts, by the local clock; `days` left out: all.
+        #   [[limits.schedule]]
+        #   days = ["mon", "tue", "wed", "thu", "fri"]
+        #   from = "08:00"
+        #   to = "18:00"             # before `from`: on the next day
+        #   up = "500 KiB/s"
 
         [log]
         # trace, debug, info, notice, warning, error or critical

@@ -127,8 +127,7 @@ struct SyncthingImportBuilder {
             }
         }
         if kept.isEmpty { kept = ["dynamic"] }
-        if device.isPaused { notes.append("`\(shown(title))` is paused in Syncthing; here it will be connected to.") }
-        var added = DeviceConfiguration(id: id, name: device.name, addresses: kept)
+        var added = DeviceConfiguration(id: id, name: device.name, addresses: kept, isPaused: device.isPaused)
         if added.problem() != nil {
             added.name = ""
             notes.append("Left out the name of \(id): it is too long or has control characters.")
@@ -164,6 +163,7 @@ struct SyncthingImportBuilder {
             notes.append("Left out the folder `\(title)`: \(error.message).")
             return
         }
+        addVersions(folder.versioning, to: &added, title: title)
         added.mode = Self.isSelective(folderIgnores(added.path) ?? "") ? .selective : .full
         for text in folder.devices {
             guard let id = try? DeviceID(parsing: text), id != own, !added.devices.contains(id) else { continue }
@@ -174,6 +174,44 @@ struct SyncthingImportBuilder {
             }
         }
         folders.append(added)
+    }
+
+    /// Takes the folder's versioning over where there is the same here.
+    private mutating func addVersions(
+        _ settings: [String: String], to folder: inout FolderConfiguration, title: String
+    ) {
+        guard let type = settings["type"], !type.isEmpty else { return }
+        var versions = FolderVersions()
+        guard let kind = FolderVersions.Kind(rawValue: type), kind != .none else {
+            return notes.append(
+                "Left out the versioning `\(shown(type))` of the folder `\(title)`: known are trashcan, simple and staggered."
+            )
+        }
+        versions.kind = kind
+        func number(_ key: String) -> Int? { settings[key].flatMap { Int($0) } }
+        if let keep = number("keep") { versions.keep = keep }
+        if let days = number("cleanoutDays") { versions.cleanoutDays = days }
+        if let seconds = number("maxAge") {
+            versions.maximumAgeDays = seconds / 86_400 + (seconds % 86_400 > 0 ? 1 : 0)
+        }
+        if let seconds = number("cleanupIntervalS") { versions.cleanInterval = seconds }
+        if let path = settings["fsPath"] ?? settings["versionsPath"], !path.isEmpty, path != ".stversions" {
+            let inFolder = !path.hasPrefix("/") && !path.hasPrefix("~")
+            do throws(SettingProblem) {
+                versions.path = try FolderPath.clean(inFolder ? folder.path + "/" + path : path, userHome: userHome)
+            } catch {
+                return notes.append("Left out the versioning of the folder `\(title)`: \(error.message).")
+            }
+        }
+        if let (_, problem) = versions.problem(inFolderAt: folder.path) {
+            return notes.append("Left out the versioning of the folder `\(title)`: \(problem.message).")
+        }
+        folder.versions = versions
+        for other in folders {
+            guard let (_, problem) = Configuration.clash(of: folder, with: other) else { continue }
+            folder.versions = FolderVersions()
+            return notes.append("Left out the versioning of the folder `\(title)`: \(problem.message).")
+        }
     }
 
     private mutating func addListen(_ addresses: [String]) {

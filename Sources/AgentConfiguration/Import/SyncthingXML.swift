@@ -18,6 +18,8 @@ struct SyncthingXML: Equatable {
         var devices: [String] = []
         var hasEncryptedDevice = false
         var isPaused = false
+        /// `type`, `fsPath`, `cleanupIntervalS` and what the parameters are called, as far as they are there.
+        var versioning: [String: String] = [:]
     }
 
     var devices: [Device] = []
@@ -76,6 +78,13 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
                     type: attributes["type"] ?? ""))
         case ["configuration", "folder", "device"]:
             change(&result.folders) { $0.devices.append(attributes["id"] ?? "") }
+        case ["configuration", "folder", "versioning"]:
+            change(&result.folders) { $0.versioning["type"] = attributes["type"] ?? "" }
+        case ["configuration", "folder", "versioning", "param"]:
+            guard let key = attributes["key"], ["keep", "cleanoutDays", "maxAge", "versionsPath"].contains(key) else {
+                break
+            }
+            change(&result.folders) { $0.versioning[key] = attributes["val"] ?? "" }
         default: break
         }
     }
@@ -95,6 +104,9 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
         case ["configuration", "device", "address"]: change(&result.devices) { $0.addresses.append(value) }
         case ["configuration", "device", "paused"]: change(&result.devices) { $0.isPaused = value == "true" }
         case ["configuration", "folder", "paused"]: change(&result.folders) { $0.isPaused = value == "true" }
+        case ["configuration", "folder", "versioning", "fsPath"],
+            ["configuration", "folder", "versioning", "cleanupIntervalS"]:
+            if !value.isEmpty { change(&result.folders) { $0.versioning[name] = value } }
         case ["configuration", "folder", "device", "encryptionPassword"]:
             if !value.isEmpty { change(&result.folders) { $0.hasEncryptedDevice = true } }
         case ["configuration", "options", "listenAddress"]: result.listenAddresses.append(value)

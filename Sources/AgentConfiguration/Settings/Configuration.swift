@@ -76,6 +76,7 @@ public struct Configuration: Equatable, Sendable {
     public var log: Log
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.
     public var offeredFolders: String?
+    public var limits: TransferLimits
     public var devices: [DeviceConfiguration]
     public var folders: [FolderConfiguration]
 
@@ -83,7 +84,7 @@ public struct Configuration: Equatable, Sendable {
         name: String, listen: [String] = Configuration.defaultListen, discovery: Discovery = Discovery(),
         bluetooth: Bluetooth = Bluetooth(), cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(),
         devices: [DeviceConfiguration] = [],
-        folders: [FolderConfiguration] = []
+        folders: [FolderConfiguration] = [], limits: TransferLimits = TransferLimits()
     ) {
         self.name = name
         self.listen = listen
@@ -92,6 +93,7 @@ public struct Configuration: Equatable, Sendable {
         self.cache = cache
         self.fetch = fetch
         self.log = log
+        self.limits = limits
         self.devices = devices
         self.folders = folders
     }

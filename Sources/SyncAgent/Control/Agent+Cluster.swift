@@ -45,6 +45,16 @@ extension Agent {
         }
     }
 
+    public func reload() async throws -> ReloadAnswer {
+        try await answering {
+            try await gate.withUnits(1) {
+                let new = try setup.configurationFile.load()
+                try await apply(new)
+                return ReloadAnswer(restart: startConfiguration.settingsForStart(otherThan: new))
+            }
+        }
+    }
+
     // MARK: who has what
 
     public func whereis(_ path: PathReference) async throws -> Whereabouts {

@@ -60,6 +60,18 @@ extension Configuration {
             + devices.map { .setDevicePaused($0, change.isPaused, until: until) }
     }
 
+    /// The settings that only count when an agent is started and that are others in `new`.
+    func settingsForStart(otherThan new: Configuration) -> [String] {
+        var names: [String] = []
+        if listen != new.listen { names.append("listen") }
+        if discovery != new.discovery { names.append("discovery") }
+        if bluetooth != new.bluetooth { names.append("bluetooth") }
+        if cache != new.cache { names.append("cache") }
+        if fetch != new.fetch { names.append("fetch") }
+        if log != new.log { names.append("log") }
+        return names
+    }
+
     /// What ends the pauses that are over at `now`, and when the next one is; in seconds since 1970.
     func pausesOver(at now: Int64) -> (edits: [ConfigurationEdit], next: Int64?) {
         var edits: [ConfigurationEdit] = []

@@ -20,6 +20,7 @@ final class FolderSession: Sendable {
         var batchCount = 0
         var subscribers: [ObjectIdentifier: Signal] = [:]
         var engine: FolderEngine?
+        var firstIndexes = FirstIndexes()
     }
 
     let id: FolderID
@@ -28,7 +29,7 @@ final class FolderSession: Sendable {
     let served = ServedBlocks()
     let threads: NIOThreadPool
     private let interposer: (any DiskInterposer)?
-    private let events: EventHub
+    let events: EventHub
     let logger: Logger
 
     /// The folder's index must exist in `index`.
@@ -68,6 +69,9 @@ final class FolderSession: Sendable {
         engine?.configure(configuration)
         engineChanged()
     }
+
+    /// There is more to be read of what changed.
+    func changesNoted() { events.post("files-changed", folder: id) }
 
     /// What `status` says of the folder is other than before.
     func engineChanged() { events.post("folder-changed", folder: id) }
@@ -120,6 +124,8 @@ final class FolderSession: Sendable {
         with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device
     ) async throws -> IndexFeed? {
         try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
+        state.withLock { $0.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence) }
         let own = try await index.localIndex(of: id)
         let continues = itKnows.indexID == own.indexID && (1...own.maxSequence + 1).contains(itKnows.maxSequence + 1)
         let after = continues ? min(itKnows.maxSequence, own.maxSequence) : 0
@@ -133,9 +139,12 @@ final class FolderSession: Sendable {
             if batch.isLast { state.receivingFrom.remove(device) } else { state.receivingFrom.insert(device) }
         }
         let ignores = ignores()
-        let result = try await index.applyIndex(
-            of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
-            isIgnored: ignores)
+        let names = state.withLock { $0.firstIndexes.isNews(batch, from: device) } ? batch.files.map(\.name) : []
+        let result = try await notingChanges(of: names) {
+            try await index.applyIndex(
+                of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
+                isIgnored: ignores)
+        }
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
         if configuration.role(of: device) != .read { engine?.deletionsAnnounced(batch.files) }

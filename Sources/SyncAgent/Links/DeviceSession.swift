@@ -25,6 +25,8 @@ struct LinkEnvironment: Sendable {
     var drops: DropRegistry
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    /// Nil for a link that has none.
+    var limits: @Sendable (LinkInformation) -> LinkLimits?
     /// What a device says of its folders; does not wait.
     var heard: @Sendable (ClusterConfig, DeviceID) -> Void
     var logger: Logger
@@ -210,7 +212,8 @@ actor DeviceSession {
         logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
         let session = PeerSession(
             link: link, hello: environment.hello(isKnown: true), time: environment.time,
-            partials: environment.partials, rate: rates[link.information.kind], logger: logger)
+            partials: environment.partials, rate: rates[link.information.kind],
+            limits: environment.limits(link.information), logger: logger)
         let reason = await session.run(
             owner: Owner(device: self, environment: environment, kind: session.kind))
         rates[session.kind] = session.rate

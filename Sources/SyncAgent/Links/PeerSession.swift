@@ -87,12 +87,14 @@ final class PeerSession: BlockSource {
     private let feedsChanged = Signal()
     private let turns: SliceTurns
     private let partials: PartialBlocks
+    private let limits: LinkLimits?
     private let receivedBytes = Atomic<Int64>(0)
     private let sentBytes = Atomic<Int64>(0)
 
     /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
     init(
-        link: SecureLink, hello: Hello, time: AgentTime, partials: PartialBlocks, rate: Double? = nil, logger: Logger
+        link: SecureLink, hello: Hello, time: AgentTime, partials: PartialBlocks, rate: Double? = nil,
+        limits: LinkLimits? = nil, logger: Logger
     ) {
         self.link = link
         self.hello = hello
@@ -103,6 +105,7 @@ final class PeerSession: BlockSource {
         now = time.monotonic
         self.logger = logger
         self.partials = partials
+        self.limits = limits
         turns = SliceTurns(rate: rate, now: time.monotonic)
         var timers = ConnectionMachine.Timers()
         if link.information.kind.isSlow { timers.pingInterval = Self.slowPingInterval }
@@ -156,6 +159,7 @@ final class PeerSession: BlockSource {
     /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
     /// that still comes is dropped.
     func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+        await limits?.waitToAsk(Int(max(0, request.size)))
         guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else {
             do {
                 return try await ask(request)
@@ -323,10 +327,11 @@ final class PeerSession: BlockSource {
                 group.addTask {
                     defer { turns.give(1) }
                     let answers = await owner.serve(batch.map(\.request))
+                    await self.limits?.waitToSend(answers.reduce(0) { $0 + $1.data.readableBytes })
                     try await self.sendAndWait(
                         zip(batch, answers).map {
                             .response(BlockResponse(id: $0.id, data: $1.data, code: $1.code))
-                        })
+                        }, isPaidFor: true)
                 }
             }
         }
@@ -416,7 +421,7 @@ final class PeerSession: BlockSource {
     }
 
     /// Sends, and returns when the bytes have left: that bounds what one producer can have in memory.
-    private func sendAndWait(_ messages: [OutgoingMessage]) async throws {
+    private func sendAndWait(_ messages: [OutgoingMessage], isPaidFor: Bool = false) async throws {
         let promise = channel.eventLoop.makePromise(of: Void.self)
         state.withLock { state in
             guard state.isOpen else { return promise.fail(RequestError.linkLost) }
@@ -425,7 +430,7 @@ final class PeerSession: BlockSource {
                 var made = state.machine.send(message, at: now())
                 if bytes.readableBytes == 0 { bytes = made } else { bytes.writeBuffer(&made) }
             }
-            put(bytes, promise: promise)
+            put(bytes, promise: promise, isPaidFor: isPaidFor)
         }
         try await promise.futureResult.get()
     }
@@ -434,7 +439,9 @@ final class PeerSession: BlockSource {
         if bytes.readableBytes > 0 { put(bytes, promise: nil) }
     }
 
-    private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?) {
+    /// - Parameter isPaidFor: The limit has let it go; what has not waited for it is only counted.
+    private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?, isPaidFor: Bool = false) {
+        if !isPaidFor { limits?.sent(bytes.readableBytes) }
         sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
         var rest = bytes
         if information.kind.isSlow {

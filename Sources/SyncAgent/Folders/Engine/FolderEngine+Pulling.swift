@@ -162,6 +162,7 @@ extension FolderEngine {
                 noteCameBack(item.file)
                 if let copy = item.conflictCopy {
                     again.insert(copy)
+                    await note(.conflict, [item.file.name])
                     noteUndecided(copy)
                     if let path { again.formUnion(try removeExcessConflicts(of: path, in: place.root)) }
                 }
@@ -284,8 +285,15 @@ extension FolderEngine {
     func apply(_ changes: [LocalChange], _ place: FolderPlace, placed: Set<String> = []) async throws {
         guard !changes.isEmpty || !placed.isEmpty else { return }
         let selection = place.selection
-        let result = try await index.applyLocal(
-            in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
+        let made = changes.compactMap { change -> String? in
+            guard case .set(let entry) = change, entry.file.modifiedBy == environment.localDevice.shortID else {
+                return nil
+            }
+            return entry.file.name
+        }
+        let result = try await session.notingChanges(of: placed.isEmpty ? made : []) {
+            try await index.applyLocal(in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
+        }
         session.ownIndexChanged()
         if changes.contains(where: { ConflictName.isCopy($0.name) }) { try await countConflicts(place) }
         // A change made here seldom leaves something to get, and a pull looks at all that is kept.

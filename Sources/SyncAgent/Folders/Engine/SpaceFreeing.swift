@@ -92,6 +92,7 @@ struct SpaceFreeing {
         let root = place.root
         try await onDisk { try root.synchronizeFileSystem() }
         try await engine.apply(changes, place)
+        await engine.note(.freed, changes.map(\.name))
     }
 
     private func candidates(_ facts: [NameFacts]) async throws -> [Candidate] {

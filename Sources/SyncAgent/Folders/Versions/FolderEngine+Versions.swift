@@ -72,6 +72,7 @@ extension FolderEngine {
                 return try Self.restore(version, to: path, over: present, from: archive, now: now)
             }
             _ = try await look(at: [path], isAsked: true)
+            await note(.restored, [path.text])
             return RestoredVersion(
                 version: ArchivedVersion(restored.version, of: folder, in: restored.archive),
                 isReplacement: restored.isReplacement,

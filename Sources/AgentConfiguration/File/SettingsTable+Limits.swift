@@ -1,0 +1,30 @@
+import TOMLKit
+
+extension SettingsTable {
+    /// A number of bytes in a second, `2 MiB/s` or `2 MiB`; nil where it is not there or 0, for no limit.
+    func rate(_ key: String) throws(ConfigurationError) -> Int64? {
+        guard let value = table[key] else { return nil }
+        if let number = value.int, number >= 0 { return number == 0 ? nil : Int64(number) }
+        guard var text = value.string else {
+            throw error(.wrongType, key, "`\(key)` is a rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
+        }
+        if text.hasSuffix("/s") { text.removeLast(2) }
+        guard let byteCount = ByteCountText.parse(text) else {
+            throw error(.invalidValue, key, "`\(key)` is no rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
+        }
+        return byteCount == 0 ? nil : byteCount
+    }
+
+    /// A time of day as `08:30`, in minutes; `24:00` is the end of the day.
+    func minuteOfDay(_ key: String) throws(ConfigurationError) -> Int {
+        let text = try string(key) ?? ""
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        let areDigits = parts.allSatisfy { part in
+            part.count == 2 && part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+        guard parts.count == 2, areDigits, let hour = Int(Substring(parts[0])), let minute = Int(Substring(parts[1])),
+            minute < 60, hour * 60 + minute <= 1440
+        else { throw error(.invalidValue, key, "`\(key)` is no time of day; write it as `\"08:30\"`") }
+        return hour * 60 + minute
+    }
+}

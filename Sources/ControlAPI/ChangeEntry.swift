@@ -1,0 +1,60 @@
+/// Asks for what has changed.
+public struct ChangeQuery: Equatable, Sendable {
+    /// Only this name and what is below it; nil for all folders.
+    public var path: PathReference?
+    /// Only what is not older, in seconds.
+    public var since: Int64?
+    /// The newest so many.
+    public var limit: Int
+    /// Goes on with what happens from now on, until the asking task is cancelled.
+    public var isFollowing: Bool
+
+    public static let largestLimit = 10_000
+
+    public init(path: PathReference? = nil, since: Int64? = nil, limit: Int = 100, isFollowing: Bool = false) {
+        self.path = path
+        self.since = since
+        self.limit = limit
+        self.isFollowing = isFollowing
+    }
+}
+
+/// Something that happened in a folder.
+public struct ChangeEntry: Codable, Equatable, Sendable {
+    public var type = "change"
+    public var folder: String
+    /// Relative to the folder's root; empty where `what` is `many`.
+    public var path: String
+    /// Of `renamed`: the path before.
+    public var from: String?
+    /// RFC 3339: when this device heard of it or did it.
+    public var time: String
+    /// `added`, `changed`, `deleted`, `renamed`, `conflict`, `freed`, `restored`, or `many`. An open set.
+    public var what: String
+    /// The short id of the device that made it, and its name; nil if that is not known.
+    public var device: String?
+    public var name: String?
+    /// Made by this device.
+    public var isLocal: Bool
+    /// How many names it stands for.
+    public var count: Int64
+
+    public init(
+        folder: String, path: String, from: String? = nil, time: String, what: String, device: String? = nil,
+        name: String? = nil, isLocal: Bool = false, count: Int64 = 1
+    ) {
+        self.folder = folder
+        self.path = path
+        self.from = from
+        self.time = time
+        self.what = what
+        self.device = device
+        self.name = name
+        self.isLocal = isLocal
+        self.count = count
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case type, folder, path, from, time, what, device, name, isLocal = "local", count
+    }
+}

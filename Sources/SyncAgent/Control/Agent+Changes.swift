@@ -1,0 +1,57 @@
+import BlockExchange
+import ControlAPI
+import IndexStore
+
+extension Agent {
+    public func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws {
+        try await answering {
+            let place = try query.path.map { try resolve(namingFolders($0)) }
+            let since = query.since.map { setup.time.wall().seconds - $0 } ?? .min
+            // Listened to before the first look, so that nothing falls between the two.
+            let events = query.isFollowing ? events.listen() : nil
+            var seen: [FolderID: Int64] = [:]
+            var found = try await recorded(place, after: &seen, since: since, limit: query.limit)
+            for change in found.suffix(query.limit) { try await emit(change) }
+            guard let events else { return }
+            for await event in events where event.type == "files-changed" {
+                found = try await recorded(place, after: &seen, since: .min, limit: ChangeQuery.largestLimit)
+                for change in found { try await emit(change) }
+            }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// What was noted since the last time, of all folders by time.
+    private func recorded(
+        _ place: (folder: FolderSession, path: String)?, after seen: inout [FolderID: Int64], since: Int64, limit: Int
+    ) async throws -> [ChangeEntry] {
+        let names = deviceNames
+        var found: [(time: Int64, entry: ChangeEntry)] = []
+        for folder in place.map({ [$0.folder] }) ?? folders.all {
+            let changes = try await index.changes(
+                in: folder.id, below: place?.path ?? "", after: seen[folder.id] ?? 0, since: since, limit: limit)
+            if let last = changes.last { seen[folder.id] = last.number }
+            found += changes.map { change in
+                let device = change.device?.description
+                let entry = ChangeEntry(
+                    folder: folder.id.rawValue, path: change.name, from: change.oldName,
+                    time: WallTime(seconds: change.time).rfc3339, what: change.kind.rawValue, device: device,
+                    name: device.flatMap { names[$0] }, isLocal: change.device == localDevice.shortID,
+                    count: change.count)
+                return (change.time, entry)
+            }
+        }
+        // Those of one folder stay in their order, whatever the clock did.
+        return place == nil ? found.sorted { $0.time < $1.time }.map(\.entry) : found.map(\.entry)
+    }
+
+    /// What devices are called, by their short ids.
+    private var deviceNames: [String: String] {
+        configuration.withLock { configuration in
+            Dictionary(
+                configuration.devices.map { ($0.id.shortID.description, $0.name) } + [
+                    (localDevice.shortID.description, configuration.name)
+                ], uniquingKeysWith: { first, _ in first })
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import BlockExchange
+import IndexStore
+
+/// Makes what people are told of the versions before and after something came into the index. Pure.
+enum ChangeNotes {
+    /// More names than this at once are noted as a number.
+    static let nameLimit = 200
+
+    /// What became of names: `before` and `after` are the winners of the same names; nil where there was none.
+    static func changes(
+        _ names: [(name: String, before: FileInfo?, after: FileInfo?)], time: Int64
+    ) -> [RecordedChange] {
+        var changes: [RecordedChange] = []
+        var gone: [Int] = []
+        var come: [Int] = []
+        for (name, before, after) in names {
+            let was = isThere(before)
+            guard let after, !after.isInvalid, before?.version != after.version || was == after.isDeleted,
+                was || !after.isDeleted
+            else { continue }
+            let kind: RecordedChange.Kind = after.isDeleted ? .deleted : was ? .changed : .added
+            if kind == .deleted { gone.append(changes.count) }
+            if kind == .added { come.append(changes.count) }
+            changes.append(RecordedChange(time: time, kind: kind, name: name, device: maker(of: after)))
+        }
+        // The blocks of what is deleted are not known any more: a file that went and one that came in the same moment by
+        // the same device, of the same size and with the same time to the nanosecond, are one, if there are no others.
+        let files = Dictionary(names.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var renamed: Set<Int> = []
+        let old = Dictionary(grouping: gone) { files[changes[$0].name]?.before.flatMap { Likeness($0) } }
+        let new = Dictionary(grouping: come) { files[changes[$0].name]?.after.flatMap { Likeness($0) } }
+        for case (let likeness?, let places) in old {
+            guard places.count == 1, let from = places.first, let to = new[likeness], to.count == 1, let to = to.first,
+                changes[from].device == changes[to].device
+            else { continue }
+            changes[to].kind = .renamed
+            changes[to].oldName = changes[from].name
+            renamed.insert(from)
+        }
+        return changes.indices.filter { !renamed.contains($0) }.map { changes[$0] }
+    }
+
+    private struct Likeness: Hashable {
+        var size: Int64
+        var seconds: Int64
+        var nanoseconds: Int32
+
+        /// Nil for what is too common to be known by this.
+        init?(_ file: FileInfo) {
+            guard file.kind == .file, file.size > 0, file.modifiedNanoseconds != 0 else { return nil }
+            (size, seconds, nanoseconds) = (file.size, file.modifiedSeconds, file.modifiedNanoseconds)
+        }
+    }
+
+    private static func isThere(_ file: FileInfo?) -> Bool { file.map { !$0.isDeleted && !$0.isInvalid } ?? false }
+
+    private static func maker(of file: FileInfo) -> ShortID? {
+        file.modifiedBy.rawValue == 0 ? nil : file.modifiedBy
+    }
+}
+
+/// Up to where each device's announcements are its first index, of which nothing is noted. Pure.
+struct FirstIndexes: Sendable {
+    private var ends: [DeviceID: Int64] = [:]
+
+    /// The links' talk of indexes says what is known of the device's, and how far it goes.
+    mutating func exchange(with device: DeviceID, known: Int64, announced: Int64) {
+        ends[device] = known == 0 ? announced : 0
+    }
+
+    /// Whether a batch tells what has happened, and not what there is.
+    func isNews(_ batch: IndexBatch, from device: DeviceID) -> Bool {
+        guard !batch.isFullIndex, let end = ends[device], let first = batch.files.first else { return false }
+        return first.sequence > end
+    }
+}
+
+extension FolderSession {
+    /// Runs `body`, which brings `names` into the index, and notes what it changed of them; of no names, nothing.
+    func notingChanges(of names: [String], _ body: () async throws -> ApplyResult) async throws -> ApplyResult {
+        guard !names.isEmpty else { return try await body() }
+        let isMany = names.count > ChangeNotes.nameLimit
+        let before = isMany ? [] : try await index.facts(in: id, names: names)
+        let result = try await body()
+        guard result.changedCount > 0 else { return result }
+        let time = events.now.seconds
+        guard !isMany else {
+            let count = Int64(result.changedCount)
+            await note([RecordedChange(time: time, kind: .many, name: "", device: nil, count: count)])
+            return result
+        }
+        let after = try await index.facts(in: id, names: names)
+        await note(
+            ChangeNotes.changes(
+                zip(before, after).map { (name: $0.name, before: $0.global, after: $1.global) }, time: time))
+        return result
+    }
+
+    /// Keeps what happened; that it cannot be kept stops nothing.
+    func note(_ changes: [RecordedChange]) async {
+        guard !changes.isEmpty else { return }
+        do {
+            try await index.record(changes, in: id)
+        } catch {
+            logger.warning("what changed cannot be noted for `synctrain log`: \(error)")
+        }
+        changesNoted()
+    }
+}
+
+extension FolderEngine {
+    /// Notes what this device did with names.
+    func note(_ kind: RecordedChange.Kind, _ names: [String]) async {
+        let now = environment.time.wall().seconds
+        let device = environment.localDevice.shortID
+        guard names.count <= ChangeNotes.nameLimit else {
+            let count = Int64(names.count)
+            return await session.note([RecordedChange(time: now, kind: .many, name: "", device: device, count: count)])
+        }
+        await session.note(names.map { RecordedChange(time: now, kind: kind, name: $0, device: device) })
+    }
+}

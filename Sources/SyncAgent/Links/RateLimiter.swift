@@ -1,0 +1,91 @@
+import AgentConfiguration
+import BlockExchange
+import Synchronization
+
+/// Keeps the blocks that go one way over all limited links within the rate of the moment.
+///
+/// Those that wait are served in their order. What is small and must not wait, such as indexes and requests, is charged and
+/// goes at once.
+final class RateLimiter: Sendable {
+    /// How long a waiting one goes by a rate that may have changed by the clock.
+    private static let longestNap: Duration = .seconds(30)
+
+    private let rate: @Sendable () -> Int64?
+    private let time: AgentTime
+    private let bucket = Mutex<TokenBucket?>(nil)
+    private let turn = Budget(limit: 1)
+    private let changed = Signal()
+
+    /// - Parameter rate: bytes per second at this moment; nil for no limit.
+    init(time: AgentTime, rate: @escaping @Sendable () -> Int64?) {
+        self.time = time
+        self.rate = rate
+    }
+
+    /// The limits may be others now.
+    func limitsChanged() { changed.notify() }
+
+    /// Returns when so many bytes may go, or when the task is cancelled.
+    func wait(for byteCount: Int) async {
+        guard rate() != nil else { return }
+        guard await turn.take(1) else { return }
+        defer { turn.give(1) }
+        while !Task.isCancelled, let pause = take(byteCount) {
+            await changed.wait(atMost: min(pause, Self.longestNap), clock: time.clock)
+        }
+    }
+
+    /// Counts what went without waiting.
+    func charge(_ byteCount: Int) {
+        guard let rate = rate() else { return }
+        let now = time.monotonic()
+        bucket.withLock { bucket in
+            var current = bucket ?? TokenBucket(rate: rate, now: now)
+            current.set(rate: rate, now: now)
+            current.charge(byteCount, now: now)
+            bucket = current
+        }
+    }
+
+    /// Nil if they may go.
+    private func take(_ byteCount: Int) -> Duration? {
+        let now = time.monotonic()
+        guard let rate = rate() else {
+            bucket.withLock { $0 = nil }
+            return nil
+        }
+        return bucket.withLock { bucket in
+            var current = bucket ?? TokenBucket(rate: rate, now: now)
+            current.set(rate: rate, now: now)
+            defer { bucket = current }
+            return current.take(byteCount, now: now)
+        }
+    }
+}
+
+/// The limits of a link, both ways.
+struct LinkLimits: Sendable {
+    var up: RateLimiter
+    var down: RateLimiter
+    /// Whether they hold for this link now.
+    var holds: @Sendable () -> Bool
+
+    func waitToSend(_ byteCount: Int) async { if holds() { await up.wait(for: byteCount) } }
+    func waitToAsk(_ byteCount: Int) async { if holds() { await down.wait(for: byteCount) } }
+    func sent(_ byteCount: Int) { if holds() { up.charge(byteCount) } }
+}
+
+/// The limits as the configuration has them now.
+final class SharedLimits: Sendable {
+    private let limits: Mutex<TransferLimits>
+
+    init(_ limits: TransferLimits) { self.limits = Mutex(limits) }
+
+    var includesLocalNetwork: Bool { limits.withLock { $0.includesLocalNetwork } }
+
+    func set(_ new: TransferLimits) { limits.withLock { $0 = new } }
+
+    func rates(at unixSeconds: Int64, utcOffset: Int64) -> TransferLimits.Rates {
+        limits.withLock { $0.rates(at: unixSeconds, utcOffset: utcOffset) }
+    }
+}

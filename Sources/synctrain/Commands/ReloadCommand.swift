@@ -1,0 +1,24 @@
+import ArgumentParser
+import ControlAPI
+
+struct ReloadCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reload", abstract: "Have the running agent read its configuration file anew.",
+        discussion: """
+            After an edit by hand. What is wrong in the file is said with its line, and nothing changes. Says which settings \
+            take effect only when the agent is started again.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let answer = try await context.agent().reload()
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(answer))
+        } else if !answer.restart.isEmpty {
+            let names = answer.restart.joined(separator: ", ")
+            try context.remark(
+                "Other than when the agent was started, and in effect when it is started again: \(names).")
+        }
+    }
+}
