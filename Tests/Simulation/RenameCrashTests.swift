@@ -53,7 +53,6 @@ import Testing
                     #expect(agent.files.status("d/f") == nil)
                     #expect(agent.files.read("keep") == Array("keep".utf8))
                 }
-                #expect(try await simulation.check() == [])
             }
             guard hasDied.isSet else { break }
             deaths += 1
