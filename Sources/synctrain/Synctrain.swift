@@ -26,6 +26,7 @@ struct Synctrain: ParsableCommand {
             CatCommand.self, DropCommandGroup.self, NeedCommand.self, ExtraneousCommandGroup.self,
             ConflictsCommandGroup.self, VersionsCommandGroup.self, ScanCommand.self, RemoveCommand.self,
             FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
+            NoteCommand.self,
             StatusCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
             DemoCommand.self, VirtualAirCommand.self,

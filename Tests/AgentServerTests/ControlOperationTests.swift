@@ -39,6 +39,7 @@ struct ControlOperationTests {
         .restoreVersion(VersionRestore(path: oddPath, at: 1_795_289_512, isConfirmed: true)), .conflicts(folder: nil),
         .conflicts(folder: "a&b"), .conflictDetails(oddPath),
         .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
+        .notes(oddPath), .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .invite(InvitationRequest(folder: "f g", role: "read", seconds: 60)), .invitations, .revokeInvitation(7),
         .join(JoinRequest(code: "synctrain-x", directory: "/ä b", isParent: true)),
         .join(JoinRequest(code: "x", directory: "/", isParent: false, mode: "full", address: "tcp://h:1")),
