@@ -15,6 +15,8 @@ struct ControlResponder: Sendable {
             case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
                 .versions, .conflicts, .refused:
                 try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
+            case .cluster(let asked) where asked.isStream:
+                try await stream(operation, asEventStream: false, through: sink)
             case .file(let path):
                 try await FileResponse(control: control, sink: sink).send(path, range: request.range)
             case .fileHead(let path):
@@ -72,6 +74,7 @@ struct ControlResponder: Sendable {
             return try ControlJSON.encode(try await control.resolveConflicts(resolution))
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
+        case .cluster(let asked): return try await document(for: asked)
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
@@ -133,6 +136,7 @@ struct ControlResponder: Sendable {
                     try await control.dropReceive(request) { notice in
                         try await lines.send(try ControlJSON.encode(notice), name: "drop")
                     }
+                case .cluster(let asked): try await stream(asked, to: lines)
                 default: break
                 }
             }

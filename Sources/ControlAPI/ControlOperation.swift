@@ -61,6 +61,7 @@ public enum ControlOperation: Equatable, Sendable {
     case file(PathReference)
     /// `HEAD` of the same.
     case fileHead(PathReference)
+    case cluster(ClusterOperation)
     case stop
 
     public enum Method: String, Sendable {
@@ -82,14 +83,21 @@ public enum ControlOperation: Equatable, Sendable {
         case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth, .setFolderRole:
             .patch
         case .removeDevice, .removeFolder, .revokeInvitation: .delete
+        case .cluster(let operation): operation.method
         }
     }
 
     /// Path and query, percent-encoded.
     public var target: String {
-        let (route, query) = routeAndQuery
-        guard !query.isEmpty else { return route.rawValue }
-        return route.rawValue + "?" + RequestQuery(query).encoded
+        let path: String
+        let query: [(String, String)]
+        if case .cluster(let operation) = self {
+            (path, query) = (operation.path, operation.query)
+        } else {
+            (path, query) = (routeAndQuery.0.rawValue, routeAndQuery.1)
+        }
+        guard !query.isEmpty else { return path }
+        return path + "?" + RequestQuery(query).encoded
     }
 
     /// JSON, for the operations that have a body. Throws `tooLarge` for more paths than a request has.
@@ -124,6 +132,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .settleRefused(let request): return try ControlJSON.encode(request)
         case .syncNow(let request): return try ControlJSON.encode(request)
         case .fetch(let request): return try ControlJSON.encode(request)
+        case .cluster(let operation): return try operation.body()
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
             .selection, .explain,
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
@@ -147,6 +156,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .settleRefused(let request):
             try PathReference.checkSome(request.paths, of: "refused \(request.action.rawValue)")
         case .pair(let request): try request.check()
+        case .cluster(let operation): try operation.check()
         case .dropSend(let request): try request.check()
         case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
@@ -171,10 +181,16 @@ public enum ControlOperation: Equatable, Sendable {
     /// Reads a request. Throws `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`.
     public init(method: String, target: String, body: [UInt8]) throws(ControlError) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
+        if let operation = try ClusterOperation(
+            method: method, path: String(parts.first ?? ""), query: query, body: body)
+        {
+            self = .cluster(operation)
+            return
+        }
         guard let path = parts.first, let route = Route(rawValue: String(path)) else {
             throw ControlError(.notFound, "The agent has nothing at \(parts.first ?? ""); see docs/control-api.md.")
         }
-        let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
         switch (route, Method(rawValue: method)) {
         case (.status, .get): self = .status
         case (.events, .get): self = .events
@@ -343,7 +359,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .whereis(let path): (.whereis, path.query)
         case .fetch: (.fetch, [])
         case .file(let path), .fileHead(let path): (.file, path.query)
-        case .stop: (.stop, [])
+        case .stop, .cluster: (.stop, [])
         }
     }
 

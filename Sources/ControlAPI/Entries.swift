@@ -166,14 +166,78 @@ public struct Whereabouts: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey { case id, name, isConnected = "connected", lastSeen }
     }
 
+    /// What a device has of a file, or of the files in a directory.
+    public struct Device: Codable, Equatable, Sendable {
+        /// A word of what it has said of the name. An open set: a client takes one that it does not know for `nothing`.
+        public enum Holding: String, Codable, CaseIterable, Sendable {
+            /// The newest version, whole; of a directory, all files in it.
+            case complete
+            /// Some of the files of a directory; on this device also some blocks of a file.
+            case partly
+            /// A version that the newest one has seen.
+            case older
+            /// A version that the newest one has not seen.
+            case other
+            case deleted
+            /// It knows the newest version and does not keep it.
+            case notKept = "not-kept"
+            /// It has not said anything of the name.
+            case nothing
+            /// It has not told yet what it has of the folder.
+            case unknown
+
+            public init(from decoder: any Decoder) throws {
+                self = Holding(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .nothing
+            }
+        }
+
+        public var id: String
+        public var name: String
+        public var isThis: Bool
+        public var isConnected: Bool
+        /// RFC 3339; nil if never seen, and of this device.
+        public var lastSeen: String?
+        public var has: Holding
+        /// Of what it has, where that is another version: bytes and RFC 3339.
+        public var size: Int64?
+        public var modified: String?
+        /// Of a directory: how many files it has in their newest versions, and how many bytes.
+        public var files: Int64?
+        public var bytes: Int64?
+
+        public init(
+            id: String, name: String, isThis: Bool, isConnected: Bool, lastSeen: String?, has: Holding,
+            size: Int64? = nil, modified: String? = nil, files: Int64? = nil, bytes: Int64? = nil
+        ) {
+            self.id = id
+            self.name = name
+            self.isThis = isThis
+            self.isConnected = isConnected
+            self.lastSeen = lastSeen
+            self.has = has
+            self.size = size
+            self.modified = modified
+            self.files = files
+            self.bytes = bytes
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case id, name, isThis = "this", isConnected = "connected", lastSeen, has, size, modified, files, bytes
+        }
+    }
+
     public var schema = 1
     public var folder: String
     public var path: String
+    /// The other devices that hold it whole in its newest version.
     public var holders: [Holder]
+    /// This device, then all others that share the folder; nil from an agent that does not say.
+    public var devices: [Device]?
 
-    public init(folder: String, path: String, holders: [Holder]) {
+    public init(folder: String, path: String, holders: [Holder], devices: [Device]? = nil) {
         self.folder = folder
         self.path = path
         self.holders = holders
+        self.devices = devices
     }
 }

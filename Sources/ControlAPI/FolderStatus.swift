@@ -102,6 +102,10 @@ public struct FolderStatus: Equatable, Sendable {
     public var bluetoothLimit: Int64?
     /// RFC 3339: when the last scan ended.
     public var lastScan: String?
+    /// Whether what is here is all there is, or all that is selected; nil from an agent that does not say.
+    public var copy: FolderCopy?
+    /// What it waits for, each with its remedy; empty if nothing is in the way.
+    public var waits: [FolderWait]
     /// Changes of devices that may only read, which wait to be accepted or reverted; not counted beyond 10,000.
     public var refused: Int64
     /// The roles of those of `devices` that have another than `write`, by id.
@@ -112,7 +116,8 @@ public struct FolderStatus: Equatable, Sendable {
         devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
-        lastScan: String? = nil, refused: Int64 = 0, roles: [String: String] = [:]
+        lastScan: String? = nil, copy: FolderCopy? = nil, waits: [FolderWait] = [], refused: Int64 = 0,
+        roles: [String: String] = [:]
     ) {
         self.id = id
         self.label = label
@@ -135,6 +140,8 @@ public struct FolderStatus: Equatable, Sendable {
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
         self.lastScan = lastScan
+        self.copy = copy
+        self.waits = waits
         self.refused = refused
         self.roles = roles
     }
@@ -148,7 +155,7 @@ public struct FolderStatus: Equatable, Sendable {
 extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
-        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, refused, roles
+        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles
     }
 
     public init(from decoder: any Decoder) throws {
@@ -175,6 +182,8 @@ extension FolderStatus: Codable {
             bluetooth: try container.decodeIfPresent(String.self, forKey: .bluetooth),
             bluetoothLimit: try container.decodeIfPresent(Int64.self, forKey: .bluetoothLimit),
             lastScan: try container.decodeIfPresent(String.self, forKey: .lastScan),
+            copy: try container.decodeIfPresent(String.self, forKey: .copy).flatMap { FolderCopy(rawValue: $0) },
+            waits: try container.decodeIfPresent([FolderWait].self, forKey: .waits) ?? [],
             refused: try container.decodeIfPresent(Int64.self, forKey: .refused) ?? 0,
             roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:])
     }
@@ -202,6 +211,8 @@ extension FolderStatus: Codable {
         try container.encodeIfPresent(bluetooth, forKey: .bluetooth)
         try container.encodeIfPresent(bluetoothLimit, forKey: .bluetoothLimit)
         try container.encodeIfPresent(lastScan, forKey: .lastScan)
+        try container.encodeIfPresent(copy, forKey: .copy)
+        try container.encode(waits, forKey: .waits)
         try container.encode(refused, forKey: .refused)
         try container.encode(roles, forKey: .roles)
     }

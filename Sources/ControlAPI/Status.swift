@@ -62,10 +62,13 @@ public struct RadioStatus: Codable, Equatable, Sendable {
     }
 }
 
-public struct DeviceStatus: Codable, Equatable, Sendable {
+public struct DeviceStatus: Encodable, Equatable, Sendable {
     public var id: String
     public var name: String
     public var isConnected: Bool
+    /// It rests because somebody here said so; `pausedUntil` is RFC 3339, nil until told otherwise.
+    public var isPaused: Bool
+    public var pausedUntil: String?
     /// `tcp` and so on, while connected.
     public var transport: String?
     /// Of the other end, while connected.
@@ -86,7 +89,8 @@ public struct DeviceStatus: Codable, Equatable, Sendable {
     public init(
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
-        bytesOut: Int64 = 0, lastError: String? = nil, introducedBy: String? = nil
+        bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
+        introducedBy: String? = nil
     ) {
         self.id = id
         self.name = name
@@ -99,12 +103,35 @@ public struct DeviceStatus: Codable, Equatable, Sendable {
         self.bytesIn = bytesIn
         self.bytesOut = bytesOut
         self.lastError = lastError
+        self.isPaused = isPaused
+        self.pausedUntil = pausedUntil
         self.introducedBy = introducedBy
     }
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError, introducedBy
+        case lastError, isPaused = "paused", pausedUntil, introducedBy
+    }
+}
+
+/// Written by hand so that what an older agent does not say yet is read as nothing.
+extension DeviceStatus: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(String.self, forKey: .id), name: try container.decode(String.self, forKey: .name),
+            isConnected: try container.decode(Bool.self, forKey: .isConnected),
+            transport: try container.decodeIfPresent(String.self, forKey: .transport),
+            address: try container.decodeIfPresent(String.self, forKey: .address),
+            addresses: try container.decode([String].self, forKey: .addresses),
+            client: try container.decodeIfPresent(String.self, forKey: .client),
+            lastSeen: try container.decodeIfPresent(String.self, forKey: .lastSeen),
+            bytesIn: try container.decode(Int64.self, forKey: .bytesIn),
+            bytesOut: try container.decode(Int64.self, forKey: .bytesOut),
+            lastError: try container.decodeIfPresent(String.self, forKey: .lastError),
+            isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
+            pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
+            introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy))
     }
 }
 

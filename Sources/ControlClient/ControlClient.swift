@@ -214,27 +214,27 @@ public struct ControlClient: AgentControl {
 // MARK: - Exchange
 
 extension ControlClient {
-    private func perform(_ operation: ControlOperation) async throws {
+    func perform(_ operation: ControlOperation) async throws {
         try await exchange(operation) { _, body in
             while try await body.next() != nil {}
         }
     }
 
-    private func document<Value: Decodable & Sendable>(_ operation: ControlOperation) async throws -> Value {
+    func document<Value: Decodable & Sendable>(_ operation: ControlOperation) async throws -> Value {
         try await exchange(operation) { _, body in
             let bytes = try await body.collect(upTo: ControlLimits.document)
             return try Self.decode(Value.self, from: bytes)
         }
     }
 
-    private func entries(
+    func entries(
         _ operation: ControlOperation, emit: @Sendable (Entry) async throws -> Void
     ) async throws {
         try await lines(operation) { try await emit(try EntryLine.parse($0)) }
     }
 
     /// A document on each line.
-    private func documents<Value: Decodable & Sendable>(
+    func documents<Value: Decodable & Sendable>(
         _ operation: ControlOperation, emit: @Sendable (Value) async throws -> Void
     ) async throws {
         try await lines(operation) { line in

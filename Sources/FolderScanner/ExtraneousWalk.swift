@@ -34,18 +34,21 @@ final class ExtraneousWalk {
     private let selection: Selection
     private let disk: BlockingThreads
     private let limit: Int
+    private let opens: @Sendable (String) -> Bool
     private let deliver: @Sendable (ExtraneousBatch) async throws -> Void
     private var entries: [ExtraneousEntry] = []
     private var problems: [FileProblem] = []
 
     init(
         root: RootDirectory, selection: Selection, disk: BlockingThreads, limit: Int,
+        opens: @escaping @Sendable (String) -> Bool,
         _ deliver: @escaping @Sendable (ExtraneousBatch) async throws -> Void
     ) {
         self.root = root
         self.selection = selection
         self.disk = disk
         self.limit = limit
+        self.opens = opens
         self.deliver = deliver
     }
 
@@ -108,7 +111,7 @@ final class ExtraneousWalk {
     /// Gives whether it, or something in it, is kept.
     private func visit(_ sight: Sight, in directory: Directory) async throws -> Bool {
         var isKept = false
-        if sight.entry.type == .directory {
+        if sight.entry.type == .directory, opens(sight.path) {
             isKept = try await visitContents(of: sight.path) { () throws(FileAccessError) in
                 try directory.directory(sight.entry)
             }

@@ -54,19 +54,22 @@ public struct FolderScanner: Sendable {
 
     /// Lists what lies in the folder on this disk and is not kept.
     ///
-    /// Opens every directory; hashes nothing. A directory comes after what is in it, and only if nothing in it is kept.
+    /// Hashes nothing. A directory comes after what is in it, and only if nothing in it is kept.
     /// The folder's marker, ignore file and old versions and temporary files are not listed, nor are names that no
     /// device can sync.
     ///
-    /// - Parameter deliver: Gets the entries, one batch after the other.
+    /// - Parameters:
+    ///   - opens: Whether a directory is worth opening, for who knows that there is nothing of interest in it.
+    ///   - deliver: Gets the entries, one batch after the other.
     /// - Throws: As `scan` does.
     public func extraneous(
+        opening opens: @escaping @Sendable (String) -> Bool = { _ in true },
         deliver: @escaping @Sendable (ExtraneousBatch) async throws -> Void
     ) async throws {
         let cancellation = Cancellation()
         try await withThreads(cancellation) { disk, _ in
             let walk = ExtraneousWalk(
-                root: root, selection: selection, disk: disk, limit: options.batch.findings, deliver)
+                root: root, selection: selection, disk: disk, limit: options.batch.findings, opens: opens, deliver)
             try await checkRoot(disk)
             try await walk.run()
             try await checkRoot(disk)

@@ -20,7 +20,7 @@ public struct SelectionEdit: Sendable, Equatable {
 /// matches everything.
 public struct SelectionEditor {
     public let file: IgnoreFile
-    private let include: (String) throws -> String
+    let include: (String) throws -> String
 
     /// `include` reads included files, as in `Selection`; their lines are obeyed and never edited.
     public init(
@@ -182,7 +182,7 @@ public struct SelectionEditor {
     // MARK: The editor's own lines
 
     /// A line that names one path, selected or left out.
-    private struct Entry {
+    struct Entry {
         let lineIndex: Int
         let isIncluding: Bool
         let components: [[UInt8]]
@@ -206,7 +206,7 @@ public struct SelectionEditor {
         return nil
     }
 
-    private var entries: [Entry] {
+    var entries: [Entry] {
         file.lines[..<(catchAll?.lineIndex ?? file.lines.count)].enumerated().compactMap { index, line in
             line.pattern.flatMap { Entry($0, lineIndex: index) }
         }
@@ -214,7 +214,7 @@ public struct SelectionEditor {
 
     /// The line before which a path's line goes if none for a directory above it is in the way: behind the last
     /// pattern before the rest's rule, so that comments about that rule stay with it.
-    private var endOfEntries: Int {
+    var endOfEntries: Int {
         let end = catchAll?.lineIndex ?? file.lines.count
         let isRule = { (line: IgnoreFile.Line) in
             switch line.content {

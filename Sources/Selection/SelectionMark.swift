@@ -7,6 +7,8 @@ public enum SelectionMark: String, Sendable, CaseIterable {
     case whileSpace = "while-space"
     /// What lies here and is not selected is not to be asked about.
     case leaveAlone = "leave-alone"
+    /// What was selected here has another name now; the line goes once the other devices have heard of it.
+    case moved
 
     private static let introduction = "// synctrain: "
 

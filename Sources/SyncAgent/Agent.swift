@@ -106,6 +106,8 @@ public final class Agent: Service, Sendable {
     let discovery: (any DeviceDiscovery)?
     private let listeners = ListenerBoard()
     private let strangers = Mutex(0)
+    /// The configuration says anew what rests until when.
+    let pausesChanged = Signal()
     private let jobs: AsyncStream<Job>
     private let addJob: AsyncStream<Job>.Continuation
 
@@ -192,6 +194,7 @@ public final class Agent: Service, Sendable {
                         }
                     }
                 }
+                group.addTask { await self.endPauses() }
                 for await job in self.jobs {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
@@ -292,6 +295,7 @@ public final class Agent: Service, Sendable {
     /// Makes the sessions what the configuration says. Called with one change at a time, by `Reconfiguration`.
     func apply(_ new: Configuration) async throws {
         configuration.withLock { $0 = new }
+        pausesChanged.notify()
         let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
         for device in devices.all where wantedDevices[device.id] == nil {
             _ = devices.remove(device.id)

@@ -81,6 +81,7 @@ enum ConfigurationEdit: Equatable, Sendable {
     case setFolderPaused(String, Bool)
     case setFolderBluetooth(FolderBluetoothChange)
     case setDeviceBluetooth(DeviceBluetoothChange)
+    case setPaused(PauseChange)
     case setFolderRole(FolderRoleChange)
     case removeFolder(String)
 
@@ -93,6 +94,7 @@ enum ConfigurationEdit: Equatable, Sendable {
         case .setFolderPaused(let folder, let isPaused): try await agent.setFolderPaused(folder, isPaused)
         case .setFolderBluetooth(let change): try await agent.setFolderBluetooth(change)
         case .setDeviceBluetooth(let change): try await agent.setDeviceBluetooth(change)
+        case .setPaused(let change): try await agent.setPaused(change)
         case .setFolderRole(let change): try await agent.setFolderRole(change)
         case .removeFolder(let folder): try await agent.removeFolder(folder)
         }

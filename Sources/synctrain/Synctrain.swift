@@ -28,6 +28,7 @@ struct Synctrain: ParsableCommand {
             FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
             NoteCommand.self,
             StatusCommand.self,
+            CompletionCommand.self, PauseCommand.self, ResumeCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
             DemoCommand.self, VirtualAirCommand.self,
         ])

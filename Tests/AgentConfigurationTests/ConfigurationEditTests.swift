@@ -97,6 +97,48 @@ import Testing
                     """)
     }
 
+    @Test func aPauseHasItsEndAndLosesIt() throws {
+        let text = """
+            [[device]]
+            id = "\(Self.id1)"
+            [[folder]]
+            id = "f"
+            path = "/f"
+
+            """
+        let paused = try edited(
+            text, .setFolderPaused(FolderID("f"), true, until: 1_795_289_512), .setDevicePaused(testDevice(1), true))
+        #expect(
+            paused == """
+                [[device]]
+                id = "\(Self.id1)"
+                paused = true
+                [[folder]]
+                id = "f"
+                paused-until = "2026-11-21T19:31:52Z"
+                paused = true
+                path = "/f"
+
+                """)
+        #expect(
+            try edited(paused, .setFolderPaused(FolderID("f"), false), .setDevicePaused(testDevice(1), false))
+                == paused.replacing("paused-until = \"2026-11-21T19:31:52Z\"\n", with: "").replacing(
+                    "true", with: "false"))
+    }
+
+    static let moments: [(String, Int64?)] = [
+        ("1970-01-01T00:00:00Z", 0), ("2026-11-21T19:31:52Z", 1_795_289_512), ("2024-02-29T23:59:59Z", 1_709_251_199),
+        ("2023-02-29T00:00:00Z", nil), ("2026-13-01T00:00:00Z", nil), ("2026-11-21T24:00:00Z", nil),
+        ("2026-11-21 19:31:52Z", nil), ("2026-11-21T19:31:52", nil), ("+026-11-21T19:31:52Z", nil), ("", nil),
+        ("1969-12-31T23:59:59Z", nil), ("2026-11-21T19:31:52Zé", nil),
+    ]
+
+    @Test(arguments: moments.indices) func momentsAreReadAsTheyAreWritten(_ number: Int) {
+        let (text, seconds) = Self.moments[number]
+        #expect(MomentText.parse(text) == seconds)
+        if let seconds { #expect(MomentText.format(seconds) == text) }
+    }
+
     @Test func removesABlockAndItsPlacesInFolders() throws {
         let text = """
             # devices
@@ -338,7 +380,11 @@ import Testing
                     keepFree: [nil, .basisPoints(1000), .byteCount(1 << 30)].randomElement(using: &random) ?? nil,
                     bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .off,
                     bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7))
-        case 5: return .setFolderPaused(folder, Bool.random(using: &random))
+        case 5:
+            let until: Int64? = [nil, 1_795_289_512, 0].randomElement(using: &random) ?? nil
+            let isPaused = Bool.random(using: &random)
+            return Bool.random(using: &random)
+                ? .setFolderPaused(folder, isPaused, until: until) : .setDevicePaused(device, isPaused, until: until)
         case 6: return .setFolderDevices(folder, Array(sharedWith))
         case 7: return .setFolderMode(folder, Bool.random(using: &random) ? .full : .selective)
         case 8:

@@ -40,6 +40,11 @@ struct ControlOperationTests {
         .conflicts(folder: "a&b"), .conflictDetails(oddPath),
         .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
         .notes(oddPath), .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
+        .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
+        .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
+        .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
+        .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
+        .cluster(.wait(WaitRequest(paths: [oddPath], seconds: 1.5))),
         .invite(InvitationRequest(folder: "f g", role: "read", seconds: 60)), .invitations, .revokeInvitation(7),
         .join(JoinRequest(code: "synctrain-x", directory: "/ä b", isParent: true)),
         .join(JoinRequest(code: "x", directory: "/", isParent: false, mode: "full", address: "tcp://h:1")),
@@ -79,7 +84,10 @@ struct ControlOperationTests {
         ("POST", "/v1/nearby", "method-not-allowed"), ("POST", "/v1/need", "method-not-allowed"),
         ("GET", "/v1/sync", "method-not-allowed"), ("POST", "/v1/drop/send", "invalid-request"),
         ("POST", "/v1/drop/receive", "invalid-request"), ("POST", "/v1/drop/answer", "invalid-request"),
-        ("GET", "/v1/drop/send", "method-not-allowed"),
+        ("GET", "/v1/drop/send", "method-not-allowed"), ("PATCH", "/v1/pause", "invalid-request"),
+        ("GET", "/v1/pause", "method-not-allowed"), ("GET", "/v1/need?device=", "invalid-request"),
+        ("GET", "/v1/completion?folder=", "invalid-request"), ("POST", "/v1/wait", "invalid-request"),
+        ("GET", "/v1/wait", "method-not-allowed"),
     ])
     func refusesWhatItIsNot(method: String, target: String, code: String) {
         let error = #expect(throws: ControlError.self) {

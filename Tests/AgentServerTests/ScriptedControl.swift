@@ -42,7 +42,7 @@ final class ScriptedControl: AgentControl {
 
     var asked: [String] { log.withLock { $0 } }
 
-    private func note(_ text: String) throws {
+    func note(_ text: String) throws {
         log.withLock { $0.append(text) }
         if let failure { throw failure }
     }

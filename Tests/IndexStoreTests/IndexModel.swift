@@ -134,6 +134,30 @@ struct IndexModel {
         }
     }
 
+    mutating func announce(_ file: FileInfo, by device: DeviceID) {
+        let before = winner(of: file.name)
+        announced[file.name, default: [:]][device] = file
+        settle(file.name, before: before)
+    }
+
+    mutating func drop(_ device: DeviceID) {
+        for name in announced.keys {
+            let before = winner(of: name)
+            announced[name]?[device] = nil
+            settle(name, before: before)
+        }
+    }
+
+    /// Of what this device had, and nobody vouches for any more, it says itself that it does not have it.
+    private mutating func settle(_ name: String, before: FileInfo?) {
+        let winner = winner(of: name)
+        guard had.contains(name), local[name] == nil, winner?.isInvalid != false, let last = winner ?? before
+        else { return }
+        var file = unvouched(last).withoutSequence
+        file.symlinkTarget = []
+        local[name] = LocalEntry(file: file, flags: ignored.contains(name) ? .ignored : .mustRescan)
+    }
+
     private func isVouchedForByOthers(_ name: String) -> Bool {
         announced[name]?.values.contains { !$0.isInvalid } ?? false
     }

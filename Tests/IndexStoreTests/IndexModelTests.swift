@@ -18,6 +18,9 @@ import Testing
         /// What a peer that keeps asking for what is new knows of this device.
         var peerView: [String: FileInfo] = [:]
         var peerSequence: Int64 = 0
+        /// The same of one that asks now and then.
+        var rareView: [String: FileInfo] = [:]
+        var rareSequence: Int64 = 0
         var sequence: Int64 = 0
         for step in 0..<40 {
             let device = Self.devices.randomElement(using: &random) ?? alice
@@ -27,8 +30,8 @@ import Testing
                 let files = Self.files(using: &random, sequence: &sequence)
                 let replacesAll = Int.random(in: 0..<6, using: &random) == 0
                 try await index.announce(files, by: device, replacesAll: replacesAll, ignoring: ignored)
-                if replacesAll { for name in model.announced.keys { model.announced[name]?[device] = nil } }
-                for file in files { model.announced[file.name, default: [:]][device] = file }
+                if replacesAll { model.drop(device) }
+                for file in files { model.announce(file, by: device) }
             case 5..<8:
                 var changes: [LocalChange] = []
                 for file in Self.files(using: &random, sequence: &sequence).prefix(3) {
@@ -59,7 +62,7 @@ import Testing
                     let id = IndexID(rawValue: random.next())
                     try await index.store.setRemoteIndex(of: music, device: device, to: id)
                 }
-                for name in model.announced.keys { model.announced[name]?[device] = nil }
+                model.drop(device)
             }
 
             model.had.formIntersection(model.names)
@@ -83,6 +86,14 @@ import Testing
             // Nobody is left with the belief that this device has what it has not.
             for (name, file) in peerView where model.own[name] == nil {
                 #expect(file.isInvalid || file.isDeleted, "\(name)")
+            }
+            guard Int.random(in: 0..<5, using: &random) == 0 else { continue }
+            for update in try await index.store.localUpdates(of: music, after: rareSequence, limit: 1000) {
+                rareSequence = update.sequence
+                rareView[update.name] = update.withoutSequence
+            }
+            for (name, file) in rareView where model.own[name] == nil {
+                #expect(file.isInvalid || file.isDeleted, "\(name), for one that asks rarely")
             }
         }
     }

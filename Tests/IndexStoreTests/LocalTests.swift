@@ -64,8 +64,26 @@ import Testing
         #expect(updates.map(\.sequence) == [3] && updates.map(\.isInvalid) == [true])
         #expect(try await index.store.totals(of: music).local == .zero)
         #expect(try await index.store.localBlocks(hash(0)) == [])
-        try await index.store.dropDevice(alice)
-        #expect(try await index.store.global(music, "a") == nil)
+    }
+
+    /// Whoever has heard that this device has the name, and nothing since, hears that it has not when nobody vouches for
+    /// it any more, too.
+    @Test(arguments: [false, true]) func whatIsGoneIsStillGoneWhenOthersLoseIt(isDropped: Bool) async throws {
+        let index = try await TestIndex()
+        let first = file("a", version((alice, 1)))
+        try await index.announce([first], by: alice, ignoring: ["a"])
+        try await index.store.applyLocal(in: music, [.set(LocalEntry(file: first, status: Self.status))]) { _ in false }
+        try await index.store.applyLocal(in: music, [.forget("a")]) { _ in true }
+        if isDropped {
+            try await index.store.dropDevice(alice)
+        } else {
+            var lost = first
+            lost.isInvalid = true
+            try await index.announce([lost], by: alice, ignoring: ["a"])
+        }
+        let updates = try await index.store.localUpdates(of: music, after: 0, limit: 10)
+        #expect(updates.map(\.name) == ["a"] && updates.map(\.isInvalid) == [true])
+        #expect(try await index.store.local(music, "a")?.flags == .ignored)
     }
 
     /// Whoever has heard that this device has the name, and nothing since, hears that it has not.

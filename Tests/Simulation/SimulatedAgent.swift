@@ -227,6 +227,9 @@ final class SimulatedAgent: Sendable {
         // The loser of a conflict is kept beside the winner, selected or not.
         if isFilled, name.contains(".sync-conflict-") || name.contains(" (") { return }
         guard selection?.isLeftOut(name) ?? true else { return }
+        // Its lines may have followed something that was renamed.
+        selectionChanged()
+        guard selection?.isLeftOut(name) ?? true else { return }
         if !isFilled, isFreeing { return }
         trace.violate("agent \(number) \(isFilled ? "filled" : "emptied") \(name), which is not selected")
     }

@@ -57,6 +57,7 @@ extension Simulation {
                     _ = try? await process.engine.perform(.confirm, isDryRun: false)
                 }
             }
+            await answerMoves(agent)
             let isDone = Flag()
             let trace = trace
             trace.note("agent \(agent.number) works")
@@ -64,6 +65,22 @@ extension Simulation {
                 if await process.engine.performDue() { isDone.set() }
             }
             if !isDone.isSet { return }
+        }
+    }
+
+    /// Its user says what is to become of what was moved to where nothing is selected: it is to be kept there, or else left
+    /// alone.
+    private func answerMoves(_ agent: SimulatedAgent) async {
+        guard let held = agent.process?.engine.state.withLock({ Set($0.heldNames.values) }) else { return }
+        for place in held.sorted() where agent.selection?.isLeftOut(place) ?? false {
+            guard agent.files.status(place) != nil else { continue }
+            trace.note("user \(agent.number): answers for \(place)")
+            await inProcess(of: agent) { process in
+                let engine = process.engine
+                let selected = try? await engine.resolve([place], .select, directory: nil, isDryRun: false)
+                if selected == nil { _ = try? await engine.resolve([place], .ignore, directory: nil, isDryRun: false) }
+            }
+            agent.selectionChanged()
         }
     }
 

@@ -8,7 +8,9 @@ public enum ConfigurationEdit: Equatable, Sendable {
     /// Takes the device out of all folders too.
     case removeDevice(DeviceID)
     case addFolder(FolderConfiguration)
-    case setFolderPaused(FolderID, Bool)
+    /// `until` in seconds since 1970; nil: until told otherwise.
+    case setFolderPaused(FolderID, Bool, until: Int64? = nil)
+    case setDevicePaused(DeviceID, Bool, until: Int64? = nil)
     case setFolderDevices(FolderID, [DeviceID])
     /// Of a device that the folder is shared with.
     case setFolderRole(FolderID, DeviceID, DeviceRole)
@@ -45,8 +47,14 @@ extension Configuration {
             }
         case .addFolder(let folder):
             changed.folders.append(folder)
-        case .setFolderPaused(let id, let isPaused):
-            changed.folders[try index(of: id)].isPaused = isPaused
+        case .setFolderPaused(let id, let isPaused, let until):
+            let index = try index(of: id)
+            changed.folders[index].isPaused = isPaused
+            changed.folders[index].pausedUntil = isPaused ? until : nil
+        case .setDevicePaused(let id, let isPaused, let until):
+            let index = try index(of: id)
+            changed.devices[index].isPaused = isPaused
+            changed.devices[index].pausedUntil = isPaused ? until : nil
         case .setFolderDevices(let id, let devices):
             changed.folders[try index(of: id)].share(with: devices)
         case .setFolderRole(let id, let device, let role):

@@ -94,12 +94,14 @@ struct ConfigurationReader {
     }
 
     private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {
-        try block.allow(["id", "name", "addresses", "bluetooth", "introduced-by"])
+        try block.allow(["id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until"])
         let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
         var device = DeviceConfiguration(id: try deviceID(text, block, "id"))
         if let name = try block.string("name") { device.name = name }
         if let addresses = try block.strings("addresses") { device.addresses = addresses }
         if let use: BluetoothUse = try block.choice("bluetooth") { device.bluetooth = use }
+        if let isPaused = try block.bool("paused") { device.isPaused = isPaused }
+        device.pausedUntil = try pausedUntil(block, isPaused: device.isPaused)
         if let admin = try block.string("introduced-by") {
             device.introducedBy = try deviceID(admin, block, "introduced-by")
         }
@@ -108,7 +110,8 @@ struct ConfigurationReader {
 
     private func folder(_ block: SettingsTable) throws(ConfigurationError) -> FolderConfiguration {
         try block.allow([
-            "id", "label", "path", "mode", "type", "devices", "readers", "admins", "paused", "rescan-interval", "watch",
+            "id", "label", "path", "mode", "type", "devices", "readers", "admins", "paused", "paused-until",
+            "rescan-interval", "watch",
             "ignore-permissions",
             "order", "priority", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
             "bluetooth-limit",
@@ -131,6 +134,7 @@ struct ConfigurationReader {
         for text in try block.strings("readers") ?? [] { folder.readers.append(try deviceID(text, block, "readers")) }
         for text in try block.strings("admins") ?? [] { folder.admins.append(try deviceID(text, block, "admins")) }
         if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
+        folder.pausedUntil = try pausedUntil(block, isPaused: folder.isPaused)
         if let seconds = try block.int("rescan-interval") { folder.rescanInterval = seconds }
         if let isWatched = try block.bool("watch") { folder.isWatched = isWatched }
         if let ignores = try block.bool("ignore-permissions") { folder.ignoresPermissions = ignores }
@@ -150,6 +154,17 @@ struct ConfigurationReader {
         if let command = try block.strings("conflicts-command") { folder.conflicts.command = command }
         if let seconds = try block.int("conflicts-command-seconds") { folder.conflicts.commandSeconds = seconds }
         return folder
+    }
+
+    /// When a pause ends by itself; of no account where there is none.
+    private func pausedUntil(_ block: SettingsTable, isPaused: Bool) throws(ConfigurationError) -> Int64? {
+        guard let text = try block.string("paused-until") else { return nil }
+        guard let moment = MomentText.parse(text) else {
+            throw block.error(
+                .invalidValue, "paused-until",
+                "`paused-until` is no time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or leave it out")
+        }
+        return isPaused ? moment : nil
     }
 
     private func versions(_ block: SettingsTable) throws(ConfigurationError) -> FolderVersions {

@@ -32,6 +32,7 @@ struct ConfigurationText {
                 ("addresses", TOMLDraft.list(device.addresses)),
             ]
             if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
+            if device.isPaused { lines.append(("paused", "true")) }
             if let admin = device.introducedBy {
                 lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
             }
@@ -59,8 +60,10 @@ struct ConfigurationText {
             ]
             lines += Self.syncSettings(of: folder)
             draft.append(block: "folder", lines)
-        case .setFolderPaused(let id, let isPaused):
-            draft.set("paused", of: "folder", at: index(id), to: String(isPaused))
+        case .setFolderPaused(let id, let isPaused, let until):
+            draft.setPaused(isPaused, until: until, of: "folder", at: index(id))
+        case .setDevicePaused(let id, let isPaused, let until):
+            draft.setPaused(isPaused, until: until, of: "device", at: index(id))
         case .setFolderDevices(let id, let devices):
             guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
             var new = old
@@ -166,4 +169,15 @@ struct ConfigurationText {
 
     private func index(_ id: DeviceID) -> Int { configuration.devices.firstIndex { $0.id == id } ?? 0 }
     private func index(_ id: FolderID) -> Int { configuration.folders.firstIndex { $0.id == id } ?? 0 }
+}
+
+extension TOMLDraft {
+    fileprivate mutating func setPaused(_ isPaused: Bool, until: Int64?, of name: String, at index: Int) {
+        set("paused", of: name, at: index, to: String(isPaused))
+        if isPaused, let until {
+            set("paused-until", of: name, at: index, to: Self.quoted(MomentText.format(until)))
+        } else {
+            remove("paused-until", of: name, at: index)
+        }
+    }
 }

@@ -49,6 +49,7 @@ enum DefaultConfiguration {
         #   name = "desktop"
         #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: ask discovery
         #   bluetooth = "all"        # what may go over Bluetooth with it, as for folders; the stricter of the two counts
+        #   paused = false           # neither dialled nor let in; paused-until as below
         #
         # The folders, one block each. `id` is the same on all devices, `path` is this device's own.
         #
@@ -59,7 +60,7 @@ enum DefaultConfiguration {
         #   mode = "selective"       # selective: keep what is selected; full: keep everything
         #   type = "sendreceive"     # or sendonly, receiveonly
         #   devices = ["AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"]
-        #   paused = false
+        #   paused = false           # paused-until = "2026-11-21T23:00:00Z" ends a pause by itself (`synctrain pause --for`)
         #
         # And, where the usual values given here do not suit:
         #

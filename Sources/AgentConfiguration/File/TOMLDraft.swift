@@ -69,6 +69,15 @@ struct TOMLDraft {
         bytes.insert(contentsOf: ((isOpen ? newline : "") + "\(indent)\(key) = \(value)" + newline).utf8, at: end)
     }
 
+    /// Takes a setting and its line out of a block, where it has a line of its own.
+    mutating func remove(_ key: String, of name: String, at index: Int) {
+        let blocks = self.blocks(name)
+        guard blocks.indices.contains(index),
+            let entry = blocks[index].entries.first(where: { $0.keys == [key] })
+        else { return }
+        bytes.removeSubrange(lineStart(of: entry.value.lowerBound)..<lineEnd(after: entry.value.upperBound))
+    }
+
     /// Sets a list. Of a list with one element on each line, the lines of elements that stay are kept as they are.
     mutating func setList<Element: Equatable>(
         _ key: String, of name: String, at index: Int, from old: [Element], to new: [Element],

@@ -9,17 +9,23 @@ public struct DeviceConfiguration: Equatable, Sendable {
     public var addresses: [String]
     /// What may go over Bluetooth with this device, if its folders allow that much.
     public var bluetooth: BluetoothUse
+    /// Neither dialled nor let in.
+    public var isPaused: Bool
+    /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
+    public var pausedUntil: Int64?
     /// The admin whose word of a folder brought it here, and may take it away again; nil for one of the user's own.
     public var introducedBy: DeviceID?
 
     public init(
         id: DeviceID, name: String = "", addresses: [String] = ["dynamic"], bluetooth: BluetoothUse = .all,
-        introducedBy: DeviceID? = nil
+        isPaused: Bool = false, pausedUntil: Int64? = nil, introducedBy: DeviceID? = nil
     ) {
         self.id = id
         self.name = name
         self.addresses = addresses
         self.bluetooth = bluetooth
+        self.isPaused = isPaused
+        self.pausedUntil = pausedUntil
         self.introducedBy = introducedBy
     }
 

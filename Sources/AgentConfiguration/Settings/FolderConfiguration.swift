@@ -41,6 +41,8 @@ public struct FolderConfiguration: Equatable, Sendable {
     /// Those of `devices` whose offers of further devices and folders are followed.
     public var admins: [DeviceID] = []
     public var isPaused: Bool
+    /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
+    public var pausedUntil: Int64?
     /// Seconds from the end of a scan to the next; 0 for none but the one at start.
     public var rescanInterval: Int
     /// Whether changes on this disk are noticed as they happen.
@@ -74,7 +76,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
         minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, minimumCopies: Int = 1,
         keepFree: MinimumFree? = nil, bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit,
-        versions: FolderVersions = FolderVersions(), conflicts: FolderConflicts = FolderConflicts()
+        versions: FolderVersions = FolderVersions(), conflicts: FolderConflicts = FolderConflicts(),
+        pausedUntil: Int64? = nil
     ) {
         self.id = id
         self.label = label
@@ -83,6 +86,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.kind = kind
         self.devices = devices
         self.isPaused = isPaused
+        self.pausedUntil = pausedUntil
         self.rescanInterval = rescanInterval
         self.isWatched = isWatched
         self.ignoresPermissions = ignoresPermissions

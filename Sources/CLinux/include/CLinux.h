@@ -57,3 +57,6 @@ static inline int clinux_has_writers(int descriptor) {
     (void)fcntl(descriptor, set_lease, F_UNLCK);
     return 0;
 }
+
+// When the file was made: 0, or -1 and errno; ENODATA if its disk does not keep that.
+int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds);

@@ -146,7 +146,11 @@ final class FolderWriter {
         guard var row = try entries.read(entry), row.winner != nil else { return }
         let before = try rows(of: entry)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {
-            if !isIgnored, row.own != nil, try locals.isNoted(entry) { return try announceAbsence(row, before) }
+            if !isIgnored, row.own != nil, try locals.isNoted(entry),
+                let winner = before.first(where: { $0.announcer == row.winner })?.file
+            {
+                return try announceAbsence(row, winner, before: before, after: before, isIgnored: false, name: nil)
+            }
             return try settle(row, before: before, after: before, isIgnored: isIgnored, name: nil)
         }
         let local = try locals.read(entry)
@@ -173,22 +177,29 @@ final class FolderWriter {
         try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
     }
 
-    /// Says of a name that was ignored until now, and that this device had before, that it is not here. Whoever has heard
-    /// that it was, and has not asked since, would believe it for ever if the announcement as ignored were just withdrawn.
-    private func announceAbsence(_ row: EntryRow, _ before: [Announcement]) throws {
-        guard let winner = before.first(where: { $0.announcer == row.winner })?.file else { return }
+    /// Says of a name that this device had before it was ignored that it is not here, at the version of `last`. Whoever has
+    /// heard that it was, and has not asked since, would believe it for ever if the announcement as ignored were just
+    /// withdrawn.
+    private func announceAbsence(
+        _ row: EntryRow, _ last: FileInfo, before: [Announcement], after: [Announcement], isIgnored: Bool, name: String?
+    ) throws {
         var row = row
         let file = FileInfo(
-            name: "", kind: winner.kind, permissions: winner.permissions, modifiedSeconds: winner.modifiedSeconds,
-            modifiedNanoseconds: winner.modifiedNanoseconds, isDeleted: winner.isDeleted, isInvalid: true,
-            hasNoPermissions: winner.hasNoPermissions, version: winner.version, modifiedBy: winner.modifiedBy)
+            name: "", kind: last.kind, permissions: last.permissions, modifiedSeconds: last.modifiedSeconds,
+            modifiedNanoseconds: last.modifiedNanoseconds, isDeleted: last.isDeleted, isInvalid: true,
+            hasNoPermissions: last.hasNoPermissions, version: last.version, modifiedBy: last.modifiedBy)
         let content = try announcements.write(file, by: Announcement.thisDevice, of: row.id, replacing: .none)
-        try locals.write(LocalEntry(file: file, flags: .mustRescan), of: row.id)
+        try locals.write(LocalEntry(file: file, flags: isIgnored ? .ignored : .mustRescan), of: row.id)
         if let sequence = row.own { try own.withdraw(sequence) }
         row.own = own.announce(row.id)
         try entries.update(row)
         let absence = Announcement(announcer: Announcement.thisDevice, file: file, content: content)
-        try settle(row, before: before, after: before + [absence], isIgnored: false, name: nil)
+        try settle(row, before: before, after: after + [absence], isIgnored: isIgnored, name: name)
+    }
+
+    /// Whether this device had something of the entry before it was ignored, and has nothing to say of it now.
+    private func isOnlyNoted(_ entry: Int64, _ announcements: [Announcement]) throws -> Bool {
+        try !announcements.contains { $0.announcer == Announcement.thisDevice } && locals.isNoted(entry)
     }
 
     // MARK: the end of the transaction
@@ -279,6 +290,10 @@ final class FolderWriter {
         let ranked = candidates.count > 1 ? candidates.sorted(by: precedes) : candidates
         let winner = GlobalVersion.winner(among: ranked.map(\.file)).map { ranked[$0] }
         let new = winner?.file
+        if row.own != nil, new?.isInvalid != false, let last = new ?? old, try isOnlyNoted(row.id, after) {
+            // Nothing that others say tells any more that this device does not have it.
+            return try announceAbsence(row, last, before: before, after: after, isIgnored: isIgnored, name: name)
+        }
         if let parent = row.parent {
             var change = new.map { Aggregate(of: $0) } ?? .zero
             if let old { change -= Aggregate(of: old) }
@@ -289,7 +304,8 @@ final class FolderWriter {
 
         var own = row.own
         if !after.contains(where: { $0.announcer == Announcement.thisDevice }) {
-            let isAnnounced = isIgnored && new?.isInvalid == false
+            // What this device had is announced until it is said that it is not here: see `announceAbsence`.
+            let isAnnounced = try new?.isInvalid == false && (isIgnored || own != nil && isOnlyNoted(row.id, after))
             if let sequence = own, !isAnnounced || hasChanged {
                 try self.own.withdraw(sequence)
                 own = nil

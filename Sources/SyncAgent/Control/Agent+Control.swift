@@ -14,6 +14,7 @@ extension Agent: AgentControl {
             var folders: [FolderStatus] = []
             for folder in self.folders.all {
                 var status = await folder.status()
+                await addOutlook(of: folder, to: &status)
                 if status.state == "idle", transfers.isFetching(folder.id) { status.state = "fetching" }
                 folders.append(status)
             }
@@ -146,25 +147,6 @@ extension Agent: AgentControl {
         }
     }
 
-    public func whereis(_ path: PathReference) async throws -> Whereabouts {
-        try await answering {
-            let (folder, path) = try resolve(path)
-            guard let found = try await index.global(folder.id, path), found.isPresent else {
-                throw ControlError(.noSuchPath, "there is no \(path) in the folder \(folder.id)", path: path)
-            }
-            guard !found.isDirectory else {
-                throw ControlError(.invalidRequest, "\(path) is a directory; ask for a file in it", path: path)
-            }
-            let holders = found.holders.map { id in
-                let state = devices.device(id)?.state
-                return Whereabouts.Holder(
-                    id: id.description, name: state?.name ?? "", isConnected: state?.session != nil,
-                    lastSeen: state?.lastSeen?.rfc3339)
-            }
-            return Whereabouts(folder: folder.id.rawValue, path: path, holders: holders)
-        }
-    }
-
     public func stop() async throws { setup.requestStop() }
 
     // MARK: -
@@ -197,7 +179,7 @@ extension Agent: AgentControl {
         return (try folder(id.rawValue), path)
     }
 
-    private func reader(_ folder: FolderSession) -> EntryReader {
+    func reader(_ folder: FolderSession) -> EntryReader {
         EntryReader(folder: folder, index: index, place: try? folder.place().get(), fetching: fetching)
     }
 

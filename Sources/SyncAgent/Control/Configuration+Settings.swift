@@ -45,6 +45,37 @@ extension Configuration {
         [.setDeviceBluetooth(try device(change.device).id, try Self.bluetoothUse(change.use))]
     }
 
+    /// - Parameter now: seconds since 1970.
+    public func edits(applying change: PauseChange, now: Int64) throws -> [ConfigurationEdit] {
+        try change.check()
+        let until = change.seconds.map { now + $0 }
+        let folders =
+            change.isAll
+            ? folders.filter { change.isPaused || $0.isPaused }.map(\.id)
+            : try change.folders.map { try folder(FolderID($0)).id }
+        let devices =
+            change.isAll
+            ? devices.filter { change.isPaused || $0.isPaused }.map(\.id) : try change.devices.map { try device($0).id }
+        return folders.map { .setFolderPaused($0, change.isPaused, until: until) }
+            + devices.map { .setDevicePaused($0, change.isPaused, until: until) }
+    }
+
+    /// What ends the pauses that are over at `now`, and when the next one is; in seconds since 1970.
+    func pausesOver(at now: Int64) -> (edits: [ConfigurationEdit], next: Int64?) {
+        var edits: [ConfigurationEdit] = []
+        var next: Int64?
+        let folders = folders.filter(\.isPaused).map {
+            ($0.pausedUntil, ConfigurationEdit.setFolderPaused($0.id, false))
+        }
+        let devices = devices.filter(\.isPaused).map {
+            ($0.pausedUntil, ConfigurationEdit.setDevicePaused($0.id, false))
+        }
+        for case (let until?, let edit) in folders + devices {
+            if until <= now { edits.append(edit) } else { next = min(next ?? until, until) }
+        }
+        return (edits, next)
+    }
+
     /// The edit that says what a device may do in a folder that is shared with it.
     public func edits(applying change: FolderRoleChange) throws -> [ConfigurationEdit] {
         guard let role = DeviceRole(rawValue: change.role) else {

@@ -15,6 +15,8 @@ struct FolderPlace: Sendable {
     let whileSpace: PathSet
     /// What is not selected and is not to be asked about.
     let leftAlone: PathSet
+    /// Selected names that their files have left.
+    let moved: [String]
     /// What the selection was read from: the ignore file, and those that it includes.
     private let sources: [String: FileAccess.FileStatus?]
 
@@ -61,7 +63,8 @@ struct FolderPlace: Sendable {
             return .success(
                 FolderPlace(
                     root: root, selection: selection, whileSpace: PathSet(file.paths(marked: .whileSpace)),
-                    leftAlone: PathSet(file.paths(marked: .leaveAlone)), sources: sources))
+                    leftAlone: PathSet(file.paths(marked: .leaveAlone)), moved: file.paths(marked: .moved),
+                    sources: sources))
         } catch let error as IgnoreError {
             return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error)"))
         } catch let error as FolderHalt {

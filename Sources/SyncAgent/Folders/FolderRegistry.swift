@@ -27,14 +27,14 @@ final class FolderRegistry: Sendable {
     @discardableResult
     func remove(_ id: FolderID) -> FolderSession? { folders.withLock { $0.removeValue(forKey: id) } }
 
-    /// What `device` is told: every folder shared with it that is not paused, this device and it in each.
+    /// What `device` is told: every folder shared with it, this device and it in each; of one that is paused, that it is.
     ///
     /// - Parameter mayTell: Whether the link may speak of a folder.
     func clusterConfig(
         for device: DeviceID, localDevice: DeviceID, mayTell: (FolderID) -> Bool
     ) async throws -> ClusterConfig {
         var config = ClusterConfig()
-        for folder in all where folder.isShared(with: device) && mayTell(folder.id) {
+        for folder in all where folder.isConfigured(for: device) && mayTell(folder.id) {
             config.folders.append(try await folder.clusterConfigEntry(for: device, localDevice: localDevice))
         }
         return config

@@ -106,7 +106,9 @@ final class FolderSession: Sendable {
                 ClusterConfig.Device(
                     id: other, maxSequence: known?.maxSequence ?? 0, indexID: known?.indexID ?? .none))
         }
-        return ClusterConfig.Folder(id: id, label: configuration.label, devices: devices)
+        // A peer that was only told less would take the folder for one that is no longer shared.
+        return ClusterConfig.Folder(
+            id: id, label: configuration.label, stopReason: configuration.isPaused ? 1 : 0, devices: devices)
     }
 
     /// Settles with a device who needs what of the other's index.

@@ -57,6 +57,8 @@ actor DeviceSession {
     /// A configured device with no address to dial is looked for again after so long, if nothing wakes it before.
     private static let idleInterval: Duration = .seconds(60)
 
+    private static let pauseReason = "the device is paused"
+
     nonisolated let id: DeviceID
     private var configuration: DeviceConfiguration
     private let environment: LinkEnvironment
@@ -74,6 +76,8 @@ actor DeviceSession {
         var name: String
         var addresses: [String]
         var bluetooth: BluetoothUse
+        var isPaused: Bool
+        var pausedUntil: Int64?
         var session: PeerSession?
         var client: String?
         var lastSeen: WallTime?
@@ -92,7 +96,8 @@ actor DeviceSession {
         snapshot = Mutex(
             Snapshot(
                 name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
-                lastSeen: lastSeen, introducedBy: configuration.introducedBy))
+                isPaused: configuration.isPaused, pausedUntil: configuration.pausedUntil, lastSeen: lastSeen,
+                introducedBy: configuration.introducedBy))
     }
 
     nonisolated var state: Snapshot { snapshot.withLock { $0 } }
@@ -108,11 +113,13 @@ actor DeviceSession {
             address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
             lastSeen: state.lastSeen?.rfc3339, bytesIn: state.pastBytesIn + (state.session?.bytesReceived ?? 0),
             bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError,
+            isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
             introducedBy: state.introducedBy?.description)
     }
 
     func configure(_ configuration: DeviceConfiguration) {
         guard configuration != self.configuration else { return }
+        let wasPaused = self.configuration.isPaused
         let hasNewAddresses = configuration.addresses != self.configuration.addresses
         self.configuration = configuration
         snapshot.withLock { snapshot in
@@ -120,6 +127,14 @@ actor DeviceSession {
             snapshot.addresses = configuration.addresses
             snapshot.bluetooth = configuration.bluetooth
             snapshot.introducedBy = configuration.introducedBy
+            snapshot.isPaused = configuration.isPaused
+            snapshot.pausedUntil = configuration.pausedUntil
+            if wasPaused != configuration.isPaused { snapshot.lastError = nil }
+        }
+        if configuration.isPaused {
+            active?.session.close(reason: Self.pauseReason)
+        } else if wasPaused {
+            dialNow()
         }
         if hasNewAddresses { dialNow() }
     }
@@ -159,12 +174,16 @@ actor DeviceSession {
                 await seekBetter(than: active.session)
                 continue
             }
+            guard !configuration.isPaused else {
+                await wake.wait()
+                continue
+            }
             let addresses = addressesToDial()
             guard !addresses.isEmpty else {
                 await wake.wait(atMost: Self.idleInterval, clock: environment.time.clock)
                 continue
             }
-            for address in addresses where active == nil && !isStopped && !Task.isCancelled {
+            for address in addresses where active == nil && !isStopped && !configuration.isPaused && !Task.isCancelled {
                 await dial(address)
             }
             if active == nil, !isStopped {
@@ -284,6 +303,10 @@ actor DeviceSession {
     }
 
     fileprivate func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+        guard !configuration.isPaused else {
+            session.close(reason: Self.pauseReason)
+            return false
+        }
         while let current = active {
             let choice = LinkChoice.decide(
                 local: environment.localDevice, peer: id, active: LinkChoice.Link(current.session.information),
@@ -299,7 +322,7 @@ actor DeviceSession {
                 if active?.session === current.session { return false }
             }
         }
-        guard !isStopped, !Task.isCancelled else { return false }
+        guard !isStopped, !configuration.isPaused, !Task.isCancelled else { return false }
         active = Active(session: session, hello: hello)
         return true
     }

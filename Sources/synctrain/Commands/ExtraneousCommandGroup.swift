@@ -36,10 +36,17 @@ struct ExtraneousListCommand: RunnableCommand {
 struct NeedCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "need", abstract: "List what is selected and still to be fetched, in the order of its turn.",
-        discussion: "Prints state, size, time of change and FOLDER:path.")
+        discussion: """
+            Prints state, size, time of change and FOLDER:path. With --device: what another device has yet to get of what \
+            is known here, without a state. What it has said that it does not keep is left out; of names that a Syncthing \
+            ignores and has never come by it says nothing, so they are listed.
+            """)
 
     @Argument(help: "The folder's id; all folders if not given.")
     var folder: String?
+
+    @Option(help: ArgumentHelp("Another device, id or name.", valueName: "device"))
+    var device: String?
 
     @Flag(name: [.customShort("0"), .customLong("null")], help: "Names alone, each ended by a zero byte; unescaped.")
     var null = false
@@ -51,6 +58,11 @@ struct NeedCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
+        if let device {
+            let listing = FolderListing(context: context, isNull: null)
+            try await context.agent().needs(ofDevice: device, folder: folder) { try listing.show($0) }
+            return
+        }
         let listing = FolderListing(context: context, isNull: null, hasState: true)
         try await context.agent().needs(folder: folder) { try listing.show($0) }
     }

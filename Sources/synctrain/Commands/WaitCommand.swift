@@ -4,30 +4,58 @@ import Synchronization
 
 struct WaitCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wait", abstract: "Wait until a folder, or every folder, needs nothing.",
+        commandName: "wait", abstract: "Wait until folders need nothing, or until paths are here.",
         discussion: """
-            Ends with 7 if the time is over before, and with 1 if the folder, or one of them, has halted, is paused or \
-            cannot go on.
+            A path is here when it is kept and is what the other devices have; of a directory, all that is kept in it. One \
+            that no device has yet is waited for. Ends with 7 if the time is over before, and with 1 if a folder has \
+            halted, is paused or cannot go on, or if a path is not kept here.
             """)
 
-    @Argument(help: "The folder's id; all folders that are not paused if not given.")
-    var folder: String?
+    @Argument(
+        help: "Folders' ids and paths; all folders that are not paused if none is given.", completion: .file())
+    var path: [String] = []
 
-    @Option(help: ArgumentHelp("Wait no longer than this.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("Wait no longer than this: 30, 30s, 5m, 2h.", valueName: "time"),
+        transform: WaitCommand.duration)
     var timeout: Double?
 
     @OptionGroup var global: GlobalOptions
 
-    func validate() throws {
-        if let timeout, !(0...31_536_000).contains(timeout) {
-            throw ValidationError("--timeout is a number of seconds from 0 up to a year.")
+    static func duration(_ text: String) throws -> Double {
+        guard let seconds = TimeSpan.seconds(text), (0...31_536_000).contains(seconds) else {
+            throw ValidationError("--timeout is a time from 0 up to a year, such as 30, 30s, 5m or 2h.")
         }
+        return seconds
     }
 
     func execute(in context: CommandContext) async throws {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
+        let agent = try context.agent()
+        guard !path.isEmpty else { return try await wait(for: nil, on: agent, until: deadline) }
+        var paths: [PathReference] = []
+        for text in path {
+            do {
+                // A folder's id stands for the folder; a file of that name is ./NAME.
+                if text.contains(where: { $0 == "/" || $0 == ":" }) {
+                    paths.append(context.path(text))
+                } else {
+                    try await wait(for: text, on: agent, until: deadline)
+                }
+            } catch let error as ControlError where error.code == .noSuchFolder {
+                paths.append(context.path(text))
+            }
+        }
+        guard !paths.isEmpty else { return }
+        let left = deadline.map { ContinuousClock.now.duration(to: $0) }
+        try await agent.wait(WaitRequest(paths: paths, seconds: left.map { max(0, $0 / .seconds(1)) }))
+    }
+
+    private func wait(
+        for folder: String?, on agent: any AgentControl, until deadline: ContinuousClock.Instant?
+    ) async throws {
         let waitingFor = Mutex("")
-        let isDone = try await StatusWatch(agent: try context.agent()).first(until: deadline) { [folder] status in
+        let isDone = try await StatusWatch(agent: agent).first(until: deadline) { status in
             guard let verdict = try Self.judge(status, folder: folder) else { return true }
             waitingFor.withLock { $0 = verdict }
             return nil
@@ -49,7 +77,7 @@ struct WaitCommand: RunnableCommand {
             }
             guard found.condition != .paused else {
                 throw ControlError(
-                    .failed, "\(folder) is paused. Resume it with `synctrain folder resume \(folder)`.", path: folder)
+                    .failed, "\(folder) is paused. Resume it with `synctrain resume \(folder)`.", path: folder)
             }
             folders = [found]
         } else {

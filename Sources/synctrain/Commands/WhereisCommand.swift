@@ -3,9 +3,14 @@ import ControlAPI
 
 struct WhereisCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "whereis", abstract: "List the devices that hold a file's newest version.")
+        commandName: "whereis", abstract: "List which devices have a file, or what is in a directory, and how.",
+        discussion: """
+            `complete`: whole, in the newest version; `partly`: some files of a directory, or some blocks of a file here; \
+            `older`, `other`: another version; `not-kept`: known there and not selected; `unknown`: it has not told yet. \
+            Ends with 5 if no other device has it complete.
+            """)
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "The file or directory.", completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -16,10 +21,15 @@ struct WhereisCommand: RunnableCommand {
             try context.output.print(bytes: try ControlJSON.encode(whereabouts))
             return
         }
+        if let devices = whereabouts.devices {
+            for line in Table.lines(devices.map { Self.row($0, context.style) }) { try context.output.print(line) }
+        }
         guard !whereabouts.holders.isEmpty else {
             throw ControlError(
-                .noHolder, "No device holds \(path) in its newest version.", isRetryable: true, path: whereabouts.path)
+                .noHolder, "No other device holds \(path) whole in its newest version.", isRetryable: true,
+                path: whereabouts.path)
         }
+        guard whereabouts.devices == nil else { return }
         let rows = whereabouts.holders.map { holder in
             [
                 holder.name.isEmpty ? "-" : context.style.name(holder.name), StatusRendering.short(holder.id),
@@ -27,5 +37,20 @@ struct WhereisCommand: RunnableCommand {
             ]
         }
         for line in Table.lines(rows) { try context.output.print(line) }
+    }
+
+    private static func row(_ device: Whereabouts.Device, _ style: Style) -> [String] {
+        var has = device.has.rawValue
+        if let size = device.size { has += ", \(Quantity.size(size)), \(Timestamp.local(device.modified))" }
+        if let files = device.files, let bytes = device.bytes, device.has != .complete {
+            has += ", \(Quantity.count(files, "file")), \(Quantity.size(bytes))"
+        }
+        let link =
+            device.isThis
+            ? "this device"
+            : device.isConnected ? "connected" : "last seen \(Timestamp.local(device.lastSeen))"
+        return [
+            device.name.isEmpty ? "-" : style.name(device.name), StatusRendering.short(device.id), has, link,
+        ]
     }
 }

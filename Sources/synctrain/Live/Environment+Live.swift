@@ -137,6 +137,8 @@ extension CommandEnvironment {
             try file.apply(.setFolderPaused(try configuration.folder(FolderID(id)).id, isPaused))
         case .setFolderBluetooth(let change): try file.apply(try configuration.edits(applying: change))
         case .setDeviceBluetooth(let change): try file.apply(try configuration.edits(applying: change))
+        case .setPaused(let change):
+            try file.apply(try configuration.edits(applying: change, now: WallTime.now.seconds))
         case .setFolderRole(let change): try file.apply(try configuration.edits(applying: change))
         case .removeFolder(let id):
             try file.apply(.removeFolder(try configuration.folder(FolderID(id)).id))

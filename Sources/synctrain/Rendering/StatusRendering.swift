@@ -31,7 +31,7 @@ struct StatusRendering: Sendable {
         let rows = folders.map { folder in
             [
                 style.name(folder.id), folder.state, folder.mode, totals(folder.global), totals(folder.local),
-                Quantity.need(folder.need), style.name(folder.path),
+                needs(folder), style.name(folder.path),
             ]
         }
         var lines = Table.lines([heading] + rows)
@@ -52,6 +52,7 @@ struct StatusRendering: Sendable {
         var remarks: [String] = []
         if let message = folder.message { remarks.append(style.name(message)) }
         if folder.condition.isHalted { remarks += remedies(folder) }
+        remarks += waits(folder)
         if let progress = folder.progress { remarks.append("\(folder.state) \(text(progress))") }
         if let waiting = folder.waiting {
             remarks.append(
@@ -72,6 +73,30 @@ struct StatusRendering: Sendable {
         ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }
         if !counts.isEmpty { remarks.append(counts.joined(separator: ", ")) }
         return remarks
+    }
+
+    /// What is needed, and whether what is here is all there is.
+    private func needs(_ folder: FolderStatus) -> String {
+        let need = Quantity.need(folder.need)
+        return switch folder.copy {
+        case .complete where folder.need.isZero: "\(need), a complete copy"
+        case .selected where folder.need.isZero: "\(need), all it wants"
+        case .unknown where folder.need.isZero: "not known yet"
+        default: need
+        }
+    }
+
+    /// What it waits for, each with what ends that, so far as other remarks do not say it.
+    private func waits(_ folder: FolderStatus) -> [String] {
+        folder.waits.compactMap { wait in
+            switch wait.reason {
+            case .halted where folder.condition.isHalted: nil
+            case .policy, .problems: nil
+            case .halted, .space: style.name(wait.remedy)
+            case .paused: "\(style.name(wait.message)); \(style.name(wait.remedy))"
+            default: "waits: \(style.name(wait.message)); \(style.name(wait.remedy))"
+            }
+        }
     }
 
     /// The commands that let a halted folder go on.
@@ -98,7 +123,7 @@ struct StatusRendering: Sendable {
         let rows = devices.map { device in
             [
                 device.name.isEmpty ? "-" : style.name(device.name), Self.short(device.id),
-                device.isConnected ? device.transport ?? "connected" : "none",
+                device.isConnected ? device.transport ?? "connected" : device.isPaused ? "paused" : "none",
                 style.name(device.address ?? device.addresses.joined(separator: " ")),
                 device.isConnected ? "now" : Timestamp.local(device.lastSeen),
                 Quantity.size(device.bytesIn), Quantity.size(device.bytesOut),
@@ -114,12 +139,27 @@ struct StatusRendering: Sendable {
             lines.append("\(style.name(names[0])): introduced by \(style.name(names[1]))")
         }
         for device in devices where !device.isConnected {
-            if let error = device.lastError {
-                let name = device.name.isEmpty ? Self.short(device.id) : device.name
-                lines.append("\(style.name(name)): \(style.name(error))")
-            }
+            let name = device.name.isEmpty ? Self.short(device.id) : device.name
+            lines.append("\(style.name(name)): \(style.name(Self.remark(device)))")
         }
         return lines
+    }
+
+    /// Why a device is not connected, and what to do.
+    static func remark(_ device: DeviceStatus) -> String {
+        let reference = device.name.isEmpty ? device.id : device.name
+        if device.isPaused {
+            let end = device.pausedUntil.map { " until \(Timestamp.local($0))" } ?? ""
+            return "paused\(end); `synctrain resume --device \(reference)` lets it in again"
+        }
+        if let error = device.lastError { return error }
+        if device.addresses == ["dynamic"] {
+            return
+                "not seen near-by yet; switch it on, or say where it is: `synctrain device add \(device.id) --address "
+                + "tcp://HOST:PORT`"
+        }
+        return device.addresses.isEmpty
+            ? "it has no address here and has to dial this device; switch it on" : "being dialled; is it switched on?"
     }
 
     func pending(_ devices: [PendingDevice]) -> [String] {

@@ -6,8 +6,8 @@ import TransportBluetooth
 /// What a stream gets out of the link, beside plain sockets of the kernel on the same link in the same minute.
 enum Goodput {
     private static let rounds = 5
-    private static let byteCount: [LinkKind: Int] = [.l2cap: 384 * 1024, .gatt: 96 * 1024]
-    private static let plainByteCount = 384 * 1024
+    private static let byteCount: [LinkKind: Int] = [.l2cap: 1024 * 1024, .gatt: 96 * 1024]
+    private static let plainByteCount = 1024 * 1024
     /// Of the bytes that both adapters send while a stream's go one way, the share that is the stream's.
     private static let leastEfficiency: [LinkKind: Double] = [.l2cap: 0.96, .gatt: 0.93]
     /// What is urgent may wait behind so many bytes that were written before it.

@@ -53,6 +53,8 @@ final class FolderActivity: Sendable {
         var isShortOfSpace = false
         var need = NeededTotals()
         var waiting: Waiting?
+        /// Who holds what is needed, so far as it was looked at.
+        var lacks: [FolderOutlook.Lack] = []
         /// Names on this disk that are not selected, so far as they were counted.
         var extraneous: Int64 = 0
         var conflicts: Int64 = 0
@@ -84,6 +86,7 @@ final class FolderActivity: Sendable {
     func set(halt: FolderHalt?) { state.withLock { $0.halt = halt } }
     func set(need: NeededTotals) { state.withLock { $0.need = need } }
     func set(waiting: Waiting?) { state.withLock { $0.waiting = waiting } }
+    func set(lacks: [FolderOutlook.Lack]) { state.withLock { $0.lacks = lacks } }
     func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
     func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
     func set(heldDeletions: Int64) { state.withLock { $0.heldDeletions = heldDeletions } }

@@ -326,7 +326,7 @@ extension Entry {
 }
 
 /// For walks that ask nothing of the index.
-private struct NothingKnown: KnownEntries {
+struct NothingKnown: KnownEntries {
     func children(of directory: String) async throws -> [KnownEntry] { [] }
     func children(of directory: String, named names: [String]) async throws -> [KnownEntry] { [] }
 }

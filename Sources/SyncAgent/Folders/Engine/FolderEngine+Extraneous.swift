@@ -28,7 +28,11 @@ extension FolderEngine {
                 try await resolution.move(found, below: Self.topmost(paths), to: directory)
             case .keepMine, .keepTheirs, .keepBoth: try await resolution.keep(found)
             }
-            if !isDryRun { try await countExtraneous() }
+            if !isDryRun {
+                try await countExtraneous()
+                // The deletion of what was there before may have waited for this answer.
+                scanSoon(state.withLock { $0.heldNames.keys.sorted() }.compactMap { RelativePath($0) })
+            }
             return resolution.outcome
         }
     }

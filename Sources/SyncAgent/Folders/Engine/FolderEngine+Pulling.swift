@@ -12,16 +12,17 @@ extension FolderEngine {
     private static let planLimit = 10_000
     private static let pageLimit = 1000
 
-    /// Does what is needed of `names`, or of everything, window by window. Files are fetched outside of the engine's turn, so
+    /// Does what is needed of `asked`, or of everything, window by window. Files are fetched outside of the engine's turn, so
     /// that looks at the disk and changes of the selection go on meanwhile; they get into their place within it. Throws
     /// `FolderHalt` or what the index says. Not to be called within a turn.
-    func pull(_ names: [String]? = nil) async throws {
+    func pull(_ asked: [String]? = nil) async throws {
         guard !isHaltedOverDeletions else { return }
         // What was left undone before may have been waiting for these.
-        let names = state.withLock { state in
+        var names = state.withLock { state in
             defer { state.isInStep = false }
-            return state.isInStep ? names : nil
+            return state.isInStep ? asked : nil
         }
+        if try await turn.withUnits(1, { try await self.followElsewhere(asked) }) { names = nil }
         var isComplete = true
         var cursor: String?
         var waiting: FolderActivity.Waiting?
@@ -47,7 +48,9 @@ extension FolderEngine {
             try await self.countNeed(names)
             let place = try await self.currentPlace()
             try await self.removeTemporaries(place)
+            try await self.endMoves()
             try await self.keepFree(place)
+            try await self.noteLacks(place)
         }
         activity.set(waiting: waiting)
         forgetFailures()

@@ -20,6 +20,26 @@ extension FolderEngine {
     /// - parameter isAsked: somebody waits for the answer, so deletions are not left for later to see whether more come.
     @discardableResult
     func look(at paths: [RelativePath]?, isAsked: Bool = false) async throws -> ScanSummary.Folder {
+        let reported = state.withLock { state in
+            defer { state.reportedRenames = [] }
+            return state.reportedRenames
+        }
+        return try await look(at: paths, isAsked: isAsked, Following(reported: reported))
+    }
+
+    /// How a look follows what was renamed.
+    fileprivate struct Following: Sendable {
+        /// Looks at most, for what is moved on while one is under way.
+        static let roundLimit = 4
+        var reported: [Relocation.Move]
+        /// What lines have followed since this look began.
+        var moves: [Relocation.Move] = []
+        var rounds = 1
+    }
+
+    private func look(
+        at paths: [RelativePath]?, isAsked: Bool, _ following: Following
+    ) async throws -> ScanSummary.Folder {
         let started = environment.time.monotonic()
         let place = try await currentPlace()
         // Whether what is gone is back, only a look at everything can say.
@@ -29,16 +49,12 @@ extension FolderEngine {
         session.engineChanged()
         activity.forgetProblems(below: subtrees)
 
-        var options = ScanOptions()
-        options.ignoresPermissions = session.configuration.ignoresPermissions
-        options.workers = environment.hashingWorkers > 0 ? .threads(environment.hashingWorkers) : .callingTask
-        options.now = environment.diskTime
         let scanner = FolderScanner(
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),
-            options: options)
+            options: scanOptions)
         let collector = ChangeCollector(
             engine: self, place: place, placed: try await index.placing(in: folder), isWhole: subtrees == nil,
-            mayWait: !isAsked)
+            mayWait: !isAsked, moved: following.moves.map(\.from))
         let report: ScanReport
         do {
             report = try await scanner.scan(subtrees) { try await collector.take($0.findings) }
@@ -46,10 +62,24 @@ extension FolderEngine {
             throw FolderHalt(
                 reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)
         }
+        if following.rounds < Following.roundLimit {
+            let outcome = try await relocate(
+                collector.gone, arrived: collector.arrived, reported: following.reported, place)
+            if !outcome.moves.isEmpty {
+                // Both ends of a rename are seen at once, so that they are announced as one.
+                var next = following
+                next.moves += outcome.moves
+                next.rounds += 1
+                let ends = outcome.moves.flatMap { [RelativePath($0.from), RelativePath($0.to)] }.compactMap { $0 }
+                return try await look(at: subtrees.map { $0 + ends }, isAsked: isAsked, next)
+            }
+            await collector.hold(Set(outcome.held.keys))
+            noteHeld(outcome.held, isWhole: subtrees == nil)
+        }
         switch try await collector.finish() {
         case .wait(let due): state.withLock { $0.agenda.scanGone(subtrees ?? [], at: due) }
         // A look at everything never asks for another one.
-        case .lookAtEverything: return try await look(at: nil)
+        case .lookAtEverything: return try await look(at: nil, isAsked: false, following)
         case .proceed, .rootEmptied, .massDeletion: break
         }
         if isHaltedOverDeletions { ended(activity.snapshot.halt) }
@@ -65,12 +95,28 @@ extension FolderEngine {
             try await countOddities(place)
             activity.set(lastScan: environment.time.wall())
         }
+        try await endMoves()
         let seconds = (environment.time.monotonic() - started).components
         return ScanSummary.Folder(
             folder: folder.rawValue, files: Int64(report.entriesSeen), directories: Int64(report.directoriesOpened),
             changed: found.changed, deleted: found.deleted, bytesHashed: report.bytesHashed,
             problems: Int64(report.problems), problemList: found.problems,
             seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
+    }
+
+    var scanOptions: ScanOptions {
+        var options = ScanOptions()
+        options.ignoresPermissions = session.configuration.ignoresPermissions
+        options.workers = environment.hashingWorkers > 0 ? .threads(environment.hashingWorkers) : .callingTask
+        options.now = environment.diskTime
+        return options
+    }
+
+    /// A look at everything finds all names whose deletion waits.
+    private func noteHeld(_ held: [String: String], isWhole: Bool) {
+        state.withLock { state in
+            if isWhole { state.heldNames = held } else { state.heldNames.merge(held) { $1 } }
+        }
     }
 
     /// Counts what `status` shows of names that people should look at, so far as the index knows them.
@@ -190,6 +236,8 @@ private actor ChangeCollector {
         var again: Set<RelativePath> = []
     }
 
+    private static let arrivalLimit = 100_000
+
     private let engine: FolderEngine
     private let place: FolderPlace
     /// What was about to be put into its place when this device was last heard of.
@@ -202,12 +250,20 @@ private actor ChangeCollector {
     private var heldBlocks = 0
     /// Names that `placed` has and that are known by now.
     private var settled: Set<String> = []
-    private var gone: [String] = []
+    private(set) var gone: [KnownEntry] = []
+    /// What is new at kept names, or was put in the place of what was there.
+    private(set) var arrived: [PlacedItem] = []
+    /// Names that lines have followed to others.
+    private let moved: PathSet
     /// How many names there were not before.
     private var created = 0
     private var others: [LocalChange] = []
 
-    init(engine: FolderEngine, place: FolderPlace, placed: [String: FileInfo], isWhole: Bool, mayWait: Bool) {
+    init(
+        engine: FolderEngine, place: FolderPlace, placed: [String: FileInfo], isWhole: Bool, mayWait: Bool,
+        moved: [String]
+    ) {
+        self.moved = PathSet(moved)
         self.engine = engine
         self.place = place
         self.placed = placed
@@ -221,12 +277,15 @@ private actor ChangeCollector {
             switch finding {
             case .changed(let entry):
                 if !entry.isSettled, let path = RelativePath(entry.name) { found.again.insert(path) }
+                if entry.known?.status.inode != entry.status.inode, arrived.count < Self.arrivalLimit {
+                    arrived.append(PlacedItem(entry.name, entry.status))
+                }
                 observations.append((entry.name, .item(ObservedItem(entry)), IndexedStatus(entry.status)))
             case .metadata(let known, let status):
                 observations.append((known.name, .item(ObservedItem(known, status)), IndexedStatus(status)))
             case .status(let known, let status):
                 others.append(.note(known.name, IndexedStatus(status)))
-            case .gone(let known): gone.append(known.name)
+            case .gone(let known): gone.append(known)
             case .unkept(let known, let presence):
                 observations.append((known.name, presence == .absent ? .missing : .unsupported, nil))
             case .temporary(let name):
@@ -248,14 +307,30 @@ private actor ChangeCollector {
         }
     }
 
+    /// Of these names nothing is told.
+    func hold(_ names: Set<String>) {
+        if !names.isEmpty { gone.removeAll { names.contains($0.name) } }
+    }
+
     /// What was made of the names that are gone.
     func finish() async throws -> DeletionGuard.Verdict {
         var verdict = DeletionGuard.Verdict.proceed
         if !gone.isEmpty {
-            verdict = try await engine.judge(lost: gone.count - created, isWhole: isWhole, mayWait: mayWait, place)
+            var staying: Set<String> = []
+            // What a line followed is not lost, whatever was known of its new name.
+            let followed = gone.count { moved.contains($0.name) }
+            verdict = try await engine.judge(
+                lost: gone.count - max(followed, created), isWhole: isWhole, mayWait: mayWait, place)
             if verdict != .proceed { gone = [] }
+            for known in gone where known.status.type == .directory && moved.contains(known.name) {
+                guard try await engine.hasLeftOut(below: known.name, place) else { continue }
+                // What others have there and nobody keeps here stays, and so does the directory it is in.
+                others.append(.forget(known.name))
+                staying.insert(known.name)
+            }
+            gone.removeAll { staying.contains($0.name) }
             for start in stride(from: 0, to: gone.count, by: 1000) {
-                try await note(gone[start..<min(start + 1000, gone.count)].map { ($0, .missing, nil) })
+                try await note(gone[start..<min(start + 1000, gone.count)].map { ($0.name, .missing, nil) })
             }
             if isWhole { engine.state.withLock { $0.confirmsDeletions = false } }
         }
@@ -310,12 +385,21 @@ private actor ChangeCollector {
 
     private func flush() async throws {
         var changes = others
-        for version in AnnouncementOrder(held).versions {
+        let order = AnnouncementOrder(held)
+        let origins = Dictionary(order.renames.map { ($0.to, $0.from) }, uniquingKeysWith: { first, _ in first })
+        for version in order.versions {
             let name = version.file.name
-            guard let file = try await engine.withBlocks(version.file) else {
+            guard var file = try await engine.withBlocks(version.file) else {
                 // What it was is not known any more: its contents are read by the next scan.
                 changes.append(.forget(name))
                 continue
+            }
+            // Syncthing 1 finds a renamed file by weak hashes too, which only the old name's blocks may have.
+            if let origin = origins[name], let old = try await engine.index.local(engine.folder, origin)?.file,
+                old.blocksHash == file.blocksHash, !old.blocks.isEmpty
+            {
+                file.blocks = old.blocks
+                file.blockSize = old.blockSize
             }
             let full = LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk)
             changes.append(.set(LocalEntry(full, statuses[name])))

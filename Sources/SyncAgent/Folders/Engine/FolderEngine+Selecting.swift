@@ -122,7 +122,7 @@ extension FolderEngine {
     // MARK: -
 
     /// Replaces the folder's `.stignore`, and brings the index in line with it before anyone asks for its totals.
-    private func write(_ file: IgnoreFile, to place: FolderPlace) async throws {
+    func write(_ file: IgnoreFile, to place: FolderPlace) async throws {
         try await environment.fetching.threads.runIfActive {
             guard let path = RelativePath(FolderPlace.ignoreFile) else { return }
             let staged = try place.root.stage(path, resuming: false)

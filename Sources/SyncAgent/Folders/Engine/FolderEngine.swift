@@ -73,6 +73,12 @@ final class FolderEngine: Sendable {
         /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
         var contestedDeletions: [String: VersionVector] = [:]
         var settings = Settings()
+        /// Renames that the watcher saw and no look has seen yet.
+        var reportedRenames: [Relocation.Move] = []
+        /// Names of which nothing is told until their user says what is to become of what was there, and where that is.
+        var heldNames: [String: String] = [:]
+        /// How many files of selected directories others have moved to which directories so far.
+        var movedParts: [String: [String: Int64]] = [:]
     }
 
     /// What `run` is set up by.
@@ -141,9 +147,13 @@ final class FolderEngine: Sendable {
     /// More deletions than this that wait to be weighed against what is here are left to the winner's rule alone.
     private static let deletionLimit = 10_000
 
+    /// More renames than this that wait for a look are found by what the disk says of files.
+    private static let renameLimit = 1000
+
     /// A peer announced deletions. What was changed here meanwhile wins over them, but by a rule that not all devices
     /// share; see `LocalChanges.outliving`.
     func deletionsAnnounced(_ files: [FileInfo]) {
+        noticeMoves(files)
         guard rules.kind == .sendReceive else { return }
         state.withLock { state in
             for file in files
@@ -413,7 +423,12 @@ final class FolderEngine: Sendable {
         case .changed(let changes):
             let paths = changes.compactMap(\.path)
             if paths.count == changes.count { scanReported(paths) } else { scanEverythingSoon() }
-        case .renamed(let from, let to, _): scanReported([from, to])
+        case .renamed(let from, let to, _):
+            state.withLock { state in
+                guard state.reportedRenames.count < Self.renameLimit else { return }
+                state.reportedRenames.append(Relocation.Move(from: from.text, to: to.text))
+            }
+            scanReported([from, to])
         case .ignoreFileChanged, .markerChanged: scanEverythingSoon()
         case .rescan(let path, let reason):
             logger.debug("looking again: \(reason)")

@@ -1,0 +1,32 @@
+import ControlAPI
+
+extension ClusterOperation {
+    /// Whether the answer is a line for each thing found.
+    var isStream: Bool {
+        switch self {
+        case .remoteNeeds: true
+        case .setPaused, .completion, .wait: false
+        }
+    }
+}
+
+extension ControlResponder {
+    func document(for operation: ClusterOperation) async throws -> [UInt8] {
+        switch operation {
+        case .setPaused(let change): try await control.setPaused(change)
+        case .wait(let request): try await control.wait(request)
+        case .completion(let folder, let device):
+            return try ControlJSON.encode(try await control.completion(folder: folder, device: device))
+        case .remoteNeeds: break
+        }
+        return [UInt8](#"{"schema":1}"#.utf8)
+    }
+
+    func stream(_ operation: ClusterOperation, to lines: LineStream) async throws {
+        switch operation {
+        case .remoteNeeds(let device, let folder):
+            try await control.needs(ofDevice: device, folder: folder) { try await lines.add($0) }
+        case .setPaused, .completion, .wait: break
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// How much of a folder each device has.
+public struct CompletionAnswer: Codable, Equatable, Sendable {
+    public struct Device: Codable, Equatable, Sendable {
+        public var id: String
+        public var name: String
+        public var isThis: Bool
+        public var isConnected: Bool
+        /// Whether it has told what it has of the folder; without that the rest says nothing.
+        public var hasIndex: Bool
+        /// Of what it wants, by bytes; 100 only if it has all of it.
+        public var wanted: Double
+        /// Of a complete copy.
+        public var copy: Double
+        /// What it has in the newest version.
+        public var held: FolderStatus.Totals
+        /// What it has not, and has not said either that it does not keep it; `deletions` it has yet to make.
+        public var missing: FolderStatus.Totals
+        /// What it has said that it does not keep.
+        public var notKept: FolderStatus.Totals
+
+        public init(
+            id: String, name: String, isThis: Bool, isConnected: Bool, hasIndex: Bool, held: FolderStatus.Totals,
+            missing: FolderStatus.Totals, notKept: FolderStatus.Totals
+        ) {
+            self.id = id
+            self.name = name
+            self.isThis = isThis
+            self.isConnected = isConnected
+            self.hasIndex = hasIndex
+            self.held = held
+            self.missing = missing
+            self.notKept = notKept
+            wanted = hasIndex ? Share.percent(held, of: [held, missing]) : 0
+            copy = hasIndex ? Share.percent(held, of: [held, missing, notKept]) : 0
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case id, name, isThis = "this", isConnected = "connected", hasIndex = "index", wanted, copy, held, missing
+            case notKept
+        }
+    }
+
+    public struct Folder: Codable, Equatable, Sendable {
+        public var folder: String
+        public var global: FolderStatus.Totals
+        /// This device first.
+        public var devices: [Device]
+
+        public init(folder: String, global: FolderStatus.Totals, devices: [Device]) {
+            self.folder = folder
+            self.global = global
+            self.devices = devices
+        }
+    }
+
+    public var schema = 1
+    public var folders: [Folder]
+
+    public init(folders: [Folder]) { self.folders = folders }
+}
+
+/// A part of a whole in percent.
+public enum Share {
+    /// `part` of the sum of `whole`, of which it is one: by bytes, or by names where none of it has any. 100 only if
+    /// nothing is missing; one tenth at least from 0 and 100 where something is here and something is missing.
+    public static func percent(_ part: FolderStatus.Totals, of whole: [FolderStatus.Totals]) -> Double {
+        let sum = whole.reduce(into: FolderStatus.Totals()) { sum, totals in
+            sum.files = sum.files.addingClamped(totals.files)
+            sum.directories = sum.directories.addingClamped(totals.directories)
+            sum.bytes = sum.bytes.addingClamped(totals.bytes)
+        }
+        let names = (part.files.addingClamped(part.directories), sum.files.addingClamped(sum.directories))
+        guard names.0 < names.1 || part.bytes < sum.bytes else { return 100 }
+        let (has, all) = part.bytes < sum.bytes ? (part.bytes, sum.bytes) : names
+        guard has > 0 else { return 0 }
+        let tenths = (Double(has) / Double(all) * 1000).rounded(.down)
+        return min(999, max(1, tenths)) / 10
+    }
+}
+
+extension Int64 {
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (self > 0 ? .max : .min) : sum
+    }
+}

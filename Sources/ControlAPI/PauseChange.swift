@@ -1,0 +1,44 @@
+/// Lets folders and devices rest, or ends their rest.
+public struct PauseChange: Codable, Equatable, Sendable {
+    /// Ids.
+    public var folders: [String]
+    /// Ids or names.
+    public var devices: [String]
+    /// All folders and all devices.
+    public var isAll: Bool
+    public var isPaused: Bool
+    /// After so many seconds the rest ends by itself; nil: when told to.
+    public var seconds: Int64?
+
+    public static let longest: Int64 = 31_536_000
+
+    public init(
+        folders: [String] = [], devices: [String] = [], isAll: Bool = false, isPaused: Bool, seconds: Int64? = nil
+    ) {
+        self.folders = folders
+        self.devices = devices
+        self.isAll = isAll
+        self.isPaused = isPaused
+        self.seconds = seconds
+    }
+
+    /// Throws `invalidRequest` for what says nothing or too much.
+    public func check() throws(ControlError) {
+        let verb = isPaused ? "pause" : "resume"
+        guard isAll || !folders.isEmpty || !devices.isEmpty else {
+            throw ControlError(
+                .invalidRequest, "Say which folders, --device which devices, or --all; see `synctrain \(verb) --help`.")
+        }
+        guard folders.count + devices.count <= ControlLimits.paths else {
+            throw ControlError(.tooLarge, "A request names at most \(ControlLimits.paths) folders and devices.")
+        }
+        if let seconds {
+            guard isPaused, (1...Self.longest).contains(seconds) else {
+                throw ControlError(
+                    .invalidRequest, "A pause lasts from a second to a year, and a rest that ends has no length.")
+            }
+        }
+    }
+
+    enum CodingKeys: String, CodingKey { case folders, devices, isAll = "all", isPaused = "paused", seconds }
+}

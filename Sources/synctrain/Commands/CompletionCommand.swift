@@ -1,0 +1,55 @@
+import ArgumentParser
+import ControlAPI
+
+struct CompletionCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completion", abstract: "Show how much of a folder this device and the others have.",
+        discussion: """
+            In percent by bytes: of what each wants, and of a complete copy. What another device has said that it does \
+            not keep, it does not want. A Syncthing that ignores patterns says so only of names that it has come by; of \
+            the others it looks as if it still needed them.
+            """)
+
+    @Argument(help: "The folder's id; all folders if not given.")
+    var folder: String?
+
+    @Option(help: ArgumentHelp("Only this device, id or name; `this` is this one.", valueName: "device"))
+    var device: String?
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let answer = try await context.agent().completion(folder: folder, device: device)
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(answer))
+            return
+        }
+        let rows = answer.folders.flatMap { folder in
+            folder.devices.map { Self.row(folder, $0, context.style) }
+        }
+        guard !rows.isEmpty else {
+            return try context.remark("There are no folders. Add one with `synctrain folder add`.")
+        }
+        let heading = ["folder", "device", "of what it wants", "of a complete copy", "has", "still needs"]
+        for line in Table.lines([heading] + rows) { try context.output.print(line) }
+    }
+
+    static func row(
+        _ folder: CompletionAnswer.Folder, _ device: CompletionAnswer.Device, _ style: Style
+    ) -> [String] {
+        let name = device.name.isEmpty ? StatusRendering.short(device.id) : device.name
+        let cells = [style.name(folder.folder), style.name(name) + (device.isThis ? " (this device)" : "")]
+        guard device.hasIndex else { return cells + ["-", "-", "it has not told yet", "-"] }
+        return cells + [
+            percent(device.wanted), percent(device.copy),
+            "\(Quantity.count(device.held.files, "file")), \(Quantity.size(device.held.bytes))",
+            Quantity.need(device.missing),
+        ]
+    }
+
+    /// `100 %`, `99.9 %`, `0 %`.
+    static func percent(_ number: Double) -> String {
+        let tenths = Int((number * 10).rounded())
+        return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10).\(tenths % 10) %"
+    }
+}

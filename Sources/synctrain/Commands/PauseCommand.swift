@@ -1,0 +1,83 @@
+import ArgumentParser
+import ControlAPI
+
+/// What rests, for `pause` and `resume`.
+struct PauseSubject: ParsableArguments {
+    @Argument(help: "The folders' ids.")
+    var folder: [String] = []
+
+    @Option(help: ArgumentHelp("A device, id or name; may be given again.", valueName: "device"))
+    var device: [String] = []
+
+    @Flag(help: "All folders and all devices.")
+    var all = false
+
+    func change(isPaused: Bool, seconds: Int64? = nil) -> PauseChange {
+        PauseChange(folders: folder, devices: device, isAll: all, isPaused: isPaused, seconds: seconds)
+    }
+
+    func validate() throws {
+        guard all || !folder.isEmpty || !device.isEmpty else {
+            throw ValidationError("Say which folders, --device which devices, or --all.")
+        }
+        guard !all || folder.isEmpty && device.isEmpty else {
+            throw ValidationError("--all is all folders and devices: name none beside it.")
+        }
+    }
+}
+
+struct PauseCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause", abstract: "Let folders or devices rest.",
+        discussion: """
+            A folder that rests is not scanned, sent or fetched; what is selected in it can still be changed. A device \
+            that rests is neither dialled nor let in. Both last across restarts, until `synctrain resume` or, with --for, \
+            until the time is over.
+            """)
+
+    @OptionGroup var subject: PauseSubject
+
+    @Option(
+        name: .customLong("for"), help: ArgumentHelp("End the rest after so long: 30m, 2h, 1d.", valueName: "time"),
+        transform: PauseCommand.duration)
+    var seconds: Int64?
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.edit(.setPaused(subject.change(isPaused: true, seconds: seconds)))
+    }
+
+    static func duration(_ text: String) throws -> Int64 {
+        guard let seconds = TimeSpan.seconds(text), (1...Double(PauseChange.longest)).contains(seconds) else {
+            throw ValidationError("\(text) is no time to rest; write 30m, 2h or 1d, up to a year.")
+        }
+        return Int64(seconds)
+    }
+}
+
+struct ResumeCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "End the rest of folders or devices.")
+
+    @OptionGroup var subject: PauseSubject
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.edit(.setPaused(subject.change(isPaused: false)))
+    }
+}
+
+/// Times as people write them: `30`, `1.5`, `30s`, `5m`, `2h`, `1d`, `4w`; a bare number is seconds.
+enum TimeSpan {
+    static func seconds(_ text: String) -> Double? {
+        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+        let unit = text.last.flatMap { units[$0] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
+            let number = Double(String(digits)), number.isFinite
+        else { return nil }
+        return number * (unit ?? 1)
+    }
+}

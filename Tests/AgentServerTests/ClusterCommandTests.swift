@@ -1,0 +1,104 @@
+import ControlAPI
+import Testing
+
+@testable import synctrain
+
+struct ClusterCommandTests {
+    @Test func pausesAreEditsWithAndWithoutAnAgent() async {
+        let lines: [[String]] = [
+            ["pause", "f", "g", "--device", "nas", "--for", "2h"], ["resume", "--device", "nas", "f"],
+            ["pause", "--all"], ["resume", "--all"],
+        ]
+        let offline = Scene(control: nil)
+        let online = Scene()
+        for line in lines {
+            #expect(await offline.run(line).code == 0)
+            #expect(await online.run(line).code == 0)
+        }
+        #expect(
+            offline.edits.current == [
+                .setPaused(PauseChange(folders: ["f", "g"], devices: ["nas"], isPaused: true, seconds: 7200)),
+                .setPaused(PauseChange(folders: ["f"], devices: ["nas"], isPaused: false)),
+                .setPaused(PauseChange(isAll: true, isPaused: true)),
+                .setPaused(PauseChange(isAll: true, isPaused: false)),
+            ])
+        #expect(
+            online.control?.asked == [
+                #"pause ["f", "g"] ["nas"] false true 7200"#, #"pause ["f"] ["nas"] false false 0"#,
+                "pause [] [] true true 0", "pause [] [] true false 0",
+            ])
+    }
+
+    @Test(arguments: [
+        ["pause"], ["resume"], ["pause", "f", "--all"], ["pause", "f", "--for", "0"], ["pause", "f", "--for", "2y"],
+        ["pause", "f", "--for", "400d"], ["pause", "f", "--for", "-1h"], ["resume", "f", "--for", "1h"],
+        ["wait", "a", "--timeout", "1y"],
+    ])
+    func whatMakesNoSenseIsWrongUsage(_ arguments: [String]) async {
+        #expect(await Scene().run(arguments).code == 64)
+    }
+
+    @Test func completionTellsWantedFromComplete() async {
+        let result = await Scene().run("completion", "docs")
+        #expect(
+            result.output == """
+                folder  device                of what it wants  of a complete copy  has                  still needs
+                docs    laptop (this device)  100 %             33.3 %              1 file, 1.0 KiB      nothing
+                docs    nas                   99.9 %            99.9 %              2 files, 2.9 KiB     1 file, 1 B
+                docs    CCCCCCC               -                 -                   it has not told yet  -
+
+                """)
+        #expect(
+            await Scene().run("completion", "--json").output.hasPrefix(
+                #"{"folders":[{"devices":[{"connected":true,"copy":33.3,"held":{"bytes":1000"#))
+    }
+
+    @Test func anotherDevicesNeedIsListedWithoutAState() async {
+        let scene = Scene()
+        let result = await scene.run("need", "docs", "--device", "nas", "-0")
+        #expect(result.output == "docs:far/away.txt\0")
+        #expect(scene.control?.asked == ["needs of nas in docs"])
+        #expect(await Scene().run("need", "--device", "nas").output.hasPrefix("    12 B  "))
+    }
+
+    @Test func pathsAreWaitedForByTheAgent() async {
+        let scene = Scene()
+        #expect(await scene.run("wait", "docs:a/b", "docs", "c.txt", "--timeout", "5m").code == 0)
+        #expect(
+            scene.control?.asked.filter { $0 != "status" && $0 != "events" } == [#"wait ["docs:a/b", "c.txt"] true"#])
+        #expect(await Scene().run("wait", "unknown").code == 4)
+    }
+
+    static let spans: [(String, Double?)] = [
+        ("30", 30), ("1.5", 1.5), ("30s", 30), ("5m", 300), ("2h", 7200), ("1d", 86_400), ("4w", 2_419_200), ("0", 0),
+        ("", nil), ("s", nil), ("-1", nil), ("1e9", nil), ("1..2", nil), ("5 m", nil), ("٣", nil), ("inf", nil),
+    ]
+
+    @Test(arguments: spans.indices) func timesAreRead(_ number: Int) {
+        #expect(TimeSpan.seconds(Self.spans[number].0) == Self.spans[number].1)
+    }
+
+    static let devices: [(DeviceStatus, String)] = [
+        (DeviceStatus(id: "A", name: "nas", isConnected: false, isPaused: true), "resume --device nas"),
+        (DeviceStatus(id: "A", name: "", isConnected: false, isPaused: true), "resume --device A"),
+        (DeviceStatus(id: "A", name: "nas", isConnected: false, lastError: "refused; start it"), "start it"),
+        (DeviceStatus(id: "A", name: "nas", isConnected: false, addresses: ["dynamic"]), "--address"),
+        (DeviceStatus(id: "A", name: "nas", isConnected: false), "switch it on"),
+        (DeviceStatus(id: "A", name: "nas", isConnected: false, addresses: ["tcp://a:1"]), "switched on"),
+    ]
+
+    @Test(arguments: devices.indices) func aDeviceThatIsNotConnectedHasARemedy(_ number: Int) {
+        #expect(StatusRendering.remark(Self.devices[number].0).contains(Self.devices[number].1))
+    }
+
+    @Test func statusSaysWhatIsWaitedFor() {
+        var status = AgentStatus.sample
+        status.folders[0].copy = .selected
+        status.folders[0].waits = [
+            FolderWait(reason: .holder, message: "2 files are on nas, not connected", remedy: "switch it on")
+        ]
+        let lines = StatusRendering(style: Style(hasColor: false, escapesNames: false)).lines(status)
+        #expect(lines.contains("docs: waits: 2 files are on nas, not connected; switch it on"))
+        #expect(lines.contains { $0.contains("nothing, all it wants") })
+    }
+}

@@ -1,0 +1,129 @@
+"""The selection follows what is renamed, and a real Syncthing renames with it."""
+
+import os
+
+import harness
+import pytest
+from harness import Pair, read, write
+from process import wait_until
+
+
+@pytest.fixture(scope="module")
+def pair(module_lab):
+    pair = Pair(module_lab, "ren", mode="selective")
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "photos/1", "photos/2", "photos/raw/3", "kept/x", "kept/y", "far/1",
+                 "far/2"):
+        write(os.path.join(pair.there, name), name.encode() * 3000)
+    write(os.path.join(pair.there, "other/unselected"), b"stays out")
+    pair.scan_there()
+    pair.agent.wait_global("ren", 12)
+    pair.agent.run("select", *[f"ren:{path}" for path in
+                               ("a.txt", "b.txt", "c.txt", "d.txt", "photos", "kept", "far")])
+    pair.agent.run("deselect", "ren:photos/raw", "--keep-local")
+    pair.agent.run("wait", "ren", "--timeout", 20)
+    return pair
+
+
+def lines(pair):
+    return sorted(entry["path"] for entry in pair.agent.records("select", "--list", "ren"))
+
+
+def files(root):
+    return sorted(path for path, kind in harness.walk(root).items() if kind == "file")
+
+
+def inode(root, name):
+    return os.stat(os.path.join(root, name)).st_ino
+
+
+def move(root, old, new):
+    os.makedirs(os.path.dirname(os.path.join(root, new)), exist_ok=True)
+    os.rename(os.path.join(root, old), os.path.join(root, new))
+
+
+def wait_lines(pair, gone, come):
+    def followed():
+        now = lines(pair)
+        return not set(gone) & set(now) and set(come) <= set(now)
+    wait_until(followed, what=f"the lines {gone} become {come}: {lines(pair)}", child=pair.agent)
+
+
+def wait_renamed(pair, root, old, new, number):
+    """Until the other side has renamed, too: the same file, under its new name."""
+    wait_until(lambda: os.path.exists(os.path.join(root, new)) and not os.path.lexists(os.path.join(root, old)),
+               what=f"{old} becomes {new}", child=pair.agent)
+    assert inode(root, new) == number, "the node renamed what it had, and was sent nothing"
+
+
+def test_a_file_renamed_here_keeps_its_line(pair):
+    number = inode(pair.there, "a.txt")
+    move(pair.here, "a.txt", "new/renamed.txt")
+    wait_renamed(pair, pair.there, "a.txt", "new/renamed.txt", number)
+    wait_lines(pair, ["a.txt"], ["new/renamed.txt"])
+    pair.wait_at_rest()
+    assert pair.status["errors"] == 0 and pair.status["extraneous"] == 0
+    # It is selected as before: what the node writes there comes.
+    write(os.path.join(pair.there, "new/renamed.txt"), b"changed there")
+    pair.scan_there("new")
+    wait_until(lambda: read(os.path.join(pair.here, "new/renamed.txt")) == b"changed there", what="the change comes")
+
+
+def test_a_directory_renamed_while_the_agent_is_down_keeps_its_lines(pair):
+    number = inode(pair.there, "photos/1")
+    left_out = inode(pair.there, "photos/raw/3")
+    pair.agent.stop()
+    move(pair.here, "photos", "pictures")
+    move(pair.here, "b.txt", "B.txt")
+    write(os.path.join(pair.here, "B.txt"), b"and edited")
+    pair.agent.start()
+    pair.connect()
+    wait_renamed(pair, pair.there, "photos/1", "pictures/1", number)
+    wait_until(lambda: read(os.path.join(pair.there, "B.txt")) == b"and edited", what="the renamed and edited file")
+    assert not os.path.lexists(os.path.join(pair.there, "b.txt"))
+    wait_lines(pair, ["photos", "b.txt"], ["pictures", "B.txt"])
+    text = (read(os.path.join(pair.here, ".stignore")) or b"").decode().splitlines()
+    assert text.index("/pictures/raw") < text.index("!/pictures"), "what was left out of it is"
+    # That was not selected, so nobody heard of a deletion of it.
+    assert inode(pair.there, "photos/raw/3") == left_out
+    assert pair.status["errors"] == 0
+
+
+@pytest.mark.parametrize("name, answer", [("kept/x", "--select"), ("kept/y", "--delete")])
+def test_what_is_moved_out_is_asked_about(pair, name, answer):
+    there = os.path.join(pair.there, name)
+    before = read(there)
+    moved = f"elsewhere/{os.path.basename(name)}"
+    move(pair.here, name, moved)
+    problem = pair.agent.wait_problem("ren", name)
+    pair.barrier("kept")
+    assert read(there) == before, "the node keeps it until somebody says what is meant"
+    assert f"synctrain extraneous resolve ren:{moved}" in problem
+    pair.agent.run("extraneous", "resolve", f"ren:{moved}", answer, "--yes")
+    wait_until(lambda: not os.path.lexists(there), what="the answer is the node's too", child=pair.agent)
+    if answer == "--select":
+        wait_until(lambda: read(os.path.join(pair.there, moved)) == before, what="the new name")
+    pair.wait_at_rest()
+    assert pair.status["errors"] == 0
+
+
+def test_onto_a_name_that_others_have_is_asked_about(pair):
+    move(pair.here, "c.txt", "other/unselected")
+    pair.agent.wait_problem("ren", "c.txt")
+    pair.barrier("kept")
+    assert read(os.path.join(pair.there, "c.txt")) == b"c.txt" * 3000
+    assert read(os.path.join(pair.there, "other/unselected")) == b"stays out"
+    move(pair.here, "other/unselected", "c.txt")
+    pair.agent.run("scan", "ren")
+    assert pair.status["errors"] == 0 and "c.txt" in lines(pair)
+
+
+def test_what_the_node_renames_is_renamed_here_and_stays_selected(pair):
+    numbers = [inode(pair.here, name) for name in ("d.txt", "far/1", "far/2")]
+    move(pair.there, "d.txt", "deep/er/renamed.txt")
+    move(pair.there, "far", "farther")
+    pair.scan_there()
+    for old, new, number in zip(("d.txt", "far/1", "far/2"), ("deep/er/renamed.txt", "farther/1", "farther/2"), numbers):
+        wait_renamed(pair, pair.here, old, new, number)
+    wait_lines(pair, ["d.txt", "far"], ["deep/er/renamed.txt", "farther"])
+    assert files(os.path.join(pair.here, "farther")) == ["1", "2"]
+    pair.wait_at_rest()

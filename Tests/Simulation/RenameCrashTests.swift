@@ -1,0 +1,63 @@
+import FileAccess
+import Selection
+import SyncTestKit
+import Testing
+
+@testable import SyncAgent
+
+/// Deaths while the selection follows a rename: at each call that changes the disk, one after the other.
+@Suite(.timeLimit(.minutes(5))) struct RenameCrashTests {
+    enum What: CaseIterable { case file, directory }
+
+    private func lines(_ agent: SimulatedAgent) -> Set<String> {
+        let text = agent.files.read(".stignore").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return Set(text.split(separator: "\n").map(String.init))
+    }
+
+    @Test(arguments: What.allCases, [FaultyDisk.End.killed, .powerLost])
+    func theOldLineStandsOrTheNewOneDoes(what: What, end: FaultyDisk.End) async throws {
+        let (old, new) = what == .file ? ("d/f", "g") : ("d", "e/d")
+        let moved = what == .file ? "g" : "e/d/f"
+        var deaths = 0
+        while true {
+            let hasDied = Flag()
+            let changes = deaths
+            try await Simulation(seed: UInt64(changes + 1), weather: .init(agentCount: 2)).run { simulation in
+                let (first, second) = (simulation.agents[0], simulation.agents[1])
+                for name in ["d/f", "keep"] {
+                    if name == "d/f" { #expect(first.files.makeDirectory("d")) }
+                    #expect(first.files.write(Array(name.utf8), to: name))
+                }
+                #expect(first.files.makeDirectory("e"))
+                #expect(first.files.replace(".stignore", with: Array("!/\(old)\n!/keep\n*\n".utf8)))
+                first.selectionChanged()
+                first.process?.engine.scanEverythingSoon()
+                #expect(try await simulation.settle() == [])
+                #expect(second.files.read("d/f") == Array("d/f".utf8))
+
+                #expect(first.files.rename(old, to: new))
+                first.disk.plan(end, after: changes)
+                try await simulation.looks(first)
+                if first.isUp {
+                    try await simulation.tell(first, second)
+                    for _ in 0..<4 { try await simulation.work(second) }
+                    try await simulation.tell(second, first)
+                    try await simulation.looks(first)
+                }
+                if !first.isUp { hasDied.set() }
+                #expect(!lines(first).isDisjoint(with: ["!/\(old)", "!/\(new)"]), "neither line stands")
+                #expect(try await simulation.settle() == [])
+                #expect(lines(first) == ["!/\(new)", "!/keep", "*"])
+                for agent in [first, second] {
+                    #expect(agent.files.read(moved) == Array("d/f".utf8), "agent \(agent.number) lost it")
+                    #expect(agent.files.status("d/f") == nil)
+                    #expect(agent.files.read("keep") == Array("keep".utf8))
+                }
+                #expect(try await simulation.check() == [])
+            }
+            guard hasDied.isSet else { break }
+            deaths += 1
+        }
+        #expect(deaths >= 8, "too few deaths for two replacements of the ignore file")
+    }
+}
