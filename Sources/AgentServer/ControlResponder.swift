@@ -53,6 +53,8 @@ struct ControlResponder: Sendable {
         case .setFolderBluetooth(let change): try await control.setFolderBluetooth(change)
         case .setDeviceBluetooth(let change): try await control.setDeviceBluetooth(change)
         case .setFolderRole(let change): try await control.setFolderRole(change)
+        case .notes(let path): return try ControlJSON.encode(try await control.notes(path))
+        case .changeNotes(let request): return try ControlJSON.encode(try await control.changeNotes(request))
         case .invite(let request): return try ControlJSON.encode(try await control.invite(request))
         case .invitations: return try ControlJSON.encode(try await control.invitationList())
         case .revokeInvitation(let number): try await control.revokeInvitation(number)

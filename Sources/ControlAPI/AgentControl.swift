@@ -104,6 +104,11 @@ public protocol AgentControl: ClusterControl {
     /// `invitationRefused` for one that is not good, `pairingFailed` and `timeout` for links.
     func join(_ request: JoinRequest) async throws -> JoinAnswer
 
+    /// What is noted of a path, which need not exist.
+    func notes(_ path: PathReference) async throws -> Notes
+    /// Throws `invalidRequest` for what is no key or value, and `tooLarge` for too many.
+    func changeNotes(_ request: NoteChange) async throws -> Notes
+
     /// Dials, and tries again at once what waits for another try. Returns before anything has come.
     func syncNow(_ request: SyncRequest) async throws
 

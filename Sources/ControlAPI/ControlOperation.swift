@@ -49,6 +49,8 @@ public enum ControlOperation: Equatable, Sendable {
     case invitations
     case revokeInvitation(Int64)
     case join(JoinRequest)
+    case notes(PathReference)
+    case changeNotes(NoteChange)
     case syncNow(SyncRequest)
     case stat(PathReference)
     case list(PathReference, isRecursive: Bool)
@@ -69,14 +71,14 @@ public enum ControlOperation: Equatable, Sendable {
     public var method: Method {
         switch self {
         case .status, .events, .devices, .pairStatus, .nearby, .folders, .pending, .selection, .explain, .extraneous,
-            .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations, .stat,
+            .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations, .notes, .stat,
             .list,
             .search, .whereis, .file:
             .get
         case .fileHead: .head
         case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
             .perform, .resetIndex, .select, .scan, .resolve, .remove, .free, .restoreVersion, .resolveConflicts,
-            .settleRefused, .invite, .join, .syncNow, .fetch, .stop:
+            .settleRefused, .invite, .join, .changeNotes, .syncNow, .fetch, .stop:
             .post
         case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth, .setFolderRole:
             .patch
@@ -124,6 +126,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .free(let request): return try ControlJSON.encode(request)
         case .restoreVersion(let request): return try ControlJSON.encode(request)
         case .resolveConflicts(let resolution): return try ControlJSON.encode(resolution)
+        case .changeNotes(let request): return try ControlJSON.encode(request)
         case .invite(let request): return try ControlJSON.encode(request)
         case .join(let request): return try ControlJSON.encode(request)
         case .settleRefused(let request): return try ControlJSON.encode(request)
@@ -133,7 +136,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
             .selection, .explain,
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
-            .revokeInvitation, .stat, .list, .search, .whereis,
+            .revokeInvitation, .notes, .stat, .list, .search, .whereis,
             .file,
             .fileHead, .stop:
             return nil
@@ -159,6 +162,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .scan(let request): try PathReference.check(request.paths)
         case .fetch(let request): try PathReference.check(request.paths)
         case .versions(let path): try PathReference.check(path.map { [$0] } ?? [])
+        case .notes(let path): try PathReference.check([path])
+        case .changeNotes(let request): try PathReference.check([request.path])
         case .restoreVersion(let request): try PathReference.check([request.path])
         case .conflictDetails(let path): try PathReference.check([path])
         case .resolveConflicts(let resolution):
@@ -210,6 +215,8 @@ public enum ControlOperation: Equatable, Sendable {
         case (.deviceBluetooth, .patch):
             self = .setDeviceBluetooth(try ControlJSON.decode(DeviceBluetoothChange.self, from: body))
         case (.folderRole, .patch): self = .setFolderRole(try ControlJSON.decode(FolderRoleChange.self, from: body))
+        case (.notes, .get): self = .notes(try query.path())
+        case (.notes, .post): self = .changeNotes(try ControlJSON.decode(NoteChange.self, from: body))
         case (.invitations, .get): self = .invitations
         case (.invitations, .post): self = .invite(try ControlJSON.decode(InvitationRequest.self, from: body))
         case (.invitations, .delete): self = .revokeInvitation(Int64(try query.count("number") ?? 0))
@@ -285,6 +292,7 @@ public enum ControlOperation: Equatable, Sendable {
         case conflictsResolve = "/v1/conflicts/resolve"
         case refused = "/v1/refused"
         case invitations = "/v1/invitations"
+        case notes = "/v1/notes"
         case join = "/v1/join"
         case sync = "/v1/sync"
         case stat = "/v1/stat"
@@ -319,6 +327,8 @@ public enum ControlOperation: Equatable, Sendable {
         case .invitations, .invite: (.invitations, [])
         case .revokeInvitation(let number): (.invitations, [("number", String(number))])
         case .join: (.join, [])
+        case .notes(let path): (.notes, path.query)
+        case .changeNotes: (.notes, [])
         case .perform: (.folderAction, [])
         case .pending: (.pending, [])
         case .resetIndex: (.resetIndex, [])

@@ -87,6 +87,10 @@ public struct ControlClient: AgentControl {
         try await perform(.setDeviceBluetooth(change))
     }
 
+    public func notes(_ path: PathReference) async throws -> Notes { try await document(.notes(path)) }
+
+    public func changeNotes(_ request: NoteChange) async throws -> Notes { try await document(.changeNotes(request)) }
+
     public func invite(_ request: InvitationRequest) async throws -> Invitation { try await document(.invite(request)) }
 
     public func invitationList() async throws -> InvitationList { try await document(.invitations) }

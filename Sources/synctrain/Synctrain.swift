@@ -26,6 +26,7 @@ struct Synctrain: ParsableCommand {
             CatCommand.self, DropCommandGroup.self, NeedCommand.self, ExtraneousCommandGroup.self,
             ConflictsCommandGroup.self, VersionsCommandGroup.self, ScanCommand.self, RemoveCommand.self,
             FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
+            NoteCommand.self,
             StatusCommand.self,
             CompletionCommand.self, LogCommand.self, PauseCommand.self, ReloadCommand.self,
             ResumeCommand.self,

@@ -39,6 +39,7 @@ struct ControlOperationTests {
         .restoreVersion(VersionRestore(path: oddPath, at: 1_795_289_512, isConfirmed: true)), .conflicts(folder: nil),
         .conflicts(folder: "a&b"), .conflictDetails(oddPath),
         .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
+        .notes(oddPath), .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
         .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),

@@ -66,6 +66,21 @@ struct RoleCommandTests {
         }
     }
 
+    @Test func notesAreKeysAndValuesOrOneText() async {
+        let scene = Scene()
+        let shown = await scene.run("note", "docs:a", "title=a = b", "rating=5", "--remove", "old")
+        #expect(shown.code == 0 && shown.output.contains("rating  5      nas"))
+        #expect(shown.errors.contains("synctrain select docs:.synctrain"))
+        _ = await scene.run("note", "docs:a", "a text, a = b")
+        _ = await scene.run("note", "docs:a")
+        #expect(
+            scene.control?.asked == [
+                #"note docs:a ["rating=5", "title=a = b"] -["old"]"#, #"note docs:a ["note=a text, a = b"] -[]"#,
+                "notes docs:a",
+            ])
+        #expect(await Scene().run("note", "docs:a", "two", "words").code == 64)
+    }
+
     @Test func joiningSaysWhere() async {
         let scene = Scene()
         let joined = await scene.run("join", "synctrain-AQ")

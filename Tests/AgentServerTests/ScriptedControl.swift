@@ -198,6 +198,20 @@ final class ScriptedControl: AgentControl {
         return SpaceAnswer(folders: folders.freed)
     }
 
+    func notes(_ path: PathReference) async throws -> Notes {
+        try note("notes \(path.text)")
+        return Notes(folder: "docs", path: path.text, isKept: true, notes: [])
+    }
+    func changeNotes(_ request: NoteChange) async throws -> Notes {
+        let pairs = request.set.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        try note("note \(request.path.text) \(pairs) -\(request.remove)")
+        return Notes(
+            folder: "docs", path: request.path.text, isKept: false,
+            notes: request.set.sorted { $0.key < $1.key }.map { key, value in
+                Notes.Note(key: key, value: value, time: Sample.time, device: "AAAAAAA-B", name: "nas")
+            })
+    }
+
     func invite(_ request: InvitationRequest) async throws -> Invitation {
         try note("invite \(request.folder) \(request.role) \(request.seconds)")
         return Invitation(

@@ -37,6 +37,10 @@ def test_invite_and_join(lab):
     assert other.status()["folders"] == [] and [d["id"] for d in host.status()["devices"]] == [guest.id]
     # The guest may say it again.
     assert guest.document("join", code, place, "--mode", "full")["folder"] == "docs"
+    # What is noted on one is known on the other.
+    host.run("note", "docs:a.txt", "rating=5", "title=A letter")
+    wait_until(lambda: {note["key"]: note["value"] for note in guest.document("note", "docs:a.txt")["notes"]}
+               == {"rating": "5", "title": "A letter"}, what="the notes arrive")
     # What it changes is refused.
     write(os.path.join(place, "a.txt"), b"changed by the guest")
     guest.run("scan")

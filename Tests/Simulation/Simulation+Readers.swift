@@ -18,6 +18,10 @@ extension Simulation {
             }
         }
         guard problems.isEmpty else { return problems }
+        for agent in agents where !weather.readers.contains(agent.number) {
+            let count = try await agent.process?.index.refusedCount(in: SimulatedAgent.folder, limit: 1000).count ?? 0
+            if count > 0 { trace.note("agent \(agent.number) refuses \(count)") }
+        }
         if seed % 2 == 0 {
             for agent in agents where !weather.readers.contains(agent.number) {
                 await inProcess(of: agent) { process in

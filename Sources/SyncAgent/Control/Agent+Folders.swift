@@ -22,6 +22,8 @@ protocol FolderControl: Sendable {
         _ paths: [String], _ action: ExtraneousResolution.Action, directory: String?, isDryRun: Bool
     ) async throws -> ResolutionOutcome
     func remove(_ paths: [String], isDryRun: Bool) async throws -> RemovalOutcome
+    func notes(of path: String) async throws -> Notes
+    func changeNotes(of path: String, set: [String: String], remove: [String]) async throws -> Notes
     func refused(emit: @Sendable (RefusedChange) async throws -> Void) async throws
     /// `devices` nil for those of all.
     func settleRefused(

@@ -23,5 +23,7 @@ struct StatCommand: RunnableCommand {
         for line in EntryRendering(style: context.style).facts(entry, deviceNames: names.filter { !$0.value.isEmpty }) {
             try context.output.print(line)
         }
+        let notes = try await agent.notes(context.path(path))
+        for line in NoteCommand.lines(notes, context.style) { try context.output.print("note  \(line)") }
     }
 }

@@ -1,0 +1,23 @@
+import ControlAPI
+
+/// Notes of files, as clients ask for them.
+extension Agent {
+    public func notes(_ path: PathReference) async throws -> Notes {
+        try await answering {
+            let (folder, path) = try resolve(path)
+            return try await refusing(in: folder) { try await control(of: folder).notes(of: path) }
+        }
+    }
+
+    public func changeNotes(_ request: NoteChange) async throws -> Notes {
+        try await answering {
+            guard !request.set.isEmpty || !request.remove.isEmpty else {
+                throw ControlError(.invalidRequest, "say what to note, or what to remove")
+            }
+            let (folder, path) = try resolve(request.path)
+            return try await refusing(in: folder) {
+                try await control(of: folder).changeNotes(of: path, set: request.set, remove: request.remove)
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import ControlAPI
+
+struct NoteCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "note", abstract: "Show or write what is noted of a file or directory.",
+        discussion: """
+            A note is a key and a value; a text without a key is the note called note. Notes lie in the folder's own \
+            .synctrain/notes, a file for each device, and go where the folder goes; of two for one key the later counts. \
+            They belong to a path: who renames the file does not take them along. In a selective folder the first note \
+            selects .synctrain, so that those of other devices come here as well.
+            """)
+
+    @Argument(help: "The file or directory.", completion: .file())
+    var path: String
+
+    @Argument(help: "KEY=VALUE, several of them, or one text.")
+    var notes: [String] = []
+
+    @Option(help: ArgumentHelp("Remove the note of this key; may be given again.", valueName: "key"))
+    var remove: [String] = []
+
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        guard notes.count > 1, let text = notes.first(where: { Self.pair($0) == nil }) else { return }
+        throw ValidationError("“\(text)” is no KEY=VALUE; a text of several words goes into quotes.")
+    }
+
+    /// A key and its value; nil for a text that has no key before its first `=`.
+    static func pair(_ text: String) -> (key: String, value: String)? {
+        guard let sign = text.firstIndex(of: "="), sign != text.startIndex,
+            text[..<sign].unicodeScalars.allSatisfy({
+                $0.properties.isAlphabetic || $0.properties.numericType != nil || "._-".unicodeScalars.contains($0)
+            })
+        else { return nil }
+        return (String(text[..<sign]), String(text[text.index(after: sign)...]))
+    }
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        var set: [String: String] = [:]
+        for text in notes {
+            let (key, value) = Self.pair(text) ?? ("note", text)
+            set[key] = value
+        }
+        let isChange = !set.isEmpty || !remove.isEmpty
+        let answer =
+            isChange
+            ? try await agent.changeNotes(NoteChange(path: context.path(path), set: set, remove: remove))
+            : try await agent.notes(context.path(path))
+        if global.json { return try context.output.print(bytes: try ControlJSON.encode(answer)) }
+        for line in Self.lines(answer, context.style) { try context.output.print(line) }
+        for name in answer.unreadable { try context.remark("\(name) cannot be read as notes.") }
+        if !answer.isKept {
+            try context.remark(
+                "The notes of other devices are not kept here; synctrain select \(answer.folder):.synctrain keeps them."
+            )
+        }
+    }
+
+    static func lines(_ notes: Notes, _ style: Style) -> [String] {
+        Table.lines(
+            notes.notes.map { note in
+                let device = note.name.isEmpty ? StatusRendering.short(note.device) : note.name
+                return [style.name(note.key), style.name(note.value), style.name(device), Timestamp.local(note.time)]
+            })
+    }
+}
