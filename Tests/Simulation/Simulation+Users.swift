@@ -222,10 +222,14 @@ extension Simulation {
         if !copies.isEmpty, !generator.isOne(in: 3) {
             let (copy, keep) = (generator.pick(copies), generator.pick(ConflictResolution.Keep.allCases))
             trace.note("user \(number): settles \(copy), \(keep)")
-            return await inProcess(of: agent) { process in
+            // He says so of a copy that a line of his has just left out, too.
+            agent.isFreeing = true
+            await inProcess(of: agent) { process in
                 let outcomes = try? await process.engine.resolveConflicts(copy, keep: keep)
                 trace.note("user \(number): \(outcomes?.first.map { $0.problem ?? "settled" } ?? "that did not work")")
             }
+            agent.isFreeing = false
+            return
         }
         let archived = agent.files.allNames(below: ".stversions", all: true)
             .compactMap { VersionName.parse(String($0.dropFirst(".stversions/".count)))?.original }
