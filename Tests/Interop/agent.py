@@ -150,6 +150,10 @@ class Agent(Child):
     def records(self, *arguments, **options):
         return records(self.run(*arguments, "--json", **options).stdout)
 
+    def document(self, *arguments, **options):
+        """A `--json` answer that is one object."""
+        return json.loads(self.run(*arguments, "--json", **options).stdout)
+
     def status(self):
         return json.loads(self.run("status", "--json").stdout)
 

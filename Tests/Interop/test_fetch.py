@@ -212,7 +212,7 @@ def test_no_holder_and_no_agent(setting):
         assert result.returncode == cli.NO_HOLDER and result.stdout == b"" and result.stderr
     assert not os.path.exists(out)
     assert agent.records("ls", "docs:odd"), "the index is there without any peer"
-    holders = agent.records("whereis", "docs:never read")
+    holders = agent.document("whereis", "docs:never read")["holders"]
     assert [h["id"] for h in holders] == [node.id] and not holders[0]["connected"]
     agent.stop()
     for command in (["ls", "docs:"], ["cat", "docs:odd/one-block"], ["fetch", "docs:odd"], ["status"]):

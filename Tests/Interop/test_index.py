@@ -101,7 +101,7 @@ def test_search_and_whereis(setting):
     wanted = {path for path in harness.walk(root) if "COPYRIGHT" in os.path.basename(path).upper()}
     assert len(wanted) > 100
     assert {entry["path"] for entry in agent.records("search", "copyright")} == wanted
-    holders = agent.records("whereis", "docs:odd/300-KiB")
+    holders = agent.document("whereis", "docs:odd/300-KiB")["holders"]
     assert [holder["id"] for holder in holders] == [node.id] and holders[0]["connected"]
 
 
