@@ -50,5 +50,6 @@ public func fuzzPairing(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if case .paired = outcomes[0] { precondition(stores == 1) }
     if case .failed = outcomes[0] { precondition(stores == 0) }
     precondition(machine.phase == .ended && machine.receive(input).isEmpty, "something comes after the end")
+    fuzzInvitation(input.dropFirst(), pieceByteCount: pieceByteCount)
     return 0
 }
