@@ -58,6 +58,9 @@ public struct ResolutionOutcome: Codable, Equatable, Sendable {
     public var lostFiles: Int64 = 0
     public var lostBytes: Int64 = 0
     public var lost: [StayingName] = []
+    /// Names from which they were moved away here and that the action lets go on the other devices, too; at most
+    /// `nameLimit`, without those below others. Nil if there are none.
+    public var deletedElsewhere: [String]?
     /// What the action was not applied to.
     public var staying: [StayingName] = []
     /// Lines of `.stignore` that come and go.
@@ -71,7 +74,7 @@ public struct ResolutionOutcome: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case folder, action, isDryRun = "dryRun", files, bytes, names, lostFiles, lostBytes, lost, staying, added,
-            removed
+        case folder, action, isDryRun = "dryRun", files, bytes, names, lostFiles, lostBytes, lost, deletedElsewhere,
+            staying, added, removed
     }
 }

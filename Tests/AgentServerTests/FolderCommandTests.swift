@@ -185,9 +185,18 @@ struct SelectionCommandTests {
         #expect(
             await moved.run("extraneous", "resolve", "docs:a", "--move-to", "/out").output
                 == "docs: 2 files, 7 B moved\n")
-        #expect(moved.control?.asked == ["resolve docs:a move-to /out false"])
+        #expect(moved.control?.asked == ["resolve docs:a move-to /out true", "resolve docs:a move-to /out false"])
         (outcome.lostFiles, outcome.lost) = (0, [])
         #expect(await scene().run("extraneous", "resolve", "docs:a", "--delete").code == 0)
+        outcome.deletedElsewhere = ["was/a"]
+        for arguments in [["--delete"], ["--ignore"], ["--move-to", "/out"]] {
+            let asked = scene()
+            let refused = await asked.run(["extraneous", "resolve", "docs:a"] + arguments)
+            #expect(refused.code == 6 && refused.errors.contains("docs:was/a  is deleted on all devices\n"))
+            #expect(refused.errors.contains("`synctrain deselect` that name first"))
+            #expect(asked.control?.asked.count == 1, "nothing was done")
+        }
+        outcome.deletedElsewhere = nil
         outcome.staying = [StayingName(path: "c", size: 1, reason: "in-use", message: "Close it.")]
         #expect(await scene().run("extraneous", "resolve", "docs:a", "--delete").code == 2)
     }

@@ -2,6 +2,7 @@
 
 import os
 
+import agent as cli
 import harness
 import pytest
 from harness import Pair, read, write
@@ -11,15 +12,18 @@ from process import wait_until
 @pytest.fixture(scope="module")
 def pair(module_lab):
     pair = Pair(module_lab, "ren", mode="selective")
-    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "photos/1", "photos/2", "photos/raw/3", "kept/x", "kept/y", "far/1",
-                 "far/2"):
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "photos/1", "photos/2", "photos/raw/3", "kept/x", "kept/y", "kept/z",
+                 "far/1", "far/2"):
         write(os.path.join(pair.there, name), name.encode() * 3000)
     write(os.path.join(pair.there, "other/unselected"), b"stays out")
     pair.scan_there()
-    pair.agent.wait_global("ren", 12)
+    pair.agent.wait_global("ren", 13)
+    # At once, so that nothing of what is left out comes.
+    pair.agent.run("folder", "pause", "ren")
     pair.agent.run("select", *[f"ren:{path}" for path in
                                ("a.txt", "b.txt", "c.txt", "d.txt", "photos", "kept", "far")])
-    pair.agent.run("deselect", "ren:photos/raw", "--keep-local")
+    pair.agent.run("deselect", "ren:photos/raw")
+    pair.agent.run("folder", "resume", "ren")
     pair.agent.run("wait", "ren", "--timeout", 20)
     return pair
 
@@ -98,11 +102,27 @@ def test_what_is_moved_out_is_asked_about(pair, name, answer):
     pair.barrier("kept")
     assert read(there) == before, "the node keeps it until somebody says what is meant"
     assert f"synctrain extraneous resolve ren:{moved}" in problem
+    if answer != "--select":
+        asked = pair.agent.try_run("extraneous", "resolve", f"ren:{moved}", answer)
+        assert asked.returncode == cli.NEEDS_YES and f"ren:{name}  is deleted on all devices" in asked.stderr.decode()
     pair.agent.run("extraneous", "resolve", f"ren:{moved}", answer, "--yes")
     wait_until(lambda: not os.path.lexists(there), what="the answer is the node's too", child=pair.agent)
     if answer == "--select":
         wait_until(lambda: read(os.path.join(pair.there, moved)) == before, what="the new name")
     pair.wait_at_rest()
+    assert pair.status["errors"] == 0
+
+
+def test_what_is_moved_out_and_deselected_stays_elsewhere(pair):
+    there = os.path.join(pair.there, "kept/z")
+    before = read(there)
+    move(pair.here, "kept/z", "elsewhere/z")
+    pair.agent.wait_problem("ren", "kept/z")
+    pair.agent.run("deselect", "ren:kept/z")
+    pair.agent.run("extraneous", "resolve", "ren:elsewhere/z", "--delete", "--yes")
+    pair.barrier("kept")
+    pair.wait_at_rest()
+    assert read(there) == before and not os.path.lexists(os.path.join(pair.here, "elsewhere/z"))
     assert pair.status["errors"] == 0
 
 

@@ -64,7 +64,9 @@ struct ExtraneousResolveCommand: RunnableCommand {
         let agent = try context.agent()
         var resolution = ExtraneousResolution(
             paths: paths.map(context.path), action: action, directory: moveTo.map(context.absolute), isDryRun: true)
-        if !dryRun, action == .delete || action == .keepTheirs { try await confirm(agent, resolution, context) }
+        if !dryRun, [.delete, .keepTheirs, .ignore, .moveTo].contains(action) {
+            try await confirm(agent, resolution, context)
+        }
         resolution.isDryRun = dryRun
         let answer = try await agent.resolve(resolution)
         if global.json {
@@ -81,20 +83,37 @@ struct ExtraneousResolveCommand: RunnableCommand {
         _ agent: any AgentControl, _ resolution: ExtraneousResolution, _ context: CommandContext
     ) async throws {
         let plans = try await agent.resolve(resolution).folders
-        let (files, bytes) = plans.reduce((Int64(0), Int64(0))) { ($0.0 + $1.lostFiles, $0.1 + $1.lostBytes) }
-        guard files > 0 else { return }
+        let removes = resolution.action == .delete || resolution.action == .keepTheirs
+        let (files, bytes) =
+            removes
+            ? plans.reduce((Int64(0), Int64(0))) { ($0.0 + $1.lostFiles, $0.1 + $1.lostBytes) } : (0, 0)
+        let elsewhere = plans.reduce(0) { $0 + ($1.deletedElsewhere?.count ?? 0) }
+        guard files > 0 || elsewhere > 0 else { return }
         let style = Style(hasColor: false, escapesNames: true)
         for plan in plans {
-            for name in plan.lost.prefix(20) {
+            for name in removes ? plan.lost.prefix(20) : [] {
                 try context.process.errors.print(
                     "  \(style.name("\(plan.folder):\(name.path)"))  \(Quantity.size(name.size))  \(name.reason)")
             }
             let rest = plan.lostFiles - Int64(min(20, plan.lost.count))
-            if rest > 0 { try context.process.errors.print("  and \(rest) more") }
+            if removes, rest > 0 { try context.process.errors.print("  and \(rest) more") }
+            for name in (plan.deletedElsewhere ?? []).prefix(20) {
+                try context.process.errors.print("  \(style.name("\(plan.folder):\(name)"))  is deleted on all devices")
+            }
         }
-        try context.confirm(
-            "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), that other devices do not hold as they are here. "
-                + "Remove them?")
+        var sentences: [String] = []
+        if files > 0 {
+            sentences.append(
+                "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), that other devices do not hold as they are here."
+            )
+        }
+        if elsewhere > 0 {
+            sentences.append(
+                "What was moved away from \(Quantity.count(Int64(elsewhere), "selected name")) is deleted there on all other "
+                    + "devices, which have it still; to leave it to them, `synctrain deselect` that name first.")
+        }
+        sentences.append(removes ? "Remove them?" : "Go on?")
+        try context.confirm(sentences.joined(separator: " "))
     }
 
     private func show(_ outcome: ResolutionOutcome, _ context: CommandContext) throws {

@@ -28,13 +28,30 @@ extension FolderEngine {
                 try await resolution.move(found, below: Self.topmost(paths), to: directory)
             case .keepMine, .keepTheirs, .keepBoth: try await resolution.keep(found)
             }
+            var outcome = resolution.outcome
+            let waiting = namesWaiting(for: found)
+            if !waiting.isEmpty, [.delete, .ignore, .moveTo].contains(action) {
+                outcome.deletedElsewhere = Array(waiting.prefix(ResolutionOutcome.nameLimit))
+            }
             if !isDryRun {
                 try await countExtraneous()
                 // The deletion of what was there before may have waited for this answer.
                 scanSoon(state.withLock { $0.heldNames.keys.sorted() }.compactMap { RelativePath($0) })
             }
-            return resolution.outcome
+            return outcome
         }
+    }
+
+    /// Kept names from which one of `found` was moved away, and whose deletion nobody has heard of yet.
+    private func namesWaiting(for found: [ExtraneousFile]) -> [String] {
+        let held = state.withLock { $0.heldNames }
+        guard !held.isEmpty else { return [] }
+        var places: Set<String> = []
+        for file in found {
+            var place: RelativePath? = file.path
+            while let path = place, places.insert(path.text).inserted { place = path.parent }
+        }
+        return Self.topmost(held.filter { places.contains($0.value) }.keys.sorted())
     }
 
     /// The files and links at and below `paths`, none of which may be kept.

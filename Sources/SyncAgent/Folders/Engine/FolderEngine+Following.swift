@@ -233,7 +233,9 @@ extension FolderEngine {
             let reason = held.obstacle.map { ": \($0)" } ?? ""
             activity.note(
                 "it was moved to \(held.to), which is not selected\(reason). Other devices keep it until you choose: "
-                    + "synctrain extraneous resolve \(folder):\(held.to) with --select, --delete, --ignore or --move-to",
+                    + "synctrain extraneous resolve \(folder):\(held.to) with --select has them move it, too; with "
+                    + "--delete, --ignore or --move-to they delete it; synctrain deselect \(folder):\(held.from) lets "
+                    + "them keep it",
                 at: held.from)
         }
     }
