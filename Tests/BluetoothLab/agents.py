@@ -333,7 +333,7 @@ class Laboratory:
     SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect), ("gatt", gatt),
                  ("one-bearer", one_bearer), ("power-off", power_off_gatt), ("power-off-l2cap", power_off_l2cap)]
     # Linux 6.1.192 crashes in three of four runs of it, and takes bluetoothd along (docs/decisions/bluetooth.md).
-    ONLY_BY_NAME = {"power-off-l2cap"}
+    ONLY_BY_NAME = {"power-off", "power-off-l2cap"}
 
     def close(self):
         for agent in self.agents:
