@@ -30,6 +30,9 @@ struct ReceiveHalf: Sendable {
     private var unread = Queue<UInt8>()
 
     private var unacknowledged = 0
+    private var lastArrival: Nanoseconds?
+    /// Time between packets, smoothed.
+    private var spacing: Nanoseconds = 0
     private(set) var acknowledgeAt: Nanoseconds?
     private var promised = 0
     private var duplicates: UInt8 = 0
@@ -68,13 +71,24 @@ struct ReceiveHalf: Sendable {
         guard arrival != .invalid else { return arrival }
         if arrival == .duplicate { duplicates &+= 1 }
         unacknowledged += 1
-        let delay = hasGap ? RoundTrip.acknowledgementDelay / 2 : RoundTrip.acknowledgementDelay
+        if let lastArrival {
+            let interval = min(max(0, now - lastArrival), RoundTrip.greatestAcknowledgementDelay)
+            spacing += (interval - spacing) / 8
+        }
+        lastArrival = now
         if wantsAnswer || isLast || unacknowledged >= packetsPerAcknowledgement {
             acknowledgeAt = now
         } else {
-            acknowledgeAt = min(acknowledgeAt ?? .max, now + delay)
+            acknowledgeAt = min(acknowledgeAt ?? .max, now + acknowledgementDelay)
         }
         return arrival
+    }
+
+    /// Long enough for eight packets at the pace at which they come, so that a slow link does not carry an acknowledgement
+    /// for each; short where something is missing, which the sender is to hear of.
+    private var acknowledgementDelay: Nanoseconds {
+        if hasGap { return RoundTrip.leastAcknowledgementDelay / 2 }
+        return min(max(RoundTrip.leastAcknowledgementDelay, 8 * spacing), RoundTrip.greatestAcknowledgementDelay)
     }
 
     /// Whether more is missing than packets that overtook each other on bluetoothd's three bearers, which happens all the
