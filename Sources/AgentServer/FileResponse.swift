@@ -79,7 +79,7 @@ struct FileResponse: Sendable {
             let length = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
             progress.begin(length: length)
             var headers = [("accept-ranges", "bytes")] + presentation.headers
-            if range != nil, let part { headers.append(("content-range", Self.contentRange(part, of: entry.size))) }
+            if range != nil, let part { headers.append(("content-range", MultipartRanges.contentRange(part, of: entry.size))) }
             try await sink.begin(
                 status: range == nil ? 200 : 206, contentType: presentation.contentType, contentLength: length,
                 headers: headers)
@@ -156,10 +156,6 @@ struct FileResponse: Sendable {
                 "\(path.text) cannot be told from a file of the folder \(entry.folder). Read that with "
                     + "`synctrain cat`.", path: path.text)
         }
-    }
-
-    static func contentRange(_ part: ClosedRange<Int64>, of size: Int64) -> String {
-        "bytes \(part.lowerBound)-\(part.upperBound)/\(size)"
     }
 
     private func unsatisfiable(_ path: PathReference, size: Int64) -> ControlError {

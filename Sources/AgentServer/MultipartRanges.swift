@@ -10,11 +10,15 @@ struct MultipartRanges: Equatable, Sendable {
     func heading(of part: ClosedRange<Int64>) -> [UInt8] {
         Array(
             ("\r\n--\(boundary)\r\nContent-Type: \(contentType)\r\n"
-                + "Content-Range: \(FileResponse.contentRange(part, of: size))\r\n\r\n").utf8)
+                + "Content-Range: \(Self.contentRange(part, of: size))\r\n\r\n").utf8)
     }
 
     /// What stands behind the last part.
     var end: [UInt8] { Array("\r\n--\(boundary)--\r\n".utf8) }
+
+    static func contentRange(_ part: ClosedRange<Int64>, of size: Int64) -> String {
+        "bytes \(part.lowerBound)-\(part.upperBound)/\(size)"
+    }
 
     /// Of the whole body.
     var byteCount: Int64 {

@@ -136,10 +136,10 @@ struct LinkServerTests {
         }
     }
 
-    /// Who connects and says nothing takes the places that there are, and no more; in time each is free again.
+    /// Who connects and says nothing takes the places that there are and no more; the control socket has its own.
     @Test func idleConnectionsAreBounded() async throws {
         let links = Self.endpoint()
-        let limits = AgentServer.Limits(requestTime: .seconds(2), connections: 20)
+        let limits = AgentServer.Limits(requestTime: .minutes(5), connections: 20)
         try await ServerHarness.run(ScriptedControl(content: Self.content), limits: limits, links: links) { harness in
             let target = try Self.target(links)
             let port = try #require(links.address?.split(separator: ":").last.flatMap { Int($0) })
@@ -149,10 +149,15 @@ struct LinkServerTests {
                     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                         .connect(host: "127.0.0.1", port: port).get())
             }
-            // All of them are closed by the server: those beyond the limit at once, the others when their time is over.
-            for channel in idle { try await channel.closeFuture.get() }
-            #expect(try await get(harness, target).body == Self.content)
+            for channel in idle[20...] { try await channel.closeFuture.get() }
+            let isHeld = idle[..<20].allSatisfy { $0.isActive }
+            #expect(isHeld)
             #expect(try await harness.client.status() == .sample)
+            for channel in idle[..<20] { try await channel.close() }
+            // The server hears of it in its own time.
+            var answer = try await get(harness, target)
+            while answer.status == 0 { answer = try await get(harness, target) }
+            #expect(answer.body == Self.content)
         }
     }
 
@@ -201,8 +206,9 @@ struct LinkServerTests {
             let request = "GET \(try Self.target(links)) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
             try await reader.writeAndFlush(ByteBuffer(string: request))
             for await _ in ended {}
-            #expect(last.current < content.count - 1000)
-            try await reader.close()
+            #expect(last.current < content.count / 2)
+            // Long closed, if the server's end has been read already.
+            try? await reader.close()
         }
     }
 
@@ -236,22 +242,14 @@ struct LinkServerTests {
     @Test func theRateIsWaitedFor() async throws {
         let links = Self.endpoint()
         let paced = Box<[Int]>([])
-        try await withTemporaryDirectory { directory in
-            let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
-            let server = AgentServer(
-                control: ScriptedControl(content: Self.content), socketPath: directory + "/s.sock", links: links,
-                pace: { count in paced.change { $0.append(count) } }, limits: .patient, logger: .quiet
-            ) { continuation.finish() }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await server.run() }
-                for await _ in listening {}
-                let harness = ServerHarness(socketPath: directory + "/s.sock", links: links)
-                #expect(try await get(harness, try Self.target(links)).body == Self.content)
-                #expect(paced.current.reduce(0, +) == 10_000)
-                #expect(try await harness.get("/v1/file?path=docs:f.bin").body == Self.content)
-                #expect(paced.current.reduce(0, +) == 10_000, "the user's own commands are not slowed down")
-                group.cancelAll()
-            }
+        try await ServerHarness.run(
+            ScriptedControl(content: Self.content), links: links, pace: { count in paced.change { $0.append(count) } }
+        ) { harness in
+            let target = try Self.target(links)
+            #expect(try await get(harness, target).body == Self.content)
+            #expect(paced.current.reduce(0, +) == 10_000)
+            #expect(try await harness.get("/v1/file?path=docs:f.bin").body == Self.content)
+            #expect(paced.current.reduce(0, +) == 10_000, "the user's own commands are not slowed down")
         }
     }
 
@@ -261,7 +259,8 @@ struct LinkServerTests {
             let port = try #require(first.address?.split(separator: ":").last.flatMap { Int($0) })
             let second = Self.endpoint(port: port)
             try await ServerHarness.run(ScriptedControl(content: Self.content), links: second) { harness in
-                #expect(try await harness.client.status() == .sample)
+                let status = try await harness.client.status()
+                #expect(status == .sample)
                 #expect(second.address == nil)
                 #expect(second.problem?.contains("\(port)") == true)
                 #expect(throws: ControlError.self) { try second.link(folder: "a", path: "b", expires: 1) }

@@ -7,7 +7,7 @@ import Testing
 struct LinkTests {
     static let key = [UInt8](repeating: 7, count: 32)
 
-    private func target(_ signed: String, now: Int64 = 0, key: [UInt8] = Self.key) throws(ControlError) -> LinkTarget {
+    private func target(_ signed: String, now: Int64 = 0, key: [UInt8] = Self.key) throws -> LinkTarget {
         try LinkTarget(target: signed, key: key, now: now)
     }
 
@@ -19,7 +19,7 @@ struct LinkTests {
         let signed = try made.signed(with: Self.key)
         #expect(signed.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
         #expect(try target(signed) == made)
-        #expect(throws: ControlError.self) { try target(signed, now: expires) }
+        #expect(throws: ControlError.self) { _ = try target(signed, now: expires) }
     }
 
     @Test func theCodeIsHMACOfTheWordsWithTheirLengths() throws {

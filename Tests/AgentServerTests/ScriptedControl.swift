@@ -351,9 +351,10 @@ final class ScriptedControl: AgentControl {
         try await start(file(version: number > changesAfterReads ? "B:1" : "A:1"), part)
         guard let part else { return }
         var sent = 0
-        for from in stride(from: Int(part.lowerBound), through: Int(part.upperBound), by: 1000) {
+        let step = max(1000, content.count / 1000)
+        for from in stride(from: Int(part.lowerBound), through: Int(part.upperBound), by: step) {
             if let readFailure, sent >= readFailure.afterBytes { throw readFailure.error }
-            let through = min(from + 999, Int(part.upperBound))
+            let through = min(from + step - 1, Int(part.upperBound))
             try await onRead?(from)
             try await emit(Array(content[from...through]))
             sent += through - from + 1

@@ -77,7 +77,7 @@ struct Architecture {
                 ],
                 "sockets and threads: what is pure has none"
             ),
-            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "HTTP is spoken by the control server and its client only"),
+            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "the control server and its client speak it"),
             "NIOSSL": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "NIOTLS": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "GRDB": (["IndexStore"], "SQL is written in one place"),

@@ -121,6 +121,31 @@ def test_open(setting):
         agent.variables.clear()
 
 
+def test_a_film_that_changes_while_it_is_read(setting):
+    """What is read is the beginning of the version that it began with, never of two."""
+    _, node, agent, root, _, _ = setting
+    path = os.path.join(root, "changes.mp4")
+    old = os.urandom(64 * MIB)
+    with open(path, "wb") as file:
+        file.write(old)
+    node.scan("films")
+    agent.wait_entry("films:changes.mp4", lambda entry: entry is not None)
+    parts = urllib.parse.urlsplit(link(agent, "films:changes.mp4"))
+    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    answer = connection.getresponse()
+    got = answer.read(1000)
+    with open(path, "r+b") as file:
+        file.write(os.urandom(64 * MIB))
+    node.scan("films")
+    try:
+        got += answer.read()
+    except http.client.IncompleteRead as error:
+        got += error.partial
+    connection.close()
+    assert len(got) < len(old) and old.startswith(got)
+
+
 def test_deleted_and_no_holder(setting):
     """Runs last in this module: it stops the node."""
     _, node, agent, root, _, _ = setting
