@@ -79,7 +79,9 @@ struct FileResponse: Sendable {
             let length = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
             progress.begin(length: length)
             var headers = [("accept-ranges", "bytes")] + presentation.headers
-            if range != nil, let part { headers.append(("content-range", MultipartRanges.contentRange(part, of: entry.size))) }
+            if range != nil, let part {
+                headers.append(("content-range", MultipartRanges.contentRange(part, of: entry.size)))
+            }
             try await sink.begin(
                 status: range == nil ? 200 : 206, contentType: presentation.contentType, contentLength: length,
                 headers: headers)

@@ -144,7 +144,7 @@ struct LinkServerTests {
             let target = try Self.target(links)
             let port = try #require(links.address?.split(separator: ":").last.flatMap { Int($0) })
             var idle: [any Channel] = []
-            for _ in 0..<300 {
+            for _ in 0..<60 {
                 idle.append(
                     try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                         .connect(host: "127.0.0.1", port: port).get())

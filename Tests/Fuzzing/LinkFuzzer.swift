@@ -7,7 +7,7 @@ public func fuzzLink(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: start, count: count)
     guard let control = input.first else { return 0 }
     let text = String(decoding: input.dropFirst(), as: UTF8.self)
-    let size = control < 64 ? Int64(1) << Int64(control) - 1 : Int64.max - Int64(control)
+    let size = control < 63 ? Int64(1) << Int64(control) - 1 : Int64.max - Int64(control)
 
     if let set = ByteRangeSet(header: text) {
         precondition((1...ByteRangeSet.limit).contains(set.ranges.count))
