@@ -1,4 +1,5 @@
 public import ControlAPI
+import Glibc
 public import Logging
 import NIOCore
 import NIOHTTP1
@@ -142,8 +143,9 @@ public struct AgentServer: Service {
             logger.info("links to files lead to \(links.address ?? host)")
             return door
         } catch {
+            let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             links.failed(
-                "The agent cannot listen for HTTP on \(host), port \(links.port): \(error). Change `listen` in [http] of "
+                "The agent cannot listen for HTTP on \(host), port \(links.port): \(reason). Change `listen` in [http] of "
                     + "the configuration and start the agent again.")
             logger.error("\(links.problem ?? "")")
             return nil

@@ -262,7 +262,7 @@ struct LinkServerTests {
                 let status = try await harness.client.status()
                 #expect(status == .sample)
                 #expect(second.address == nil)
-                #expect(second.problem?.contains("\(port)") == true)
+                #expect(second.problem?.contains("\(port): Address already in use.") == true)
                 #expect(throws: ControlError.self) { try second.link(folder: "a", path: "b", expires: 1) }
             }
         }
