@@ -145,7 +145,7 @@ let package = Package(
         .target(
             name: "AgentServer",
             dependencies: [
-                "ControlAPI",
+                "ControlAPI", "Cryptography",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -1,4 +1,5 @@
 public import ControlAPI
+import Glibc
 public import Logging
 import NIOCore
 import NIOHTTP1
@@ -6,63 +7,110 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// Carries an `AgentControl` over HTTP/1.1 on a Unix socket, as docs/control-api.md says.
+/// Carries an `AgentControl` over HTTP/1.1 on a Unix socket, and answers links to files over TCP beside it, as
+/// docs/control-api.md says.
 ///
-/// NIOHTTP1 and not Hummingbird, for three reasons. A Hummingbird response has its status before its body's closure
-/// runs, so a read that fails before its first byte could not be answered with its error; its body writer is not
-/// Sendable, so `AgentControl`'s `emit` could not write to it; and its application wakes up every second to keep a date.
-///
-/// A connection carries one request: who closes it cancels the request's work, and nothing idle stays open.
+/// NIOHTTP1 and not Hummingbird: docs/decisions/http.md. A connection carries one request: who closes it cancels the
+/// request's work, and nothing idle stays open.
 public struct AgentServer: Service {
     public struct Limits: Sendable {
-        /// Requests at once; further ones are answered `busy`.
+        /// Requests at once on the socket; further ones are answered `busy`.
         public var requests: Int
         /// Time for a request to arrive whole.
         public var requestTime: TimeAmount
         /// Time that requests have to end in when the server is told to.
         public var shutdownTime: TimeAmount
+        /// Connections at once over TCP; further ones are closed at once.
+        public var connections: Int
+        /// Links that are answered at once; further ones are answered `busy`.
+        public var streams: Int
+        /// Time in which whoever reads over TCP has to take something.
+        public var stallTime: TimeAmount
 
-        public init(requests: Int = 64, requestTime: TimeAmount = .seconds(10), shutdownTime: TimeAmount = .seconds(1))
-        {
+        public init(
+            requests: Int = 64, requestTime: TimeAmount = .seconds(10), shutdownTime: TimeAmount = .seconds(1),
+            connections: Int = 256, streams: Int = 32, stallTime: TimeAmount = .minutes(10)
+        ) {
             self.requests = requests
             self.requestTime = requestTime
             self.shutdownTime = shutdownTime
+            self.connections = connections
+            self.streams = streams
+            self.stallTime = stallTime
         }
+    }
+
+    /// The way in that a connection took, and how many did.
+    private struct Entrance: Sendable {
+        enum Kind: Sendable {
+            /// Who opens it is the user.
+            case socket
+            /// Anybody: every program of this machine, and every page in its browsers.
+            case network(RequestGuard)
+        }
+
+        var kind: Kind
+        let connections = Count()
+        let requests = Count()
     }
 
     private let responder: ControlResponder
     private let socket: ControlSocket
+    private let links: LinkEndpoint?
     private let limits: Limits
     private let logger: Logger
     private let onListening: @Sendable () async -> Void
 
     /// - Parameters:
     ///   - socketPath: absolute; its directory is made with mode 0700 if it is not there.
+    ///   - links: where links to files are answered; nil for nowhere.
+    ///   - pace: returns when so many bytes of a file that a link leads to may go.
     ///   - onListening: called once when connections are taken.
     public init(
-        control: any AgentControl, socketPath: String, limits: Limits = Limits(), logger: Logger,
+        control: any AgentControl, socketPath: String, links: LinkEndpoint? = nil,
+        pace: @escaping @Sendable (Int) async -> Void = { _ in }, limits: Limits = Limits(), logger: Logger,
         onListening: @escaping @Sendable () async -> Void = {}
     ) {
-        responder = ControlResponder(control: control, logger: logger)
+        responder = ControlResponder(control: control, logger: logger, links: links, pace: pace)
         socket = ControlSocket(path: socketPath)
+        self.links = links
         self.limits = limits
         self.logger = logger
         self.onListening = onListening
     }
 
     /// Serves until cancelled or told to shut down gracefully: then streams end with an error line, and what has not
-    /// ended after `shutdownTime` is cut. The socket's file is gone on return.
+    /// ended after `shutdownTime` is cut. The socket's file is gone on return. If nothing can be listened on over TCP the
+    /// endpoint says why, and the socket is served all the same.
     ///
     /// Throws `busy` if a live agent has the socket, `noPermission` or `failed` if it cannot be made.
     public func run() async throws {
         let claim = try socket.claim()
         defer { claim.release() }
+        guard let links, let door = await open(links) else { return try await serveSocket() }
+        defer { links.closed() }
+        try await door.executeThenClose { visitors in
+            // The socket's end is the server's: when it is over, so is this.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    let entrance = Entrance(kind: .network(RequestGuard(hosts: links.hosts)))
+                    await closing(door.channel) { await serve(visitors, entrance) }
+                }
+                defer { group.cancelAll() }
+                try await serveSocket()
+            }
+        }
+    }
+
+    private func serveSocket() async throws {
         let server: NIOAsyncChannel<Connection, Never>
         do {
             server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 128)
                 .bind(unixDomainSocketPath: socket.provisionalPath) { [limits] channel in
-                    channel.eventLoop.makeCompletedFuture { try Connection(channel: channel, limits: limits) }
+                    channel.eventLoop.makeCompletedFuture {
+                        try Connection(channel: channel, limits: limits, bodyLimit: ControlLimits.requestBody)
+                    }
                 }
         } catch {
             throw ControlError(
@@ -71,48 +119,90 @@ public struct AgentServer: Service {
         try await server.executeThenClose { connections in
             try socket.publish()
             defer { socket.retract() }
-            // The channel is closed rather than the loop left: connections that wait in it are still served.
-            await withTaskCancellationOrGracefulShutdownHandler {
-                await serve(connections)
-            } onCancelOrGracefulShutdown: {
-                server.channel.close(promise: nil)
+            await closing(server.channel) {
+                await serve(connections, Entrance(kind: .socket), onListening)
             }
         }
     }
 
-    private func serve(_ connections: NIOAsyncChannelInboundStream<Connection>) async {
-        let active = RequestCount()
+    /// Nil, and the endpoint says why, if nothing is to be listened on or it cannot be.
+    private func open(_ links: LinkEndpoint) async -> NIOAsyncChannel<Connection, Never>? {
+        guard let host = links.host else { return nil }
+        do {
+            let door = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 128)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .bind(host: host, port: links.port) { [limits] channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        // Links are read; nothing is sent here.
+                        try Connection(channel: channel, limits: limits, bodyLimit: 0)
+                    }
+                }
+            links.opened(port: door.channel.localAddress?.port ?? links.port)
+            logger.info("links to files lead to \(links.address ?? host)")
+            return door
+        } catch {
+            let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+            links.failed(
+                "The agent cannot listen for HTTP on \(host), port \(links.port): \(reason). Change `listen` in [http] of "
+                    + "the configuration and start the agent again.")
+            logger.error("\(links.problem ?? "")")
+            return nil
+        }
+    }
+
+    /// The channel is closed rather than the loop left: connections that wait in it are still served.
+    private func closing(_ channel: any Channel, _ body: () async -> Void) async {
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await body()
+        } onCancelOrGracefulShutdown: {
+            channel.close(promise: nil)
+        }
+    }
+
+    private func serve(
+        _ connections: NIOAsyncChannelInboundStream<Connection>, _ entrance: Entrance,
+        _ onListening: @escaping @Sendable () async -> Void = {}
+    ) async {
         await withDiscardingTaskGroup { group in
             await onListening()
             do {
                 for try await connection in connections {
-                    let number = active.increment()
+                    let number = entrance.connections.increment()
                     group.addTask {
-                        await serve(connection, isBusy: number > limits.requests)
-                        active.decrement()
+                        await serve(connection, entrance, number: number)
+                        entrance.connections.decrement()
                     }
                 }
             } catch {
-                logger.error("The control socket takes no more connections: \(error)")
+                logger.error("No more connections are taken: \(error)")
             }
         }
     }
 
     /// Reads the request, answers it, closes.
-    private func serve(_ connection: Connection, isBusy: Bool) async {
+    private func serve(_ connection: Connection, _ entrance: Entrance, number: Int) async {
         let channel = connection.channel
         await withTaskCancellationOrGracefulShutdownHandler {
-            let sink = ResponseSink(channel: channel)
+            var sink = ResponseSink(channel: channel)
             do {
-                let request = try await connection.request.get()
-                if isBusy {
-                    throw ControlError(
-                        .busy, "The agent answers \(limits.requests) requests already. Try again.", isRetryable: true)
+                switch entrance.kind {
+                case .socket:
+                    let request = try await connection.request.get()
+                    sink.isHead = request.method == "HEAD"
+                    if number > limits.requests { throw ControlError.busy(limits.requests) }
+                    await respond(to: request, of: connection, through: sink)
+                case .network(let guarding):
+                    if number > limits.connections { break }
+                    sink.stallTime = limits.stallTime
+                    let request = try await connection.request.get()
+                    sink.isHead = request.method == "HEAD"
+                    try await respond(to: request, of: connection, through: sink, entrance, guarding)
                 }
-                await connection.untilClosed { await responder.respond(to: request, through: sink) }
             } catch {
                 let error = ControlError(asControl: error)
-                logger.debug("A control request was refused: \(error)")
+                logger.debug("A request was refused: \(error)")
                 await sink.answer(error)
                 // The client may still be writing what is too large: if it could not, it would not read the answer.
                 if error.code == .tooLarge {
@@ -126,10 +216,34 @@ public struct AgentServer: Service {
             channel.eventLoop.scheduleTask(in: limits.shutdownTime) { channel.close(promise: nil) }
         }
     }
+
+    /// What anybody may ask.
+    private func respond(
+        to request: ControlRequest, of connection: Connection, through sink: ResponseSink, _ entrance: Entrance,
+        _ guarding: RequestGuard
+    ) async throws {
+        if let objection = guarding.objection(hosts: request.hosts, origins: request.origins) {
+            throw ControlError(.noPermission, objection)
+        }
+        guard request.path == LinkTarget.path else { throw responder.refusal(of: request) }
+        defer { entrance.requests.decrement() }
+        guard entrance.requests.increment() <= limits.streams else { throw ControlError.busy(limits.streams) }
+        await respond(to: request, of: connection, through: sink)
+    }
+
+    private func respond(to request: ControlRequest, of connection: Connection, through sink: ResponseSink) async {
+        await connection.untilClosed { await responder.respond(to: request, through: sink) }
+    }
 }
 
-/// How many requests are being answered.
-private final class RequestCount: Sendable {
+extension ControlError {
+    fileprivate static func busy(_ limit: Int) -> ControlError {
+        ControlError(.busy, "The agent answers \(limit) requests already. Try again.", isRetryable: true)
+    }
+}
+
+/// How many there are at this moment.
+private final class Count: Sendable {
     private let count = Mutex(0)
 
     /// The count with this one.

@@ -9,20 +9,21 @@ struct Connection: Sendable {
     let request: EventLoopFuture<ControlRequest>
 
     /// On the channel's event loop.
-    init(channel: any Channel, limits: AgentServer.Limits) throws {
+    /// - Parameter bodyLimit: bytes of a request's body.
+    init(channel: any Channel, limits: AgentServer.Limits, bodyLimit: Int) throws {
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = ControlLimits.requestHead
         decoding.maxHeaderListSize = ControlLimits.requestHead
         let promise = channel.eventLoop.makePromise(of: ControlRequest.self)
         let pipeline = channel.pipeline.syncOperations
         do {
-            try pipeline.addHandler(RequestSizeLimit(bytes: ControlLimits.requestHead + ControlLimits.requestBody))
+            try pipeline.addHandler(RequestSizeLimit(bytes: ControlLimits.requestHead + bodyLimit))
             // No pipelining assistance: it stops reading while an answer is under way, and the end of the connection
             // would go unseen.
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: false, withErrorHandling: false, withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: decoding)
-            try pipeline.addHandler(RequestCollector(request: promise))
+            try pipeline.addHandler(RequestCollector(request: promise, bodyLimit: bodyLimit))
         } catch {
             promise.fail(error)
             throw error
@@ -74,8 +75,12 @@ final class RequestCollector: ChannelInboundHandler {
     private var request: EventLoopPromise<ControlRequest>?
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
+    private let bodyLimit: Int
 
-    init(request: EventLoopPromise<ControlRequest>) { self.request = request }
+    init(request: EventLoopPromise<ControlRequest>, bodyLimit: Int) {
+        self.request = request
+        self.bodyLimit = bodyLimit
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard request != nil else { return }
@@ -83,12 +88,12 @@ final class RequestCollector: ChannelInboundHandler {
         case .head(let head):
             self.head = head
             if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-                length > ControlLimits.requestBody
+                length > bodyLimit
             {
                 fail(ControlError.requestTooLarge)
             }
         case .body(let part):
-            if body.count + part.readableBytes > ControlLimits.requestBody {
+            if body.count + part.readableBytes > bodyLimit {
                 fail(ControlError.requestTooLarge)
             } else {
                 body += part.readableBytesView

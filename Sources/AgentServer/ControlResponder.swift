@@ -7,9 +7,14 @@ import ServiceLifecycle
 struct ControlResponder: Sendable {
     let control: any AgentControl
     let logger: Logger
+    /// What links to files are signed with; nil where there are none.
+    var links: LinkEndpoint?
+    /// Returns when so many bytes of a file that a link leads to may go.
+    var pace: @Sendable (Int) async -> Void = { _ in }
 
     func respond(to request: ControlRequest, through sink: ResponseSink) async {
         do {
+            if request.path == LinkTarget.path { return try await answerLink(request, through: sink) }
             let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
             switch operation {
             case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
@@ -18,7 +23,7 @@ struct ControlResponder: Sendable {
             case .cluster(let asked) where asked.isStream:
                 try await stream(operation, asEventStream: false, through: sink)
             case .file(let path):
-                try await FileResponse(control: control, sink: sink).send(path, range: request.range)
+                try await FileResponse(control: control, sink: sink).send(path, ranges: request.ranges)
             case .fileHead(let path):
                 try await FileResponse(control: control, sink: sink).sendHead(path)
             default:
@@ -72,6 +77,7 @@ struct ControlResponder: Sendable {
         case .conflictDetails(let path): return try ControlJSON.encode(try await control.conflictDetails(path))
         case .resolveConflicts(let resolution):
             return try ControlJSON.encode(try await control.resolveConflicts(resolution))
+        case .link(let request): return try ControlJSON.encode(try await control.link(request))
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .cluster(let asked): return try await document(for: asked)

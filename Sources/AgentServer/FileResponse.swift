@@ -1,24 +1,57 @@
 import ControlAPI
+import Cryptography
 import ServiceLifecycle
 import Synchronization
 
-/// A response that is a file's bytes or part of them.
+/// A response that is a file's bytes or parts of them.
 struct FileResponse: Sendable {
+    /// What is said of the bytes.
+    struct Presentation: Sendable {
+        var contentType = "application/octet-stream"
+        var headers: [(String, String)] = []
+
+        /// For programs of other people: browsers must not take anything in the file for a page of this machine's.
+        static func link(path: String) -> Presentation {
+            let type = MediaType(path: path)
+            return Presentation(
+                contentType: type.text,
+                headers: [
+                    ("content-disposition", type.disposition(path: path)),
+                    (
+                        "content-security-policy",
+                        "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
+                    ),
+                    ("cross-origin-resource-policy", "same-origin"), ("referrer-policy", "no-referrer"),
+                ])
+        }
+    }
+
+    /// Which file it has to be: a path as text may mean another folder's, where ids hold colons.
+    struct Expected: Sendable {
+        var folder: String
+        var path: String
+    }
+
+    /// Written at a time: what a slow reader is given time for.
+    private static let pieceByteCount = 256 << 10
+
     let control: any AgentControl
     let sink: ResponseSink
+    var presentation = Presentation()
+    var expected: Expected?
+    /// Returns when so many bytes may go.
+    var pace: @Sendable (Int) async -> Void = { _ in }
 
     /// An error before the first byte is thrown. After it the connection is cut, so that the client sees fewer bytes
     /// than were announced: nothing else can be said in the middle of a body.
-    func send(_ path: PathReference, range: ByteRange?) async throws {
+    func send(_ path: PathReference, ranges: ByteRangeSet?) async throws {
         let progress = Progress()
         do {
             try await cancelWhenGracefulShutdown {
-                try await control.read(path, range: range) { entry, part in
-                    try await begin(path, entry, range: range, part: part, progress)
-                } emit: { chunk in
-                    try progress.take(chunk.count)
-                    try Task.checkCancellation()
-                    try await sink.write(chunk)
+                if let ranges, ranges.ranges.count > 1 {
+                    try await sendSome(path, ranges, progress)
+                } else {
+                    try await sendOne(path, ranges?.ranges.first, progress)
                 }
             }
             try progress.finish()
@@ -31,35 +64,106 @@ struct FileResponse: Sendable {
         }
     }
 
-    private func begin(
-        _ path: PathReference, _ entry: Entry, range: ByteRange?, part: ClosedRange<Int64>?, _ progress: Progress
-    ) async throws {
-        if range != nil, part == nil {
-            throw ControlError(
-                .rangeNotSatisfiable,
-                "The range lies beyond the \(entry.size) bytes of \(path.text). Ask for less.", path: path.text)
-        }
-        let length = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
-        progress.begin(length: length)
-        var headers = [("accept-ranges", "bytes")]
-        if range != nil, let part {
-            headers.append(("content-range", "bytes \(part.lowerBound)-\(part.upperBound)/\(entry.size)"))
-        }
+    func sendHead(_ path: PathReference) async throws {
+        let entry = try await stat(path)
         try await sink.begin(
-            status: range == nil ? 200 : 206, contentType: "application/octet-stream", contentLength: length,
-            headers: headers)
+            status: 200, contentType: presentation.contentType, contentLength: entry.size,
+            headers: [("accept-ranges", "bytes")] + presentation.headers)
+        try await sink.end()
     }
 
-    func sendHead(_ path: PathReference) async throws {
+    private func sendOne(_ path: PathReference, _ range: ByteRange?, _ progress: Progress) async throws {
+        try await control.read(path, range: range) { entry, part in
+            try check(entry, path)
+            if range != nil, part == nil { throw unsatisfiable(path, size: entry.size) }
+            let length = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
+            progress.begin(length: length)
+            var headers = [("accept-ranges", "bytes")] + presentation.headers
+            if range != nil, let part {
+                headers.append(("content-range", MultipartRanges.contentRange(part, of: entry.size)))
+            }
+            try await sink.begin(
+                status: range == nil ? 200 : 206, contentType: presentation.contentType, contentLength: length,
+                headers: headers)
+        } emit: { chunk in
+            try await write(chunk, progress)
+        }
+    }
+
+    private func sendSome(_ path: PathReference, _ ranges: ByteRangeSet, _ progress: Progress) async throws {
+        let entry = try await stat(path)
+        let parts: [ClosedRange<Int64>]
+        switch ranges.answer(size: entry.size) {
+        case .whole: return try await sendOne(path, nil, progress)
+        case .unsatisfiable: throw unsatisfiable(path, size: entry.size)
+        case .parts(let answered): parts = answered
+        }
+        if let part = parts.first, parts.count == 1 {
+            let range = ByteRange.bytes(from: part.lowerBound, through: part.upperBound)
+            return try await sendOne(path, range, progress)
+        }
+        let multipart = MultipartRanges(
+            parts: parts, size: entry.size, contentType: presentation.contentType,
+            boundary: "part-" + String(SecureRandom.uint64(), radix: 16))
+        for (index, part) in parts.enumerated() {
+            let range = ByteRange.bytes(from: part.lowerBound, through: part.upperBound)
+            try await control.read(path, range: range) { current, given in
+                // Each part is read by itself: all have to be of one version.
+                guard given == part, current.size == entry.size, current.details?.version == entry.details?.version
+                else {
+                    throw ControlError(
+                        .interrupted, "\(path.text) has just changed. Ask again.", isRetryable: true, path: path.text)
+                }
+                if index == 0 {
+                    try check(current, path)
+                    progress.begin(length: multipart.byteCount)
+                    try await sink.begin(
+                        status: 206, contentType: "multipart/byteranges; boundary=\(multipart.boundary)",
+                        contentLength: multipart.byteCount,
+                        headers: [("accept-ranges", "bytes")] + presentation.headers)
+                }
+                try await write(multipart.heading(of: part), progress)
+            } emit: { chunk in
+                try await write(chunk, progress)
+            }
+        }
+        try await write(multipart.end, progress)
+    }
+
+    private func write(_ bytes: [UInt8], _ progress: Progress) async throws {
+        try progress.take(bytes.count)
+        for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
+            let piece = bytes[start..<min(bytes.count, start + Self.pieceByteCount)]
+            await pace(piece.count)
+            try Task.checkCancellation()
+            try await sink.write(piece)
+        }
+    }
+
+    private func stat(_ path: PathReference) async throws -> Entry {
         let entry = try await control.stat(path)
+        try check(entry, path)
         guard entry.kind == .file else {
             throw ControlError(
                 .invalidRequest, "\(path.text) is a \(entry.kind.rawValue), not a file.", path: path.text)
         }
-        try await sink.begin(
-            status: 200, contentType: "application/octet-stream", contentLength: entry.size,
-            headers: [("accept-ranges", "bytes")])
-        try await sink.end()
+        return entry
+    }
+
+    private func check(_ entry: Entry, _ path: PathReference) throws(ControlError) {
+        guard let expected else { return }
+        guard entry.folder == expected.folder, entry.path == expected.path else {
+            throw ControlError(
+                .noSuchPath,
+                "\(path.text) cannot be told from a file of the folder \(entry.folder). Read that with "
+                    + "`synctrain cat`.", path: path.text)
+        }
+    }
+
+    private func unsatisfiable(_ path: PathReference, size: Int64) -> ControlError {
+        ControlError(
+            .rangeNotSatisfiable, "The range lies beyond the \(size) bytes of \(path.text). Ask for less.",
+            path: path.text)
     }
 
     /// 416 names the size, so that the client can ask better (RFC 9110, 15.5.17).

@@ -6,6 +6,10 @@ import NIOHTTP1
 /// at most one chunk waits here.
 struct ResponseSink: Sendable {
     let channel: any Channel
+    /// A reader that takes nothing for so long is cut off; nil for one that is waited for.
+    var stallTime: TimeAmount?
+    /// The request is a `HEAD`: the same head is answered and no body.
+    var isHead = false
 
     /// Begins a response. Without `contentLength` the body is chunked.
     func begin(status: Int, contentType: String, contentLength: Int64? = nil, headers: [(String, String)] = [])
@@ -21,7 +25,10 @@ struct ResponseSink: Sendable {
         try await channel.writeAndFlush(HTTPServerResponsePart.head(head)).get()
     }
 
-    func write(_ bytes: [UInt8]) async throws {
+    func write(_ bytes: some Collection<UInt8>) async throws {
+        guard !isHead else { return }
+        let stall = stallTime.map { time in channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) } }
+        defer { stall?.cancel() }
         try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: bytes)))).get()
     }
 

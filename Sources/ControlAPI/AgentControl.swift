@@ -131,6 +131,10 @@ public protocol AgentControl: ClusterControl {
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws
 
+    /// Makes a link to a file of the global index for any program of this machine. Throws `noSuchPath`, `gone`,
+    /// `invalidRequest` for what is no file, and `failed` if nothing is listened on for HTTP, with the reason.
+    func link(_ request: LinkRequest) async throws -> FileLink
+
     /// Ends the agent once the answer is on its way.
     func stop() async throws
 }

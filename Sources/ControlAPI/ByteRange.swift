@@ -35,18 +35,6 @@ public enum ByteRange: Equatable, Sendable {
         }
     }
 
-    /// What a `Range` header asks for; nil when it is to be ignored, and the whole file answered: no header, another
-    /// unit than bytes, several ranges or bad syntax (RFC 9110, 14.2).
-    public init?(header: String?) {
-        guard let header else { return nil }
-        let parts = header.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
-        let specification = parts[1].drop { $0 == " " || $0 == "\t" }
-        let end = specification.lastIndex { $0 != " " && $0 != "\t" }
-        guard let end else { return nil }
-        self.init(text: specification[...end])
-    }
-
     /// The bytes of a file of `size` that are meant; nil if there are none.
     public func resolved(size: Int64) -> ClosedRange<Int64>? {
         switch self {

@@ -15,6 +15,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let noSuchPath: Code = "no-such-path"
         public static let noSuchDevice: Code = "no-such-device"
         public static let noSuchFolder: Code = "no-such-folder"
+        /// It was there: the file is deleted, or the link to it has expired.
+        public static let gone: Code = "gone"
         public static let alreadyExists: Code = "already-exists"
         public static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
@@ -87,7 +89,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         switch code {
         case .someFailed: 2
         case .noAgent: 3
-        case .noSuchPath, .noSuchDevice, .noSuchFolder: 4
+        case .noSuchPath, .noSuchDevice, .noSuchFolder, .gone: 4
         case .noHolder, .keptOffBluetooth: 5
         case .confirmationNeeded: 6
         case .timeout: 7
@@ -101,6 +103,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         switch code {
         case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound: 404
         case .methodNotAllowed: 405
+        case .gone: 410
         case .tooLarge: 413
         case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .overruled, .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400

@@ -61,6 +61,7 @@ public enum ControlOperation: Equatable, Sendable {
     case file(PathReference)
     /// `HEAD` of the same.
     case fileHead(PathReference)
+    case link(LinkRequest)
     case cluster(ClusterOperation)
     case stop
 
@@ -78,7 +79,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .fileHead: .head
         case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
             .perform, .resetIndex, .select, .scan, .resolve, .remove, .free, .restoreVersion, .resolveConflicts,
-            .settleRefused, .invite, .join, .changeNotes, .syncNow, .fetch, .stop:
+            .settleRefused, .invite, .join, .changeNotes, .syncNow, .fetch, .link, .stop:
             .post
         case .renameDevice, .setFolderPaused, .setFolderBluetooth, .setDeviceBluetooth, .setFolderRole:
             .patch
@@ -132,6 +133,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .settleRefused(let request): return try ControlJSON.encode(request)
         case .syncNow(let request): return try ControlJSON.encode(request)
         case .fetch(let request): return try ControlJSON.encode(request)
+        case .link(let request): return try ControlJSON.encode(request)
         case .cluster(let operation): return try operation.body()
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
             .selection, .explain,
@@ -161,6 +163,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
         case .fetch(let request): try PathReference.check(request.paths)
+        case .link(let request): try request.check()
         case .versions(let path): try PathReference.check(path.map { [$0] } ?? [])
         case .notes(let path): try PathReference.check([path])
         case .changeNotes(let request): try PathReference.check([request.path])
@@ -252,6 +255,7 @@ public enum ControlOperation: Equatable, Sendable {
         case (.fetch, .post): self = .fetch(try ControlJSON.decode(FetchRequest.self, from: body))
         case (.file, .get): self = .file(try query.path())
         case (.file, .head): self = .fileHead(try query.path())
+        case (.links, .post): self = .link(try ControlJSON.decode(LinkRequest.self, from: body))
         case (.stop, .post): self = .stop
         default:
             throw ControlError(
@@ -301,6 +305,7 @@ public enum ControlOperation: Equatable, Sendable {
         case whereis = "/v1/whereis"
         case fetch = "/v1/fetch"
         case file = "/v1/file"
+        case links = "/v1/links"
         case stop = "/v1/stop"
     }
 
@@ -359,6 +364,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .whereis(let path): (.whereis, path.query)
         case .fetch: (.fetch, [])
         case .file(let path), .fileHead(let path): (.file, path.query)
+        case .link: (.links, [])
         case .stop, .cluster: (.stop, [])
         }
     }

@@ -8,6 +8,8 @@ public struct AgentStatus: Codable, Equatable, Sendable {
     public var startedAt: String
     /// What is listened on, `tcp://host:port` each.
     public var listening: [String]
+    /// Where links to files lead, `http://host:port`; nil if nothing is listened on for HTTP.
+    public var http: String?
     public var folders: [FolderStatus]
     public var devices: [DeviceStatus]
     public var transfers: [TransferStatus]
@@ -18,7 +20,7 @@ public struct AgentStatus: Codable, Equatable, Sendable {
 
     public init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
-        folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
+        http: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
         bluetooth: RadioStatus? = nil, problems: [String] = []
     ) {
         self.device = device
@@ -26,6 +28,7 @@ public struct AgentStatus: Codable, Equatable, Sendable {
         self.version = version
         self.startedAt = startedAt
         self.listening = listening
+        self.http = http
         self.folders = folders
         self.devices = devices
         self.transfers = transfers

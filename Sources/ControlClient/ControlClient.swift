@@ -208,6 +208,8 @@ public struct ControlClient: AgentControl {
         }
     }
 
+    public func link(_ request: LinkRequest) async throws -> FileLink { try await document(.link(request)) }
+
     public func stop() async throws { try await perform(.stop) }
 }
 

@@ -24,6 +24,25 @@ public struct AgentSetup: Sendable {
         }
     }
 
+    /// Where links to files lead.
+    public struct Web: Sendable {
+        /// `http://host:port`; nil while nothing is listened on.
+        public var address: @Sendable () -> String?
+        /// What is the matter, with what to do.
+        public var problem: @Sendable () -> String?
+        /// A link to a path of a folder that is good until then, in seconds since 1970.
+        public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+
+        public init(
+            address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
+            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+        ) {
+            self.address = address
+            self.problem = problem
+            self.link = link
+        }
+    }
+
     public var places: AgentPlaces
     public var configurationFile: ConfigurationFile
     public var transports: [any LinkTransport]
@@ -33,6 +52,8 @@ public struct AgentSetup: Sendable {
     public var nearby: [any NearbyDevices]
     /// Bluetooth; nil where it is not used.
     public var radio: Radio?
+    /// Links to files; nil for none.
+    public var web: Web?
     public var time: AgentTime
     /// The program that watches directories; nil for scans only.
     public var watchProgram: String?
@@ -43,7 +64,7 @@ public struct AgentSetup: Sendable {
     public init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
         makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
-        time: AgentTime = .system,
+        web: Web? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -53,6 +74,7 @@ public struct AgentSetup: Sendable {
         self.makeDiscovery = makeDiscovery
         self.nearby = nearby
         self.radio = radio
+        self.web = web
         self.time = time
         self.watchProgram = watchProgram
         self.logger = logger
@@ -100,6 +122,9 @@ public final class Agent: Service, Sendable {
     private let partials = PartialBlocks()
     /// How fast blocks go out and come in.
     let limiters: (up: RateLimiter, down: RateLimiter)
+    /// How fast files go out by links.
+    let linkPace: RateLimiter
+    private let linkRate: SharedRate
     private let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
@@ -134,6 +159,9 @@ public final class Agent: Service, Sendable {
         limiters = (
             RateLimiter(time: setup.time) { now().up }, RateLimiter(time: setup.time) { now().down }
         )
+        let linkRate = SharedRate(configuration.http.rate)
+        self.linkRate = linkRate
+        linkPace = RateLimiter(time: setup.time) { linkRate.current }
         self.configuration = Mutex(configuration)
         startConfiguration = configuration
         index = try IndexStore.open(path: setup.places.index)
@@ -321,6 +349,8 @@ public final class Agent: Service, Sendable {
         sharedLimits.set(new.limits)
         limiters.up.limitsChanged()
         limiters.down.limitsChanged()
+        linkRate.set(new.http.rate)
+        linkPace.limitsChanged()
         let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
         for device in devices.all where wantedDevices[device.id] == nil {
             _ = devices.remove(device.id)

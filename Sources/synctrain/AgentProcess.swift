@@ -106,7 +106,7 @@ enum AgentProcess {
 
     /// Lets no child have this process's descriptors, beyond the three usual ones: a socket that a child holds, too, is
     /// not closed when this process closes it.
-    private static func keepDescriptors() {
+    static func keepDescriptors() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
             guard let descriptor = Int32(name), descriptor > STDERR_FILENO else { continue }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -114,7 +114,7 @@ enum AgentProcess {
     }
 
     /// A null-terminated array of C strings that live during the call.
-    private static func withCStrings<Result>(
+    static func withCStrings<Result>(
         _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
         let copies = strings.map { strdup($0) } + [nil]

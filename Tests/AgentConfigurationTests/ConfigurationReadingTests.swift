@@ -107,6 +107,21 @@ import Testing
                     ]))
     }
 
+    @Test(
+        arguments: [
+            ("", "127.0.0.1", 0), ("listen = \"127.0.0.1:8384\"", "127.0.0.1", 8384),
+            ("listen = \"[::1]:0\"", "::1", 0),
+            ("listen = \"localhost:5\"", "127.0.0.1", 5), ("listen = \"\"", nil, nil),
+            ("listen = \"0.0.0.0:80\"\nnetwork = true", "0.0.0.0", 80),
+        ] as [(String, String?, Int?)])
+    func linksAreListenedFor(text: String, host: String?, port: Int?) throws {
+        let http = try parse("[http]\nhosts = [\"nas.local\"]\nrate = \"2 MiB/s\"\n\(text)\n").http
+        #expect(http.address?.host == host)
+        #expect(http.address?.port == port)
+        #expect(http.hosts == ["nas.local"])
+        #expect(http.rate == 2 << 20)
+    }
+
     /// A wrong file, the line that is to be named, and words that the message must have.
     static let mistakes: [(text: String, code: ConfigurationError.Code, line: Int, words: [String])] = {
         let id1 = testDevice(1).description
@@ -150,6 +165,16 @@ import Testing
             ("[fetch]\nwindow = \"1 MiB\"\n", .invalidValue, 2, ["16 MiB"]),
             ("fetch = { window = \"64 MiB\", window-per-device = \"2 GiB\" }\n", .invalidValue, 1, ["1 GiB"]),
             ("[log]\nlevel = \"loud\"\n", .invalidValue, 2, ["debug"]),
+            ("[http]\nport = 1\n", .unknownKey, 2, ["`port`", "`listen`"]),
+            ("[http]\nlisten = \"8384\"\n", .invalidValue, 2, ["127.0.0.1:8384"]),
+            ("[http]\nlisten = \"127.0.0.1:99999\"\n", .invalidValue, 2, ["no address"]),
+            ("[http]\nlisten = \"nas.local:80\"\n", .invalidValue, 2, ["no address"]),
+            ("[http]\nlisten = \"0.0.0.0:80\"\n", .invalidValue, 2, ["network = true", "127.0.0.1:80"]),
+            ("[http]\nlisten = \"192.168.1.7:80\"\n", .invalidValue, 2, ["network = true"]),
+            ("[http]\nlisten = \"[fe80::1]:80\"\n", .invalidValue, 2, ["network = true"]),
+            ("[http]\nnetwork = \"yes\"\n", .wrongType, 2, ["true"]),
+            ("[http]\nhosts = [\"nas.local:80\"]\n", .invalidValue, 2, ["without a port"]),
+            ("[http]\n\nrate = \"100 B\"\n", .invalidValue, 3, ["rate"]),
             ("name = \"a\\nb\"\n", .invalidValue, 1, ["control"]),
             ("device = [{ id = \"\(id1)\" }]\n", .wrongType, 1, ["[[device]]"]),
             ("\n[device]\nid = \"\(id1)\"\n", .wrongType, 2, ["[[device]]"]),

@@ -49,6 +49,39 @@ import Testing
     }
 }
 
+@Suite struct LinkKeyFileTests {
+    let directory: TemporaryDirectory
+    let places: AgentPlaces
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        places = try directory.places()
+    }
+
+    @Test func isMadeOnceAndForItsUserAlone() throws {
+        let key = try LinkKeyFile.load(from: places)
+        #expect(key.count == 32)
+        #expect(Set(key).count > 8)
+        #expect(try LinkKeyFile.load(from: places) == key)
+        #expect(try directory.mode("http.key") == 0o600)
+        #expect(try directory.names() == ["http.key"])
+        let other = try TemporaryDirectory()
+        #expect(try LinkKeyFile.load(from: try other.places()) != key)
+    }
+
+    @Test func whatIsNoKeyIsNotUsed() throws {
+        try directory.write("short", to: "http.key")
+        #expect(failure { _ = try LinkKeyFile.load(from: places) }?.message.contains("delete it") == true)
+        #expect(try directory.text("http.key") == "short")
+    }
+
+    @Test func aKeyThatOthersReadIsNotUsed() throws {
+        _ = try LinkKeyFile.load(from: places)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: places.linkKey)
+        #expect(failure { _ = try LinkKeyFile.load(from: places) }?.message.contains("chmod 600") == true)
+    }
+}
+
 @Suite struct AgentLockTests {
     @Test func onlyOneHoldsIt() throws {
         let directory = try TemporaryDirectory()

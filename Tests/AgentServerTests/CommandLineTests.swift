@@ -20,6 +20,8 @@ struct Scene {
     var unitDirectory = "/nonexistent"
     /// What standard output does once it has taken this many bytes.
     var pipeBreaksAfter: Int?
+    var opener: @Sendable ([String: String]) -> String? = { _ in nil }
+    var open: @Sendable (String, String, [String: String]) async throws -> Void = { _, _, _ in }
 
     func run(_ arguments: String...) async -> CommandRunResult { await run(arguments) }
 
@@ -69,7 +71,7 @@ struct Scene {
             edit: { _, edit in edits.change { $0.append(edit) } },
             resetIndex: { _, folder in
                 throw ControlError(.noSuchFolder, "offline \(folder ?? "all")", path: folder)
-            })
+            }, opener: opener, open: open)
     }
 }
 

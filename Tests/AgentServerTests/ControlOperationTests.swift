@@ -39,7 +39,8 @@ struct ControlOperationTests {
         .restoreVersion(VersionRestore(path: oddPath, at: 1_795_289_512, isConfirmed: true)), .conflicts(folder: nil),
         .conflicts(folder: "a&b"), .conflictDetails(oddPath),
         .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
-        .notes(oddPath), .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
+        .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)), .notes(oddPath),
+        .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
         .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
@@ -83,7 +84,8 @@ struct ControlOperationTests {
         ("POST", "/v1/conflicts/resolve", "invalid-request"),
         ("POST", "/v1/scan", "invalid-request"), ("DELETE", "/v1/extraneous", "method-not-allowed"),
         ("POST", "/v1/pair/answer", "invalid-request"), ("GET", "/v1/pair/answer", "method-not-allowed"),
-        ("POST", "/v1/nearby", "method-not-allowed"), ("POST", "/v1/need", "method-not-allowed"),
+        ("POST", "/v1/nearby", "method-not-allowed"), ("GET", "/v1/links", "method-not-allowed"),
+        ("POST", "/v1/links", "invalid-request"), ("POST", "/v1/need", "method-not-allowed"),
         ("GET", "/v1/sync", "method-not-allowed"), ("POST", "/v1/drop/send", "invalid-request"),
         ("POST", "/v1/drop/receive", "invalid-request"), ("POST", "/v1/drop/answer", "invalid-request"),
         ("GET", "/v1/drop/send", "method-not-allowed"), ("PATCH", "/v1/pause", "invalid-request"),
@@ -219,13 +221,31 @@ struct ByteRangeTests {
         #expect(ByteRange(text: text) == nil)
     }
 
-    @Test(arguments: [
-        ("bytes=0-4", ByteRange.bytes(from: 0, through: 4)), ("Bytes= 0-4 ", .bytes(from: 0, through: 4)),
-        ("bytes=-4", .suffix(4)), ("bytes=0-1,3-4", nil), ("lines=0-4", nil), ("bytes", nil), ("bytes=", nil),
-        ("bytes=4-1", nil), ("=0-4", nil),
-    ])
-    func isReadFromAHeader(header: String, expected: ByteRange?) {
-        #expect(ByteRange(header: header) == expected)
+    @Test(
+        arguments: [
+            ("bytes=0-4", [.bytes(from: 0, through: 4)]), ("Bytes= 0-4 ", [.bytes(from: 0, through: 4)]),
+            ("bytes=-4", [.suffix(4)]), ("bytes=5-", [.bytes(from: 5, through: nil)]),
+            ("bytes=0-1,3-4", [.bytes(from: 0, through: 1), .bytes(from: 3, through: 4)]),
+            ("bytes=3-4 ,\t-1", [.bytes(from: 3, through: 4), .suffix(1)]),
+            ("bytes=,0-1,,", [.bytes(from: 0, through: 1)]), ("lines=0-4", nil), ("bytes", nil), ("bytes=", nil),
+            ("bytes=,", nil), ("bytes=4-1", nil), ("bytes=0-1,4-1", nil), ("bytes=0-1;3-4", nil), ("=0-4", nil),
+            ("bytes=0 -4", nil), ("bytes=" + Array(repeating: "0-0", count: 17).joined(separator: ","), nil),
+        ] as [(String, [ByteRange]?)])
+    func isReadFromAHeader(header: String, expected: [ByteRange]?) {
+        #expect(ByteRangeSet(header: header)?.ranges == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("0-4", 10, .parts([0...4])), ("0-,", 10, .parts([0...9])), ("20-30", 10, .unsatisfiable),
+            ("20-30,-0,3-3", 10, .parts([3...3])), ("0-1,8-", 10, .parts([0...1, 8...9])),
+            ("8-,0-1", 10, .parts([8...9, 0...1])), ("0-,0-0", 10, .whole), ("0-4,5-9", 10, .parts([0...4, 5...9])),
+            ("0-", 0, .unsatisfiable), ("-5", 0, .unsatisfiable), ("0-5", -1, .unsatisfiable),
+            ("0-,-1", .max, .whole), ("0-9223372036854775806,1-9223372036854775806", .max, .whole),
+            ("0-", .max, .parts([0...(.max - 1)])),
+        ] as [(String, Int64, ByteRangeSet.Answer)])
+    func severalRangesMeanParts(text: String, size: Int64, expected: ByteRangeSet.Answer) throws {
+        #expect(try #require(ByteRangeSet(header: "bytes=\(text)")).answer(size: size) == expected)
     }
 }
 

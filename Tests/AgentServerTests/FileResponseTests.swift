@@ -1,4 +1,5 @@
 import ControlAPI
+import SyncTestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -23,7 +24,10 @@ struct FileResponseTests {
         Case(range: "bytes=-99999", status: 206, bytes: 0..<10_000), Case(range: "bytes=10000-", status: 416),
         Case(range: "bytes=-0", status: 416), Case(range: "bytes=9-1", status: 200, bytes: 0..<10_000),
         Case(range: "bytes=x-1", status: 200, bytes: 0..<10_000),
-        Case(range: "bytes=0-1,4-5", status: 200, bytes: 0..<10_000),
+        Case(range: "bytes=0-1,4-1", status: 200, bytes: 0..<10_000),
+        Case(range: "bytes=0-,0-0", status: 200, bytes: 0..<10_000),
+        Case(range: "bytes=5-6,10000-", status: 206, bytes: 5..<7),
+        Case(range: "bytes=10000-,20000-", status: 416),
         Case(range: "furlongs=0-1", status: 200, bytes: 0..<10_000),
     ])
     func rangesAreAnsweredAsRFC9110Says(_ test: Case) async throws {
@@ -43,6 +47,88 @@ struct FileResponseTests {
             #expect(
                 response.headers["content-range"]
                     == (isPart ? "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/10000" : nil))
+        }
+    }
+
+    /// The parts of an answer with several ranges, as they say what they are.
+    private func parts(of response: RawResponse) throws -> [(range: String, bytes: [UInt8])] {
+        let type = try #require(response.headers["content-type"])
+        let boundary = try #require(type.split(separator: "boundary=").last)
+        #expect(type.hasPrefix("multipart/byteranges; boundary="))
+        #expect(response.headers["content-length"] == String(response.body.count))
+        var rest = response.body[...]
+        var parts: [(String, [UInt8])] = []
+        func take(_ text: String) throws {
+            try #require(rest.starts(with: text.utf8), "\(text)")
+            rest = rest.dropFirst(text.utf8.count)
+        }
+        func line() -> String {
+            let line = rest.prefix { $0 != UInt8(ascii: "\r") }
+            rest = rest.dropFirst(line.count + 2)
+            return String(decoding: line, as: UTF8.self)
+        }
+        while true {
+            try take("\r\n--\(boundary)")
+            if rest.elementsEqual("--\r\n".utf8) { return parts }
+            try take("\r\nContent-Type: application/octet-stream\r\nContent-Range: bytes ")
+            let range = line()
+            try take("\r\n")
+            let ends = range.split(separator: "/")[0].split(separator: "-").compactMap { Int($0) }
+            try #require(ends.count == 2 && ends[1] - ends[0] < rest.count)
+            parts.append((range, Array(rest.prefix(ends[1] - ends[0] + 1))))
+            rest = rest.dropFirst(ends[1] - ends[0] + 1)
+        }
+    }
+
+    @Test(arguments: 1...20) func anySetOfRangesIsThoseSlicesOfTheFile(seed: UInt64) async throws {
+        let target = target
+        try await ServerHarness.run(ScriptedControl(content: Self.content)) { harness in
+            var generator = SeededGenerator(seed: seed)
+            var wanted: [ClosedRange<Int>] = []
+            let words = (0..<generator.int(1...16)).map { _ in
+                let from = generator.int(0...11_000)
+                switch generator.int(0...3) {
+                case 0:
+                    let count = generator.int(0...400)
+                    if count > 0 { wanted.append(10_000 - count...9_999) }
+                    return "-\(count)"
+                case 1 where from > 9_000:
+                    if from < 10_000 { wanted.append(from...9_999) }
+                    return "\(from)-"
+                default:
+                    let through = from + generator.int(0...500)
+                    if from < 10_000 { wanted.append(from...min(9_999, through)) }
+                    return "\(from)-\(through)"
+                }
+            }
+            let response = try await harness.get(
+                target, headers: "Range: bytes=\(words.joined(separator: generator.pick([",", ", ", " ,\t"])))\r\n")
+            switch wanted.count {
+            case _ where wanted.reduce(0) { $0 + $1.count } > 10_000:
+                #expect(response.status == 200)
+                #expect(response.body == Self.content)
+            case 0: #expect(response.status == 416)
+            case 1:
+                #expect(response.status == 206)
+                #expect(response.body == Array(Self.content[wanted[0]]))
+            default:
+                #expect(response.status == 206)
+                let parts = try parts(of: response)
+                #expect(parts.map(\.bytes) == wanted.map { Array(Self.content[$0]) })
+                #expect(parts.map(\.range) == wanted.map { "\($0.lowerBound)-\($0.upperBound)/10000" })
+            }
+        }
+    }
+
+    /// Two parts of two versions would be a file that never was.
+    @Test func aFileThatChangesBetweenTwoPartsEndsTheAnswer() async throws {
+        let target = target
+        let control = ScriptedControl(content: Self.content, changesAfterReads: 1)
+        try await ServerHarness.run(control) { harness in
+            let response = try await harness.get(target, headers: "Range: bytes=0-99,200-299\r\n")
+            #expect(response.status == 206)
+            let announced = try #require(response.headers["content-length"].flatMap { Int($0) })
+            #expect(response.body.count < announced)
         }
     }
 

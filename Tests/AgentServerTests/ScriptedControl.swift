@@ -16,13 +16,20 @@ final class ScriptedControl: AgentControl {
     private let onPair: (@Sendable (PairingScript) async throws -> Void)?
     private let pairAnswers = AsyncStream.makeStream(of: PairAnswer.self)
     private let readFailure: (afterBytes: Int, error: ControlError)?
+    /// The file has another version from then on.
+    private let changesAfterReads: Int
+    private let reads = Mutex(0)
+    private let onRead: (@Sendable (Int) async throws -> Void)?
+    private let onReadEnd: @Sendable () -> Void
     private let statuses: Mutex<[AgentStatus]>
     private let folders: FolderScript
 
     init(
         entries: [Entry] = [], content: [UInt8] = [], failure: ControlError? = nil,
         statuses: [AgentStatus] = [.sample], folders: FolderScript = FolderScript(),
-        readFailure: (afterBytes: Int, error: ControlError)? = nil,
+        readFailure: (afterBytes: Int, error: ControlError)? = nil, changesAfterReads: Int = .max,
+        onRead: (@Sendable (_ from: Int) async throws -> Void)? = nil,
+        onReadEnd: @escaping @Sendable () -> Void = {},
         onList: (@Sendable (EntryEmit) async throws -> Void)? = nil,
         onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)? = nil,
         onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)? = nil,
@@ -33,6 +40,9 @@ final class ScriptedControl: AgentControl {
         self.content = content
         self.failure = failure
         self.readFailure = readFailure
+        self.changesAfterReads = changesAfterReads
+        self.onRead = onRead
+        self.onReadEnd = onReadEnd
         self.onList = onList
         self.onFetch = onFetch
         self.onEvents = onEvents
@@ -290,8 +300,14 @@ final class ScriptedControl: AgentControl {
 
     func stat(_ path: PathReference) async throws -> Entry {
         try note("stat \(path.text) in \(path.workingDirectory)")
-        if !content.isEmpty || entries.isEmpty { return Sample.file("f.bin", size: Int64(content.count)) }
+        if !content.isEmpty || entries.isEmpty { return file(version: "A:1") }
         return entries[0]
+    }
+
+    private func file(version: String) -> Entry {
+        var entry = Sample.file("f.bin", size: Int64(content.count))
+        entry.details = .init(permissions: "644", version: version, modifiedBy: "A")
+        return entry
     }
 
     func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws {
@@ -326,16 +342,29 @@ final class ScriptedControl: AgentControl {
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
         try note("read \(path.text) \(range?.text ?? "all")")
+        defer { onReadEnd() }
         let part = (range ?? .bytes(from: 0, through: nil)).resolved(size: Int64(content.count))
-        try await start(Sample.file("f.bin", size: Int64(content.count)), part)
+        let number = reads.withLock { reads in
+            reads += 1
+            return reads
+        }
+        try await start(file(version: number > changesAfterReads ? "B:1" : "A:1"), part)
         guard let part else { return }
         var sent = 0
-        for from in stride(from: Int(part.lowerBound), through: Int(part.upperBound), by: 1000) {
+        let step = max(1000, content.count / 1000)
+        for from in stride(from: Int(part.lowerBound), through: Int(part.upperBound), by: step) {
             if let readFailure, sent >= readFailure.afterBytes { throw readFailure.error }
-            let through = min(from + 999, Int(part.upperBound))
+            let through = min(from + step - 1, Int(part.upperBound))
+            try await onRead?(from)
             try await emit(Array(content[from...through]))
             sent += through - from + 1
         }
+    }
+
+    func link(_ request: LinkRequest) async throws -> FileLink {
+        try note("link \(request.path.text) \(request.seconds)")
+        return FileLink(
+            url: "http://127.0.0.1:1/file?x", folder: "docs", path: request.path.text, size: 5, expires: Sample.time)
     }
 
     func stop() async throws { try note("stop") }

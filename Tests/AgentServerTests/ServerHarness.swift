@@ -11,27 +11,32 @@ import Testing
 /// A real server on a socket in a directory of its own.
 struct ServerHarness {
     let socketPath: String
+    /// Where the server listens over TCP, too; nil for nowhere.
+    var links: LinkEndpoint?
 
     var client: ControlClient { ControlClient(socketPath: socketPath) }
 
     /// Runs the server while `body` runs.
     static func run(
-        _ control: any AgentControl, limits: AgentServer.Limits = .patient,
+        _ control: any AgentControl, limits: AgentServer.Limits = .patient, links: LinkEndpoint? = nil,
+        pace: @escaping @Sendable (Int) async -> Void = { _ in },
         _ body: @escaping @Sendable (ServerHarness) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
-            let harness = ServerHarness(socketPath: directory + "/run/s.sock")
-            try await harness.serve(control, limits: limits) { try await body(harness) }
+            let harness = ServerHarness(socketPath: directory + "/run/s.sock", links: links)
+            try await harness.serve(control, limits: limits, pace: pace) { try await body(harness) }
         }
     }
 
     func serve(
         _ control: any AgentControl, limits: AgentServer.Limits = .patient,
+        pace: @escaping @Sendable (Int) async -> Void = { _ in },
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
         let server = AgentServer(
-            control: control, socketPath: socketPath, limits: limits, logger: .quiet
+            control: control, socketPath: socketPath, links: links, pace: pace, limits: limits,
+            logger: .quiet
         ) { continuation.finish() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
@@ -54,7 +59,28 @@ struct ServerHarness {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             }
-        return try await channel.executeThenClose { inbound, outbound in
+        return try await Self.exchange(request, over: channel)
+    }
+
+    /// The same over TCP.
+    func exchangeOverTCP(_ request: String) async throws -> RawResponse {
+        try await Self.exchange(Array(request.utf8), over: try await connectOverTCP())
+    }
+
+    func connectOverTCP() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
+        let port = try #require(links?.address?.split(separator: ":").last.flatMap { Int($0) })
+        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+    }
+
+    private static func exchange(
+        _ request: [UInt8], over channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
+    ) async throws -> RawResponse {
+        try await channel.executeThenClose { inbound, outbound in
             do {
                 try await outbound.write(ByteBuffer(bytes: request))
             } catch let error as ChannelError where error == .ioOnClosedChannel {

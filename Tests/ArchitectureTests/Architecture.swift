@@ -46,7 +46,7 @@ struct Architecture {
                 "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
-            "AgentServer": ["ControlAPI"],
+            "AgentServer": ["ControlAPI", "Cryptography"],
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [
@@ -77,7 +77,7 @@ struct Architecture {
                 ],
                 "sockets and threads: what is pure has none"
             ),
-            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "HTTP is spoken on the control socket only"),
+            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "the control server and its client speak it"),
             "NIOSSL": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "NIOTLS": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "GRDB": (["IndexStore"], "SQL is written in one place"),

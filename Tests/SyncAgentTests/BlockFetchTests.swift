@@ -130,7 +130,7 @@ import Transport
                 holder.looked.notify()
             }
             var bytes: [UInt8] = []
-            try await fetch.runInOrder([0, 1, 2], lookahead: 3) { bytes += $1.readableBytesView }
+            try await fetch.runInOrder([0, 1, 2], readAhead: ReadAhead(limit: 3)) { bytes += $1.readableBytesView }
             return bytes
         }()
         await clock.waitForPatience(1)

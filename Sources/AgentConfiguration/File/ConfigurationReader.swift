@@ -52,7 +52,8 @@ struct ConfigurationReader {
     ) throws(ConfigurationError) -> Configuration {
         let settings = settings(root, in: "", outline, [])
         try settings.allow([
-            "name", "listen", "discovery", "bluetooth", "cache", "fetch", "log", "offered-folders", "limits", "device",
+            "name", "listen", "discovery", "bluetooth", "cache", "fetch", "http", "log", "offered-folders", "limits",
+            "device",
             "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
@@ -83,6 +84,13 @@ struct ConfigurationReader {
             if let window = try fetch.byteCount("window-per-device") {
                 configuration.fetch.deviceWindowByteCount = window
             }
+        }
+        if let http = try section("http", of: root, outline) {
+            try http.allow(["listen", "network", "hosts", "rate"])
+            if let listen = try http.string("listen") { configuration.http.listen = listen }
+            if let isOpen = try http.bool("network") { configuration.http.isOpenToNetwork = isOpen }
+            if let hosts = try http.strings("hosts") { configuration.http.hosts = hosts }
+            configuration.http.rate = try http.rate("rate")
         }
         if let log = try section("log", of: root, outline) {
             try log.allow(["level", "format"])

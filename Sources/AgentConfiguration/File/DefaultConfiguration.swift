@@ -36,6 +36,17 @@ enum DefaultConfiguration {
         window = "64 MiB"
         window-per-device = "32 MiB"
 
+        [http]
+        # Where `synctrain url` and `synctrain open` let other programs read files: this machine alone, at any port that is
+        # free; with a port of your own, links outlive a restart. "" listens nowhere.
+        listen = "127.0.0.1:0"
+        # Whether `listen` may be an address that other machines reach: whoever has a link then reads the file from there.
+        network = false
+        # Names by which this machine may be asked then, besides its addresses, such as ["nas.local"].
+        hosts = []
+        # How fast files are sent, all together, such as "20 MiB/s"; 0: as fast as they come.
+        rate = 0
+
         [limits]
         # How fast blocks may go out and come in, over all links but Bluetooth, such as "2 MiB/s"; 0: as fast as they can.
         up = 0

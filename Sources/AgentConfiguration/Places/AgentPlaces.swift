@@ -6,6 +6,8 @@ public struct AgentPlaces: Equatable, Sendable {
     public let certificate: String
     public let privateKey: String
     public let index: String
+    /// What links to files are signed with.
+    public let linkKey: String
     public let lock: String
     public let log: String
     /// A directory.
@@ -82,6 +84,7 @@ public struct AgentPlaces: Equatable, Sendable {
         certificate = state + "/cert.pem"
         privateKey = state + "/key.pem"
         index = state + "/index.sqlite"
+        linkKey = state + "/http.key"
         lock = state + "/lock"
         log = state + "/agent.log"
         blockCache = cache + "/blocks"

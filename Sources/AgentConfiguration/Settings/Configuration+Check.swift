@@ -23,6 +23,7 @@ extension Configuration {
         if Set(listen).count < listen.count {
             return (.setting(["listen"]), SettingProblem(.duplicate, "an address stands here twice; remove one"))
         }
+        if let (key, problem) = http.problem() { return (.setting(["http", key]), problem) }
         if let problem = limits.problem() { return (.setting(["limits"]), problem) }
         // A window smaller than the largest block of BEP (16 MiB) could never ask for it.
         for (key, byteCount) in [

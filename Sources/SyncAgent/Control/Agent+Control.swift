@@ -21,9 +21,10 @@ extension Agent: AgentControl {
             return AgentStatus(
                 device: localDevice.description, name: configuration.withLock { $0.name },
                 version: AgentVersion.current, startedAt: startedAt.rfc3339,
-                listening: listeningAddresses.map(\.description), folders: folders,
+                listening: listeningAddresses.map(\.description), http: setup.web?.address(), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
-                bluetooth: setup.radio?.status(), problems: [discovery?.problem].compactMap { $0 })
+                bluetooth: setup.radio?.status(),
+                problems: [discovery?.problem, setup.web?.problem()].compactMap { $0 })
         }
     }
 

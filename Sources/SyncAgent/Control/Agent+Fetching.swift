@@ -5,7 +5,7 @@ import IndexStore
 import NIOCore
 
 extension Agent {
-    /// Blocks that an ordered read may have under way or in memory ahead of its reader.
+    /// Bytes that an ordered read may have under way or in memory ahead of its reader.
     private static let readAheadBytes = 16 << 20
 
     public func fetch(_ request: FetchRequest, emit: @Sendable (FetchEvent) async throws -> Void) async throws {
@@ -55,7 +55,7 @@ extension Agent {
 
             let size = Int64(file.effectiveBlockSize)
             let blocks = Array(Int(bytes.lowerBound / size)...Int(bytes.upperBound / size))
-            let lookahead = max(2, Self.readAheadBytes / Int(size))
+            let readAhead = ReadAhead(limit: max(2, Self.readAheadBytes / Int(size)))
             let fetch = BlockFetch(
                 folder: folder.id, file: file, holders: found.holders, environment: fetching,
                 store: { [cache] block, bytes in
@@ -66,7 +66,7 @@ extension Agent {
             defer { transfers.end(transfer) }
             // What goes wrong before the first bytes are here is still an answer of its own.
             var hasStarted = false
-            try await fetch.runInOrder(blocks, lookahead: lookahead) { block, data in
+            try await fetch.runInOrder(blocks, readAhead: readAhead) { block, data in
                 let offset = file.blocks[block].offset
                 let from = Int(max(bytes.lowerBound - offset, 0))
                 let through = Int(min(bytes.upperBound - offset, Int64(data.readableBytes) - 1))

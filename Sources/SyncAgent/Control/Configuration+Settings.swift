@@ -69,6 +69,8 @@ extension Configuration {
         if cache != new.cache { names.append("cache") }
         if fetch != new.fetch { names.append("fetch") }
         if log != new.log { names.append("log") }
+        // Its rate is looked at for each piece that is sent.
+        if http.listen != new.http.listen || http.hosts != new.http.hosts { names.append("http") }
         return names
     }
 

@@ -30,6 +30,11 @@ struct EntryReader: Sendable {
             return entry
         }
         if isOnDisk, let entry = try await localEntry(path, names) { return entry }
+        if let file = found?.file, file.isDeleted {
+            throw ControlError(
+                .gone, "\(path) was deleted in the folder \(folder.id); `synctrain log` says when and where", path: path
+            )
+        }
         throw ControlError(
             .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names", path: path)
     }

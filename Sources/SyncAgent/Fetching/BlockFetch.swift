@@ -78,7 +78,7 @@ struct BlockFetch: Sendable {
     private var sources: FetchEnvironment.Sources { environment.sources(of: folder, holders, for: purpose) }
 
     private enum Outcome: Sendable {
-        case block(BlockScheduler.Assignment, ByteBuffer)
+        case block(BlockScheduler.Assignment, ByteBuffer, at: MonotonicTime)
         case failed(BlockScheduler.Assignment, BlockScheduler.Failure)
         /// The block came, and this disk could not take it.
         case notStored(any Error)
@@ -93,39 +93,40 @@ struct BlockFetch: Sendable {
     func run(
         _ blocks: [Int], deliver: (_ block: Int, _ bytes: ByteBuffer, _ from: DeviceID?) async throws -> Void
     ) async throws {
-        try await run(blocks, lookahead: nil, deliver: deliver)
+        try await run(blocks, horizon: blocks.count) { block, bytes, holder, _ in
+            try await deliver(block, bytes, holder)
+            return blocks.count
+        }
     }
 
-    /// Delivers every block of `blocks` in their order, with at most `lookahead` blocks kept or under way.
-    func runInOrder(_ blocks: [Int], lookahead: Int, deliver: (_ block: Int, _ bytes: ByteBuffer) async throws -> Void)
-        async throws
-    {
+    /// Delivers every block of `blocks` in their order, with no more kept or under way than `readAhead` lets.
+    func runInOrder(
+        _ blocks: [Int], readAhead: ReadAhead, deliver: (_ block: Int, _ bytes: ByteBuffer) async throws -> Void
+    ) async throws {
+        let now = environment.time.monotonic
+        var readAhead = readAhead
         var waiting: [Int: ByteBuffer] = [:]
         var position = 0
+        var wantedAt = now()
         let places = Dictionary(blocks.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-        try await run(blocks, lookahead: lookahead) { block, bytes, _ in
+        try await run(blocks, horizon: readAhead.window) { block, bytes, holder, arrival in
             guard let place = places[block] else { return 0 }
+            if place == position, holder != nil { readAhead.came(at: arrival, wantedAt: wantedAt) }
             waiting[place] = bytes
             while let bytes = waiting.removeValue(forKey: position) {
                 try await deliver(blocks[position], bytes)
                 position += 1
+                wantedAt = now()
             }
-            return position
+            return position + readAhead.window
         }
     }
 
+    /// Asks for the first `horizon` of the blocks. `deliver` gets where a block came from, nil for this disk, and when, and
+    /// returns how many of the blocks, from the first on, may be asked for from then on; it only ever grows.
     private func run(
-        _ blocks: [Int], lookahead: Int?, deliver: (Int, ByteBuffer, DeviceID?) async throws -> Void
-    ) async throws {
-        try await run(blocks, lookahead: lookahead) { block, bytes, holder in
-            try await deliver(block, bytes, holder)
-            return 0
-        }
-    }
-
-    /// `deliver` returns how many of the blocks, from the first on, its reader is done with.
-    private func run(
-        _ blocks: [Int], lookahead: Int?, deliver: (Int, ByteBuffer, DeviceID?) async throws -> Int
+        _ blocks: [Int], horizon first: Int,
+        deliver: (Int, ByteBuffer, DeviceID?, MonotonicTime) async throws -> Int
     ) async throws {
         var scheduler = BlockScheduler(
             blockSizes: blocks.map { Int(file.blocks[$0].size) }, settings: environment.settings)
@@ -136,7 +137,7 @@ struct BlockFetch: Sendable {
         var hadHolder = false
         var lastRefusal: BlockScheduler.Failure?
         var nextLocal = 0
-        var horizon = lookahead ?? blocks.count
+        var horizon = first
 
         try await withThrowingTaskGroup(of: Outcome.self) { group in
             defer { group.cancelAll() }
@@ -153,8 +154,7 @@ struct BlockFetch: Sendable {
                         try await environment.threads.runIfActive { [store, index = blocks[nextLocal]] in
                             try store?(index, bytes)
                         }
-                        let done = try await deliver(blocks[nextLocal], bytes, nil)
-                        if let lookahead { horizon = max(horizon, done + lookahead) }
+                        horizon = max(horizon, try await deliver(blocks[nextLocal], bytes, nil, now()))
                     }
                     nextLocal += 1
                     scheduler.horizon = nextLocal
@@ -200,11 +200,11 @@ struct BlockFetch: Sendable {
                 }
 
                 switch try await group.next() {
-                case .block(let assignment, let bytes):
+                case .block(let assignment, let bytes, let arrival):
                     guard scheduler.succeeded(assignment, at: now()) else { break }
                     isGivingUp = false
-                    let done = try await deliver(blocks[assignment.block], bytes, assignment.holder)
-                    if let lookahead { horizon = max(horizon, done + lookahead) }
+                    horizon = max(
+                        horizon, try await deliver(blocks[assignment.block], bytes, assignment.holder, arrival))
                 case .failed(let assignment, let failure):
                     scheduler.failed(assignment, failure)
                     if failure != .linkLost {
@@ -264,7 +264,7 @@ struct BlockFetch: Sendable {
                     } catch {
                         return .notStored(error)
                     }
-                    return .block(assignment, bytes)
+                    return .block(assignment, bytes, at: environment.time.monotonic())
                 }
             } catch RequestError.linkLost {
                 return .failed(assignment, .linkLost)

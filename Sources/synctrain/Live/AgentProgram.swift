@@ -51,16 +51,23 @@ enum AgentProgram {
                 transports.append(bluetooth.transport)
                 nearby.append(bluetooth)
             }
+            let links = LinkEndpoint(
+                address: configuration.http.address, hosts: configuration.http.hosts,
+                key: try LinkKeyFile.load(from: places), now: { WallTime.now.seconds })
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
                 nearby: nearby, radio: bluetooth?.radio,
+                web: AgentSetup.Web(
+                    address: { links.address }, problem: { links.problem },
+                    link: { try links.link(folder: $0, path: $1, expires: $2) }),
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
             try await agent.listen()
             let server = AgentServer(
-                control: agent, socketPath: places.controlSocket, logger: logger, onListening: ready)
+                control: agent, socketPath: places.controlSocket, links: links, pace: { await agent.paceLinks($0) },
+                logger: logger, onListening: ready)
             // Those named first end last: what the server still answers when the agent has ended are errors, not silence,
             // and links are closed before what carries them.
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]

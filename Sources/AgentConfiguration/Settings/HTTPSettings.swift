@@ -1,0 +1,74 @@
+/// Where links to files are answered, and how fast.
+public struct HTTPSettings: Equatable, Sendable {
+    /// This machine alone, at a port that the system chooses.
+    public static let defaultListen = "127.0.0.1:0"
+
+    /// `host:port` in numbers; empty to listen nowhere.
+    public var listen: String
+    /// Whether `listen` may be an address that other machines reach.
+    public var isOpenToNetwork: Bool
+    /// Names that a request may have in its `Host`, besides `localhost` and addresses in numbers.
+    public var hosts: [String]
+    /// Bytes per second over all links together; nil for no limit.
+    public var rate: Int64?
+
+    public init(
+        listen: String = HTTPSettings.defaultListen, isOpenToNetwork: Bool = false, hosts: [String] = [],
+        rate: Int64? = nil
+    ) {
+        self.listen = listen
+        self.isOpenToNetwork = isOpenToNetwork
+        self.hosts = hosts
+        self.rate = rate
+    }
+
+    /// Where to listen: `host` in numbers, without brackets; nil for nowhere.
+    public var address: (host: String, port: Int)? {
+        guard let (host, port) = AddressSyntax.split("tcp://" + listen) else { return nil }
+        return (host == "localhost" ? "127.0.0.1" : host, port)
+    }
+
+    /// The first rule that is broken, and the key.
+    func problem() -> (key: String, problem: SettingProblem)? {
+        if !listen.isEmpty {
+            guard AddressSyntax.problem(listenAddress: "tcp://" + listen) == nil, let (host, _) = address else {
+                return (
+                    "listen",
+                    SettingProblem(
+                        .invalidValue,
+                        "`\(listen.prefix(80))` is no address to listen on; write `127.0.0.1:8384`, or port 0 for any that "
+                            + "is free, or \"\" for nowhere")
+                )
+            }
+            guard isOpenToNetwork || host.hasPrefix("127.") || host == "::1" else {
+                return (
+                    "listen",
+                    SettingProblem(
+                        .invalidValue,
+                        "other machines reach \(host); write `127.0.0.1:\(address?.port ?? 0)`, or set `network = true` if "
+                            + "whoever has a link is to read the file from there")
+                )
+            }
+        }
+        for host in hosts
+        where host.isEmpty || host.utf8.count > 253 || !host.utf8.allSatisfy(Self.isNameByte) {
+            return (
+                "hosts",
+                SettingProblem(
+                    .invalidValue,
+                    "`\(host.prefix(80))` is no name of a machine; write it as `nas.local`, without a port")
+            )
+        }
+        guard hosts.count <= 100 else {
+            return ("hosts", SettingProblem(.invalidValue, "at most 100 names can be allowed; remove some"))
+        }
+        if let rate, rate < TransferLimits.slowest {
+            return ("rate", SettingProblem(.invalidValue, "a rate is at least 1 KiB/s, or 0 for no limit"))
+        }
+        return nil
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x2E
+    }
+}

@@ -1,0 +1,43 @@
+/// Asks for a link by which any program of this machine reads a file without more.
+public struct LinkRequest: Codable, Equatable, Sendable {
+    /// In seconds.
+    public static let usual: Int64 = 2 * 3600
+    public static let longest: Int64 = 366 * 86_400
+
+    public var path: PathReference
+    /// How long the link is good for; 1 to `longest`.
+    public var seconds: Int64
+
+    public init(path: PathReference, seconds: Int64 = LinkRequest.usual) {
+        self.path = path
+        self.seconds = seconds
+    }
+
+    func check() throws(ControlError) {
+        try PathReference.check([path])
+        guard (1...Self.longest).contains(seconds) else {
+            throw ControlError(.invalidRequest, "A link is good for 1 to \(Self.longest) seconds, not \(seconds).")
+        }
+    }
+}
+
+/// A link to a file's bytes, signed by the agent.
+public struct FileLink: Codable, Equatable, Sendable {
+    public var schema = 1
+    /// `http://127.0.0.1:PORT/file?…`; whoever has it can read the file until it expires.
+    public var url: String
+    public var folder: String
+    public var path: String
+    /// Bytes.
+    public var size: Int64
+    /// RFC 3339.
+    public var expires: String
+
+    public init(url: String, folder: String, path: String, size: Int64, expires: String) {
+        self.url = url
+        self.folder = folder
+        self.path = path
+        self.size = size
+        self.expires = expires
+    }
+}

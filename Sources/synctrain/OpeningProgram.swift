@@ -1,0 +1,67 @@
+import ControlAPI
+import Foundation
+import Glibc
+
+/// The program that shows or plays what a link leads to.
+enum OpeningProgram {
+    static let variable = "SYNCTRAIN_OPEN"
+    private static let pause = Duration.milliseconds(50)
+
+    /// What to run for a link, to be read by the shell: `$SYNCTRAIN_OPEN`, or `xdg-open` if it is there; nil for nothing.
+    static func command(_ variables: [String: String]) -> String? {
+        if let command = variables[variable], !command.isEmpty { return command }
+        let directories = (variables["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+        return directories.contains { access("\($0)/xdg-open", X_OK) == 0 } ? "xdg-open" : nil
+    }
+
+    /// Runs a command with the link behind its own arguments, and returns when it has ended. What it prints goes to
+    /// standard error. Throws `failed` if it ends with another code than 0; a cancellation ends it.
+    static func run(_ command: String, _ link: String, variables: [String: String]) async throws {
+        let child = try spawn(["/bin/sh", "-c", "\(command) \"$@\"", "synctrain", link], variables)
+        var status: Int32 = 0
+        while waitpid(child, &status, WNOHANG) != child {
+            do {
+                try await Task.sleep(for: pause)
+            } catch {
+                kill(child, SIGTERM)
+                waitpid(child, &status, 0)
+                throw error
+            }
+        }
+        // The low byte is 0 for a program that ended by itself; its code is above.
+        guard status == 0 else {
+            let reason = status & 0x7F == 0 ? "ended with \(status >> 8 & 0xFF)" : "was ended by a signal"
+            throw ControlError(
+                .failed,
+                "`\(command)` \(reason). Set \(variable) to another program, or open the link yourself: \(link)")
+        }
+    }
+
+    private static func spawn(_ arguments: [String], _ variables: [String: String]) throws(ControlError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // This process ignores both; a child would inherit that.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGINT)
+        sigaddset(&defaults, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        AgentProcess.keepDescriptors()
+        var child: pid_t = 0
+        let result = AgentProcess.withCStrings(arguments) { argv in
+            AgentProcess.withCStrings(variables.map { "\($0.key)=\($0.value)" }) { envp in
+                posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)
+            }
+        }
+        guard result == 0 else {
+            throw ControlError(.failed, "\(arguments[0]) cannot be started: \(String(cString: strerror(result))).")
+        }
+        return child
+    }
+}
