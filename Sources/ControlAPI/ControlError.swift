@@ -19,6 +19,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
         public static let keptOffBluetooth: Code = "kept-off-bluetooth"
+        /// The connection is metered or the battery low, and a policy holds it back.
+        public static let heldByPolicy: Code = "held-by-policy"
         public static let confirmationNeeded: Code = "confirmation-needed"
         public static let timeout: Code = "timeout"
         public static let invalidRequest: Code = "invalid-request"
@@ -88,7 +90,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .someFailed: 2
         case .noAgent: 3
         case .noSuchPath, .noSuchDevice, .noSuchFolder: 4
-        case .noHolder, .keptOffBluetooth: 5
+        case .noHolder, .keptOffBluetooth, .heldByPolicy: 5
         case .confirmationNeeded: 6
         case .timeout: 7
         case .invalidRequest: 64
@@ -102,7 +104,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound: 404
         case .methodNotAllowed: 405
         case .tooLarge: 413
-        case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .overruled, .selectionUnusable, .folderHalted: 409
+        case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .heldByPolicy, .overruled: 409
+        case .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
         case .pairingRefused, .invitationRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409

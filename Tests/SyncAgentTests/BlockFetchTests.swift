@@ -57,6 +57,7 @@ import Transport
 
         let contents: [[UInt8]] = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
         let kind = LinkKind.l2cap
+        let route = LinkRoute.radio
         private let state = Mutex(State())
         /// Notified when the fetch has looked for holders, and when it is over.
         let looked = Signal()

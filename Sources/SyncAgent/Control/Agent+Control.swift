@@ -23,7 +23,8 @@ extension Agent: AgentControl {
                 version: AgentVersion.current, startedAt: startedAt.rfc3339,
                 listening: listeningAddresses.map(\.description), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
-                bluetooth: setup.radio?.status(), problems: [discovery?.problem].compactMap { $0 })
+                bluetooth: setup.radio?.status(), policies: policies.status,
+                problems: [discovery?.problem].compactMap { $0 })
         }
     }
 

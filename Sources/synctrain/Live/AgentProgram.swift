@@ -6,6 +6,7 @@ import Cryptography
 import FolderWatcher
 import Foundation
 import Logging
+import MachineState
 import NIOCore
 import ServiceLifecycle
 import SyncAgent
@@ -51,10 +52,11 @@ enum AgentProgram {
                 transports.append(bluetooth.transport)
                 nearby.append(bluetooth)
             }
+            let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
-                nearby: nearby, radio: bluetooth?.radio,
+                nearby: nearby, radio: bluetooth?.radio, machine: machine,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
@@ -65,6 +67,7 @@ enum AgentProgram {
             // and links are closed before what carries them.
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]
             if let bluetooth { services.append(.init(service: bluetooth)) }
+            if let machine { services.append(.init(service: MachineFollowing(observer: machine))) }
             services += [
                 .init(service: agent),
                 .init(service: Settling()),
