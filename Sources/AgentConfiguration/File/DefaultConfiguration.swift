@@ -51,10 +51,8 @@ enum DefaultConfiguration {
 
         [policies]
         # What may go while the connection is metered (NetworkManager says so; a phone's hot spot is, as a rule):
-        #   nothing         it does not matter
-        #   limit           everything, at no more than metered-limit each way
-        #   on-demand-only  indexes, what somebody asks for (`fetch`, `cat`) and what other devices ask for; what is selected waits
-        #   pause           indexes only
+        # "nothing" is held back; "limit": everything goes, at no more than metered-limit each way; "on-demand-only": indexes, what
+        # somebody asks for (`fetch`, `cat`) and what other devices ask for go, what is selected waits; "pause": indexes go only.
         # Bluetooth is never metered, and networks that this machine has an address in are only with local-network = true.
         on-metered = "on-demand-only"
         metered-limit = "256 KiB/s"

@@ -14,6 +14,8 @@ struct HeldTransfers: Equatable, Sendable {
     init(_ policies: TransferPolicies, in conditions: MachineConditions, isIgnored: Bool) {
         guard !isIgnored else { return }
         holds = policies.holds(in: conditions)
+        // What does not count is no difference.
+        guard !holds.isEmpty else { return }
         meteredRate = policies.meteredRate
         includesLocalNetwork = policies.includesLocalNetwork
     }
