@@ -68,18 +68,23 @@ struct ReceiveHalf: Sendable {
         guard arrival != .invalid else { return arrival }
         if arrival == .duplicate { duplicates &+= 1 }
         unacknowledged += 1
+        let delay = hasGap ? RoundTrip.acknowledgementDelay / 2 : RoundTrip.acknowledgementDelay
         if wantsAnswer || isLast || unacknowledged >= packetsPerAcknowledgement {
             acknowledgeAt = now
-        } else if acknowledgeAt == nil {
-            acknowledgeAt = now + RoundTrip.acknowledgementDelay / (top > next ? 2 : 1)
+        } else {
+            acknowledgeAt = min(acknowledgeAt ?? .max, now + delay)
         }
         return arrival
     }
 
+    /// Whether more is missing than packets that overtook each other on bluetoothd's three bearers, which happens all the
+    /// time: of that the sender needs no word, as it waits itself for what is late.
+    private var hasGap: Bool { top - next > 2 }
+
     /// In order, eight packets share an acknowledgement. With a gap, four, but so many that their bytes are eight times
     /// those of the bitmap.
     private var packetsPerAcknowledgement: Int {
-        guard top > next else { return 8 }
+        guard hasGap else { return 8 }
         return max(4, (top - next) / payloadLimit)
     }
 

@@ -8,9 +8,12 @@ enum LinkRoute: CaseIterable, Hashable, Sendable {
     case internet
 
     init(_ information: LinkInformation, networks: @autoclosure () -> [LocalNetworks.Network]) {
-        self =
-            information.kind != .tcp
-            ? .radio
-            : LocalNetworks.contain(information.remoteAddress, networks: networks()) ? .localNetwork : .internet
+        guard information.kind == .tcp else {
+            self = .radio
+            return
+        }
+        let address = try? LinkAddress(parsing: information.remoteAddress)
+        let isLocal = address.map { LocalNetworks.contain($0, networks: networks()) } ?? false
+        self = isLocal ? .localNetwork : .internet
     }
 }
