@@ -91,10 +91,12 @@ let package = Package(
                 .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
+        // The system bus, for bluetoothd, NetworkManager and UPower.
+        .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"], swiftSettings: strict),
         .target(
             name: "TransportBluetooth",
             dependencies: [
-                "Transport", "GhostDrop", "CBluetooth", "CLinux", "CSystemd",
+                "Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
@@ -110,6 +112,12 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: nio),
             ],
+            swiftSettings: strict),
+
+        // What NetworkManager and UPower say of the machine.
+        .target(
+            name: "MachineState",
+            dependencies: ["AgentConfiguration", "MessageBus", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
 
         // MARK: agent
@@ -157,9 +165,8 @@ let package = Package(
             name: "synctrain",
             dependencies: [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportBluetooth",
-                "TransportTCP",
-                "TransportVirtual",
+                "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
+                "TransportBluetooth", "TransportTCP", "TransportVirtual",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -259,7 +266,7 @@ let package = Package(
         .testTarget(
             name: "TransportBluetoothTests",
             dependencies: [
-                "TransportBluetooth", "Transport", "GhostDrop", "SyncTestKit",
+                "TransportBluetooth", "Transport", "GhostDrop", "MessageBus", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],
             swiftSettings: strict),
@@ -267,7 +274,7 @@ let package = Package(
         .executableTarget(
             name: "BluetoothProbe",
             dependencies: [
-                "TransportBluetooth", "Transport", "CBluetooth",
+                "TransportBluetooth", "Transport", "CBluetooth", "MessageBus",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
             ],

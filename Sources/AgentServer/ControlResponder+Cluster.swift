@@ -5,7 +5,7 @@ extension ClusterOperation {
     var isStream: Bool {
         switch self {
         case .remoteNeeds, .changes: true
-        case .setPaused, .completion, .wait, .reload: false
+        case .setPaused, .completion, .wait, .reload, .setPolicies: false
         }
     }
 }
@@ -15,6 +15,7 @@ extension ControlResponder {
         switch operation {
         case .setPaused(let change): try await control.setPaused(change)
         case .wait(let request): try await control.wait(request)
+        case .setPolicies(let change): try await control.setPolicies(change)
         case .reload: return try ControlJSON.encode(try await control.reload())
         case .completion(let folder, let device):
             return try ControlJSON.encode(try await control.completion(folder: folder, device: device))
@@ -33,7 +34,7 @@ extension ControlResponder {
                 let line = try ControlJSON.encode(change)
                 if query.isFollowing { try await lines.send(line, name: "change") } else { try await lines.add(line) }
             }
-        case .setPaused, .completion, .wait, .reload: break
+        case .setPaused, .completion, .wait, .reload, .setPolicies: break
         }
     }
 }

@@ -7,12 +7,13 @@ public enum ClusterOperation: Equatable, Sendable {
     case wait(WaitRequest)
     case changes(ChangeQuery)
     case reload
+    case setPolicies(PolicyChange)
 
     var method: ControlOperation.Method {
         switch self {
         case .remoteNeeds, .completion, .changes: .get
         case .wait, .reload: .post
-        case .setPaused: .patch
+        case .setPaused, .setPolicies: .patch
         }
     }
 
@@ -24,6 +25,7 @@ public enum ClusterOperation: Equatable, Sendable {
         case .wait: "/v1/wait"
         case .changes: "/v1/changes"
         case .reload: "/v1/reload"
+        case .setPolicies: "/v1/policies"
         }
     }
 
@@ -37,7 +39,7 @@ public enum ClusterOperation: Equatable, Sendable {
             (query.path.map { [("path", $0.text), ("cwd", $0.workingDirectory)] } ?? [])
                 + (query.since.map { [("since", String($0))] } ?? []) + [("limit", String(query.limit))]
                 + (query.isFollowing ? [("follow", "true")] : [])
-        case .setPaused, .wait, .reload: []
+        case .setPaused, .wait, .reload, .setPolicies: []
         }
     }
 
@@ -45,6 +47,7 @@ public enum ClusterOperation: Equatable, Sendable {
         switch self {
         case .setPaused(let change): try ControlJSON.encode(change)
         case .wait(let request): try ControlJSON.encode(request)
+        case .setPolicies(let change): try ControlJSON.encode(change)
         case .remoteNeeds, .completion, .changes, .reload: nil
         }
     }
@@ -53,6 +56,7 @@ public enum ClusterOperation: Equatable, Sendable {
         switch self {
         case .setPaused(let change): try change.check()
         case .wait(let request): try request.check()
+        case .setPolicies(let change): try change.check()
         case .changes(let query):
             try PathReference.check(query.path.map { [$0] } ?? [])
             guard (1...ChangeQuery.largestLimit).contains(query.limit), (0...1_000_000_000).contains(query.since ?? 0)
@@ -83,7 +87,9 @@ public enum ClusterOperation: Equatable, Sendable {
                     limit: try query.count("limit") ?? 100,
                     isFollowing: try query.flag("follow")))
         case ("/v1/reload", .post): self = .reload
-        case ("/v1/pause", _), ("/v1/completion", _), ("/v1/wait", _), ("/v1/changes", _), ("/v1/reload", _):
+        case ("/v1/policies", .patch): self = .setPolicies(try ControlJSON.decode(PolicyChange.self, from: body))
+        case ("/v1/pause", _), ("/v1/completion", _), ("/v1/wait", _), ("/v1/changes", _), ("/v1/reload", _),
+            ("/v1/policies", _):
             throw ControlError(.methodNotAllowed, "\(path) does not take \(method); see docs/control-api.md.")
         default: return nil
         }
@@ -122,6 +128,8 @@ public protocol ClusterControl: Sendable {
     func wait(_ request: WaitRequest) async throws
     /// Takes over what the configuration file says now; gives the settings that need a new start of the agent.
     func reload() async throws -> ReloadAnswer
+    /// Sets the policies of metered connections and batteries aside, or has them hold again, until the agent ends.
+    func setPolicies(_ change: PolicyChange) async throws
     /// What has changed, oldest first; goes on until cancelled if that is asked for.
     func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws
 }

@@ -21,6 +21,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
         public static let keptOffBluetooth: Code = "kept-off-bluetooth"
+        /// The connection is metered or the battery low, and a policy holds it back.
+        public static let heldByPolicy: Code = "held-by-policy"
         public static let confirmationNeeded: Code = "confirmation-needed"
         public static let timeout: Code = "timeout"
         public static let invalidRequest: Code = "invalid-request"
@@ -90,7 +92,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .someFailed: 2
         case .noAgent: 3
         case .noSuchPath, .noSuchDevice, .noSuchFolder, .gone: 4
-        case .noHolder, .keptOffBluetooth: 5
+        case .noHolder, .keptOffBluetooth, .heldByPolicy: 5
         case .confirmationNeeded: 6
         case .timeout: 7
         case .invalidRequest: 64
@@ -105,7 +107,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .methodNotAllowed: 405
         case .gone: 410
         case .tooLarge: 413
-        case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .overruled, .selectionUnusable, .folderHalted: 409
+        case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .heldByPolicy, .overruled: 409
+        case .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416
         case .pairingRefused, .invitationRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409

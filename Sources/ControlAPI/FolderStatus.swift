@@ -57,8 +57,11 @@ public struct FolderStatus: Equatable, Sendable {
         public var bytes: Int64
         /// Why, and what to do.
         public var message: String
+        /// `bluetooth`, `metered` or `battery`; nil of an agent that knows only the first.
+        public var reason: String?
 
-        public init(files: Int64, bytes: Int64, message: String) {
+        public init(files: Int64, bytes: Int64, message: String, reason: String? = nil) {
+            self.reason = reason
             self.files = files
             self.bytes = bytes
             self.message = message

@@ -15,13 +15,15 @@ public struct AgentStatus: Codable, Equatable, Sendable {
     public var transfers: [TransferStatus]
     /// Bluetooth; nil where it is not used.
     public var bluetooth: RadioStatus?
+    /// Nil of an agent that knows none.
+    public var policies: PolicyStatus?
     /// Sentences about what is wrong with the agent as a whole, each with its remedy.
     public var problems: [String]
 
     public init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
         http: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
-        bluetooth: RadioStatus? = nil, problems: [String] = []
+        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = []
     ) {
         self.device = device
         self.name = name
@@ -33,6 +35,7 @@ public struct AgentStatus: Codable, Equatable, Sendable {
         self.devices = devices
         self.transfers = transfers
         self.bluetooth = bluetooth
+        self.policies = policies
         self.problems = problems
     }
 }

@@ -19,5 +19,7 @@ extension ControlClient {
 
     public func reload() async throws -> ReloadAnswer { try await document(.cluster(.reload)) }
 
+    public func setPolicies(_ change: PolicyChange) async throws { try await perform(.cluster(.setPolicies(change))) }
+
     public func wait(_ request: WaitRequest) async throws { try await perform(.cluster(.wait(request))) }
 }

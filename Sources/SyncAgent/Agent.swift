@@ -54,6 +54,8 @@ public struct AgentSetup: Sendable {
     public var radio: Radio?
     /// Links to files; nil for none.
     public var web: Web?
+    /// Who knows how the machine is connected and powered; nil for nobody.
+    public var machine: (any MachineStateSource)?
     public var time: AgentTime
     /// The program that watches directories; nil for scans only.
     public var watchProgram: String?
@@ -64,7 +66,7 @@ public struct AgentSetup: Sendable {
     public init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
         makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
-        web: Web? = nil, time: AgentTime = .system,
+        web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -75,6 +77,7 @@ public struct AgentSetup: Sendable {
         self.nearby = nearby
         self.radio = radio
         self.web = web
+        self.machine = machine
         self.time = time
         self.watchProgram = watchProgram
         self.logger = logger
@@ -136,6 +139,7 @@ public final class Agent: Service, Sendable {
     private let listeners = ListenerBoard()
     private let strangers = Mutex(0)
     private let sharedLimits: SharedLimits
+    let policies: PolicyBoard
     /// The configuration says anew what rests until when.
     let pausesChanged = Signal()
     private let jobs: AsyncStream<Job>
@@ -150,7 +154,10 @@ public final class Agent: Service, Sendable {
         authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
         localDevice = identity.device
         let configuration = try setup.configurationFile.load()
-        let shared = SharedLimits(configuration.limits)
+        let policies = PolicyBoard(configuration.policies, source: setup.machine)
+        self.policies = policies
+        let held = { @Sendable in policies.held }
+        let shared = SharedLimits(configuration.limits, held: held)
         sharedLimits = shared
         let now = { @Sendable in
             let seconds = setup.time.wall().seconds
@@ -195,7 +202,8 @@ public final class Agent: Service, Sendable {
         }
         self.slowLinkPolicy = slowLinkPolicy
         fetching = FetchEnvironment(
-            sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, linksChanged: { devices.linkChanges() },
+            sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
+            linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
@@ -238,6 +246,7 @@ public final class Agent: Service, Sendable {
                     }
                 }
                 group.addTask { await self.endPauses() }
+                group.addTask { await self.followPolicies() }
                 for await job in self.jobs {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
@@ -319,13 +328,10 @@ public final class Agent: Service, Sendable {
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, events: events, time: setup.time, partials: partials,
-            drops: drops, slowLinkPolicy: slowLinkPolicy,
-            limits: { [limiters, sharedLimits] in
-                guard $0.kind == .tcp else { return nil }
-                let address = try? LinkAddress(parsing: $0.remoteAddress)
-                let isLocal = address.map { LocalNetworks.contain($0, networks: LocalNetworks.current()) } ?? false
-                return LinkLimits(
-                    up: limiters.up, down: limiters.down, holds: { !isLocal || sharedLimits.includesLocalNetwork })
+            drops: drops, slowLinkPolicy: slowLinkPolicy, held: { [policies] in policies.held },
+            limits: { [limiters, sharedLimits] route in
+                guard route != .radio else { return nil }
+                return LinkLimits(up: limiters.up, down: limiters.down, holds: { sharedLimits.hold(for: route) })
             }, heard: { self.heard($0, from: $1) }, logger: setup.logger)
     }
 
@@ -351,6 +357,7 @@ public final class Agent: Service, Sendable {
         limiters.down.limitsChanged()
         linkRate.set(new.http.rate)
         linkPace.limitsChanged()
+        policies.set(new.policies)
         let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
         for device in devices.all where wantedDevices[device.id] == nil {
             _ = devices.remove(device.id)

@@ -1,6 +1,7 @@
 import CBluetooth
 import Glibc
 import Logging
+import MessageBus
 import NIOCore
 import Transport
 

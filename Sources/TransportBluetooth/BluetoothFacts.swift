@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 
 /// What is known about this machine's Bluetooth, from which follow its state and the next thing to do.
 struct BluetoothFacts: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import Logging
+import MessageBus
 import NIOCore
 import NIOPosix
 import Transport

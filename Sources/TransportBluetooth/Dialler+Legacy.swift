@@ -1,4 +1,5 @@
 import GhostDrop
+import MessageBus
 import Transport
 
 extension Dialler {

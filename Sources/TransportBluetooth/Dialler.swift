@@ -2,6 +2,7 @@ import CBluetooth
 import GhostDrop
 import Glibc
 import Logging
+import MessageBus
 import NIOCore
 import Synchronization
 import Transport

@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 import NIOCore
 import NIOPosix
 import Synchronization

@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 import Transport
 
 extension LinkError {

@@ -1,5 +1,6 @@
 import GhostDrop
 import Logging
+import MessageBus
 
 /// Keeps this device reachable: does the next step whenever something has changed, and again later what has failed.
 struct ServiceLoop {

@@ -94,6 +94,12 @@ struct SelectedFetchCourse {
                 "\(folder.id) cannot go on with \(Quantity.count(folder.errors, "name")): \(problem.path): "
                     + problem.message, isRetryable: true, path: "\(folder.id):\(problem.path)")
         }
+        if isLinked, let waiting = folder.waiting, ["metered", "battery"].contains(waiting.reason) {
+            throw ControlError(
+                .heldByPolicy, "\(folder.id) needs \(Quantity.need(folder.need)): \(waiting.message)",
+                isRetryable: true,
+                path: folder.id)
+        }
         throw ControlError(
             .noHolder,
             "\(folder.id) needs \(Quantity.need(folder.need)), and "

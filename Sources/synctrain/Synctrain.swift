@@ -29,7 +29,7 @@ struct Synctrain: ParsableCommand {
             FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
             NoteCommand.self,
             StatusCommand.self,
-            CompletionCommand.self, LogCommand.self, PauseCommand.self, ReloadCommand.self,
+            CompletionCommand.self, LogCommand.self, PauseCommand.self, PolicyCommandGroup.self, ReloadCommand.self,
             ResumeCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
             DemoCommand.self, VirtualAirCommand.self,

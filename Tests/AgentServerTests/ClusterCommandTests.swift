@@ -29,6 +29,35 @@ struct ClusterCommandTests {
             ])
     }
 
+    @Test func policiesAreShownAndSetAside() async {
+        var status = AgentStatus.sample
+        status.policies = PolicyStatus(
+            metered: .yes, battery: .yes, charge: 41.6,
+            holds: [.init(cause: "metered", restraint: "on-demand-only", message: "it is metered", remedy: "do so")],
+            remarks: ["nobody says more"])
+        let scene = Scene(control: ScriptedControl(statuses: [status]))
+        #expect(
+            await scene.run("policy").output == """
+                connection is metered  yes
+                runs on its battery    yes, 42 %
+                it is metered; do so
+                nobody says more
+
+                """)
+        #expect(await scene.run("policy", "--json").output.hasPrefix(#"{"battery":"yes","charge":41.6"#))
+        #expect(await scene.run("status").output.contains("policy: it is metered; do so"))
+        let change = Scene()
+        #expect(await change.run("policy", "ignore", "--for", "2h").code == 0)
+        #expect(await change.run("policy", "ignore").code == 0)
+        #expect(await change.run("policy", "apply").code == 0)
+        #expect(
+            change.control?.asked == [
+                "policies ignored true 7200", "policies ignored true 0", "policies ignored false 0",
+            ])
+        #expect(await Scene(control: nil).run("policy", "ignore").code == 3)
+        #expect(await change.run("policy", "ignore", "--for", "0").code == 64)
+    }
+
     @Test(arguments: [
         ["pause"], ["resume"], ["pause", "f", "--all"], ["pause", "f", "--for", "0"], ["pause", "f", "--for", "2y"],
         ["pause", "f", "--for", "400d"], ["pause", "f", "--for", "-1h"], ["resume", "f", "--for", "1h"],

@@ -46,6 +46,8 @@ struct ControlOperationTests {
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
         .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
         .cluster(.changes(ChangeQuery())), .cluster(.reload),
+        .cluster(.setPolicies(PolicyChange(isIgnored: true, seconds: 60))),
+        .cluster(.setPolicies(PolicyChange(isIgnored: false))),
         .cluster(.changes(ChangeQuery(path: oddPath, since: 60, limit: 5, isFollowing: true))),
         .cluster(.wait(WaitRequest(paths: [oddPath], seconds: 1.5))),
         .invite(InvitationRequest(folder: "f g", role: "read", seconds: 60)), .invitations, .revokeInvitation(7),

@@ -642,6 +642,21 @@ struct WaitingTests {
         #expect(error?.code.rawValue == code)
     }
 
+    @Test(arguments: [("metered", "held-by-policy"), ("battery", "held-by-policy"), ("bluetooth", "no-holder")])
+    func whatAPolicyHoldsIsSaidToBeHeld(reason: String, code: String) throws {
+        var status = status(("a", "idle", .init(files: 3, bytes: 300)))
+        status.devices[0].isConnected = true
+        status.folders[0].waiting = .init(files: 3, bytes: 300, message: "do this", reason: reason)
+        var course = SelectedFetchCourse()
+        let start = ContinuousClock.now
+        _ = try course.observe(status, isDone: false, now: start)
+        let error = #expect(throws: ControlError.self) {
+            try course.observe(status, isDone: false, now: start + .seconds(10))
+        }
+        #expect(error?.code.rawValue == code && error?.exitCode == 5)
+        #expect(error?.message.contains("do this") == (code == "held-by-policy"))
+    }
+
     /// The whole grows with what is announced on the way, so that progress never goes back.
     @Test func announcementsOnTheWayAreCounted() throws {
         var course = SelectedFetchCourse()

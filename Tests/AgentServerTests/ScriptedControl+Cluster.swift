@@ -52,6 +52,10 @@ extension ScriptedControl {
 }
 
 extension ScriptedControl {
+    func setPolicies(_ change: PolicyChange) async throws {
+        try note("policies ignored \(change.isIgnored) \(change.seconds ?? 0)")
+    }
+
     func reload() async throws -> ReloadAnswer {
         try note("reload")
         return ReloadAnswer(restart: ["listen", "log"])

@@ -28,7 +28,9 @@ struct Architecture {
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
             "TransportVirtual": ["Transport", "GhostDrop"],
-            "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "CSystemd"],
+            "MessageBus": ["CLinux", "CSystemd"],
+            "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus"],
+            "MachineState": ["AgentConfiguration", "MessageBus"],
             "Reconciliation": ["BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "Cryptography"],
             "FileAccess": ["CLinux", "Cryptography"],
@@ -51,9 +53,8 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "SyncAgent", "Transport", "TransportBluetooth",
-                "TransportTCP",
-                "TransportVirtual",
+                "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
+                "TransportBluetooth", "TransportTCP", "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
@@ -86,7 +87,10 @@ struct Architecture {
             "FoundationXML": (["AgentConfiguration"], "the only XML is Syncthing's configuration"),
             "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
             "Logging": (
-                ["TransportTCP", "TransportBluetooth", "FolderWatcher", "SyncAgent", "AgentServer", "synctrain"],
+                [
+                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "SyncAgent", "AgentServer",
+                    "synctrain",
+                ],
                 "what is pure returns what happened, and others log it"
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
@@ -103,7 +107,8 @@ struct Architecture {
                 [
                     "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "FolderScanner",
                     "FolderWatcher",
-                    "IndexStore", "SyncAgent", "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain",
+                    "IndexStore", "MessageBus", "SyncAgent", "TransportBluetooth", "TransportTCP", "TransportVirtual",
+                    "synctrain",
                     "IndexStoreBenchmark", "CodecBenchmark",
                     "ScanBenchmark",
                 ],

@@ -67,6 +67,7 @@ struct SimulatedSource: BlockSource {
     let pair: Network.Pair
 
     let kind = LinkKind.tcp
+    let route = LinkRoute.internet
     /// A link that breaks stays broken for the step.
     var isOpen: Bool { false }
 

@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import Cryptography
@@ -57,6 +58,7 @@ import Transport
 
         let contents: [[UInt8]] = [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
         let kind = LinkKind.l2cap
+        let route = LinkRoute.radio
         private let state = Mutex(State())
         /// Notified when the fetch has looked for holders, and when it is over.
         let looked = Signal()
@@ -106,6 +108,56 @@ import Transport
 
         private func tellOfChange() {
             for continuation in state.withLock({ $0.changes }) { continuation.yield() }
+        }
+    }
+
+    /// Answers one request, and has a policy hold from then on.
+    private final class HeldHolder: BlockSource {
+        let whole = Holder()
+        let kind = LinkKind.tcp
+        let route = LinkRoute.internet
+        let isOpen = true
+        private let isHeld = Mutex(false)
+
+        var held: HeldTransfers {
+            let policies = TransferPolicies(onMetered: isHeld.withLock { $0 } ? .onDemandOnly : .nothing)
+            return HeldTransfers(policies, in: MachineConditions(isMetered: true), isIgnored: false)
+        }
+
+        func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+            isHeld.withLock { $0 = true }
+            return ByteBuffer(bytes: whole.contents[Int(request.offset / 4)])
+        }
+    }
+
+    /// What is under way when a policy begins to hold ends at once, with what came before; the device is still there, so
+    /// there is nobody to wait for. What somebody asks for goes on.
+    @Test(arguments: [SlowLinkPolicy.Purpose.kept(byteCount: 12), .onDemand])
+    func aPolicyThatBeginsToHoldEndsWhatIsKept(_ purpose: SlowLinkPolicy.Purpose) async throws {
+        let holder = HeldHolder()
+        let (changes, changed) = AsyncStream.makeStream(of: Void.self)
+        let environment = FetchEnvironment(
+            sessions: { _ in [Self.alice: holder] }, held: { holder.held }, linksChanged: { changes },
+            dialNow: { _ in }, localBlock: { _ in nil }, budget: Budget(limit: 1 << 20),
+            threads: NIOThreadPool.singleton,
+            time: AgentTime(
+                clock: PatienceClock(), monotonic: { .zero }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
+            settings: BlockScheduler.Settings(windowRequestCount: 1))
+        let fetch = BlockFetch(
+            folder: FolderID("f"), file: holder.whole.file, holders: [Self.alice], environment: environment,
+            purpose: purpose)
+        var delivered: [Int] = []
+        do {
+            try await fetch.run([0, 1, 2]) { block, _, _ in
+                delivered.append(block)
+                changed.yield()
+            }
+            #expect(purpose == .onDemand)
+            #expect(delivered.sorted() == [0, 1, 2])
+        } catch let error as ControlError {
+            #expect(purpose != .onDemand)
+            #expect(error.code == .heldByPolicy && error.isRetryable && error.exitCode == 5)
+            #expect(delivered.count < 3)
         }
     }
 

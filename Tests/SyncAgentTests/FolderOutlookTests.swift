@@ -86,6 +86,18 @@ import Testing
         #expect(seen == Set(FolderWait.Reason.allCases))
     }
 
+    @Test(arguments: [
+        ("metered", "while the connection is metered"), ("battery", "while the battery is low"),
+        ("bluetooth", "another link"), (nil, "another link"),
+    ])
+    func whatAPolicyHoldsIsSaidWithItsCause(_ reason: String?, _ words: String) {
+        var status = Self.status(.idle, need: .init(files: 1))
+        status.waiting = .init(files: 1, bytes: 7, message: "what to do", reason: reason)
+        let waits = Self.outlook(status, []).waits.filter { $0.reason == .policy }
+        #expect(waits.count == 1 && waits[0].message.contains(words) && waits[0].remedy == "what to do")
+        #expect(waits[0].bytes == 7)
+    }
+
     @Test func aHolderThatIsConnectedIsNotWaitedFor() {
         let needing = Self.status(.syncing, need: .init(files: 3, bytes: 30))
         let nas = FolderOutlook.Peer(id: Self.nas, name: "nas", isConnected: true, sharing: .shares)

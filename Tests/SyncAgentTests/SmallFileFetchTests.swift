@@ -25,6 +25,7 @@ import Transport
 
         let isOpen = true
         let kind = LinkKind.tcp
+        let route = LinkRoute.internet
 
         func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
             names.withLock { $0.append(request.name) }

@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 import Testing
 
 @testable import TransportBluetooth

@@ -1,4 +1,5 @@
 import GhostDrop
+import MessageBus
 import Testing
 
 @testable import TransportBluetooth

@@ -1,5 +1,6 @@
 import GhostDrop
 import Glibc
+import MessageBus
 import SyncTestKit
 import Testing
 

@@ -1,3 +1,4 @@
+import MessageBus
 import SyncTestKit
 
 @testable import TransportBluetooth

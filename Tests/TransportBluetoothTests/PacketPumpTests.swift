@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 import SyncTestKit
 import Synchronization
 import Testing

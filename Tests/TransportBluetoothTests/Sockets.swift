@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 
 @testable import TransportBluetooth
 

@@ -53,8 +53,8 @@ struct ConfigurationReader {
         let settings = settings(root, in: "", outline, [])
         try settings.allow([
             "name", "listen", "discovery", "bluetooth", "cache", "fetch", "http", "log", "offered-folders", "limits",
-            "device",
-            "folder",
+            "policies",
+            "device", "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen }
@@ -98,6 +98,7 @@ struct ConfigurationReader {
             if let format: Configuration.Log.Format = try log.choice("format") { configuration.log.format = format }
         }
         if let limits = try section("limits", of: root, outline) { configuration.limits = try self.limits(limits) }
+        if let section = try section("policies", of: root, outline) { configuration.policies = try section.policies() }
         for block in try blocks("device", of: root, outline) { configuration.devices.append(try device(block)) }
         for block in try blocks("folder", of: root, outline) { configuration.folders.append(try folder(block)) }
         return configuration

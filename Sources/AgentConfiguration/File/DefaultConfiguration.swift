@@ -60,6 +60,19 @@ enum DefaultConfiguration {
         #   to = "18:00"             # before `from`: on the next day
         #   up = "500 KiB/s"
 
+        [policies]
+        # What may go while the connection is metered (NetworkManager says so; a phone's hot spot is, as a rule):
+        # "nothing" is held back; "limit": everything goes, at no more than metered-limit each way; "on-demand-only": indexes, what
+        # somebody asks for (`fetch`, `cat`) and what other devices ask for go, what is selected waits; "pause": indexes go only.
+        # Bluetooth is never metered, and networks that this machine has an address in are only with local-network = true.
+        on-metered = "on-demand-only"
+        metered-limit = "256 KiB/s"
+        local-network = false
+        # The same while the machine runs on its battery (UPower says so) and its charge is below so many percent, over all links;
+        # 100: whatever the charge. `synctrain policy ignore --for 1h` sets both aside.
+        on-battery = "nothing"
+        battery-below = 30
+
         [log]
         # trace, debug, info, notice, warning, error or critical
         level = "info"

@@ -27,4 +27,16 @@ extension SettingsTable {
         else { throw error(.invalidValue, key, "`\(key)` is no time of day; write it as `\"08:30\"`") }
         return hour * 60 + minute
     }
+
+    func policies() throws(ConfigurationError) -> TransferPolicies {
+        try allow(["on-metered", "metered-limit", "local-network", "on-battery", "battery-below"])
+        var policies = TransferPolicies()
+        if let restraint: TransferPolicies.Restraint = try choice("on-metered") { policies.onMetered = restraint }
+        // 0 is no rate here: what is to go as fast as it can is not limited.
+        if table["metered-limit"] != nil { policies.meteredRate = try rate("metered-limit") ?? 0 }
+        if let includes = try bool("local-network") { policies.includesLocalNetwork = includes }
+        if let restraint: TransferPolicies.Restraint = try choice("on-battery") { policies.onBattery = restraint }
+        if let charge = try int("battery-below") { policies.batteryBelow = charge }
+        return policies
+    }
 }

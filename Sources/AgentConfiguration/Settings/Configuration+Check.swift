@@ -25,6 +25,7 @@ extension Configuration {
         }
         if let (key, problem) = http.problem() { return (.setting(["http", key]), problem) }
         if let problem = limits.problem() { return (.setting(["limits"]), problem) }
+        if let (key, problem) = policies.problem() { return (.setting(["policies", key]), problem) }
         // A window smaller than the largest block of BEP (16 MiB) could never ask for it.
         for (key, byteCount) in [
             ("window", fetch.windowByteCount), ("window-per-device", fetch.deviceWindowByteCount),

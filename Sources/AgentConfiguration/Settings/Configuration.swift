@@ -78,6 +78,7 @@ public struct Configuration: Equatable, Sendable {
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.
     public var offeredFolders: String?
     public var limits: TransferLimits
+    public var policies: TransferPolicies
     public var devices: [DeviceConfiguration]
     public var folders: [FolderConfiguration]
 
@@ -85,7 +86,8 @@ public struct Configuration: Equatable, Sendable {
         name: String, listen: [String] = Configuration.defaultListen, discovery: Discovery = Discovery(),
         bluetooth: Bluetooth = Bluetooth(), cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(),
         devices: [DeviceConfiguration] = [],
-        folders: [FolderConfiguration] = [], limits: TransferLimits = TransferLimits()
+        folders: [FolderConfiguration] = [], limits: TransferLimits = TransferLimits(),
+        policies: TransferPolicies = TransferPolicies()
     ) {
         self.name = name
         self.listen = listen
@@ -95,6 +97,7 @@ public struct Configuration: Equatable, Sendable {
         self.fetch = fetch
         self.log = log
         self.limits = limits
+        self.policies = policies
         self.devices = devices
         self.folders = folders
     }

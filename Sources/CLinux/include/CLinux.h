@@ -7,7 +7,9 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -38,6 +40,14 @@ static inline int clinux_punch_hole(int descriptor, int64_t offset, int64_t coun
 
 static inline int clinux_syncfs(int descriptor) {
     return (int)syscall(SYS_syncfs, descriptor);
+}
+
+// In Swift it is an enum of its own type.
+static const int CLINUX_EVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK;
+
+// The calling thread's name as in ps(1), at most 15 bytes of it; prctl(2) takes any number of arguments.
+static inline void clinux_name_thread(const char *name) {
+    prctl(PR_SET_NAME, name);
 }
 
 // In Swift the function's name is taken by struct flock.

@@ -45,6 +45,47 @@ extension Agent {
         }
     }
 
+    public func setPolicies(_ change: PolicyChange) async throws {
+        policies.setIgnored(change.isIgnored, until: change.seconds.map { setup.time.wall().seconds + $0 })
+        takePolicies()
+    }
+
+    /// Heeds the policies and what is known of the machine, until cancelled.
+    func followPolicies() async {
+        /// A wall clock that is set anew is noticed after so long.
+        let longest: Int64 = 3600
+        await withDiscardingTaskGroup { group in
+            if let source = policies.source {
+                group.addTask { for await _ in source.changes { self.policies.changed.notify() } }
+            }
+            while !Task.isCancelled {
+                if let next = takePolicies() {
+                    let pause = min(max(1, next - setup.time.wall().seconds), longest)
+                    await policies.changed.wait(atMost: .seconds(pause), clock: setup.time.clock)
+                } else {
+                    await policies.changed.wait()
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Has all links go by the policies that hold now; gives when to look again by the clock.
+    @discardableResult
+    private func takePolicies() -> Int64? {
+        let (isOther, next) = policies.refresh(at: setup.time.wall().seconds)
+        guard isOther else { return next }
+        limiters.up.limitsChanged()
+        limiters.down.limitsChanged()
+        let holds = policies.held.holds
+        let message = holds.isEmpty ? "nothing is held back any more" : holds.map(\.text).joined(separator: "; ")
+        setup.logger.info("policies: \(message)")
+        events.post("policies-changed", message: message)
+        // What waited may come, and what comes has to wait.
+        devices.linkChanged()
+        return next
+    }
+
     public func reload() async throws -> ReloadAnswer {
         try await answering {
             try await gate.withUnits(1) {

@@ -23,7 +23,7 @@ extension Agent: AgentControl {
                 version: AgentVersion.current, startedAt: startedAt.rfc3339,
                 listening: listeningAddresses.map(\.description), http: setup.web?.address(), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
-                bluetooth: setup.radio?.status(),
+                bluetooth: setup.radio?.status(), policies: policies.status,
                 problems: [discovery?.problem, setup.web?.problem()].compactMap { $0 })
         }
     }

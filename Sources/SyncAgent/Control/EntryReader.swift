@@ -136,7 +136,9 @@ struct EntryReader: Sendable {
     ) -> String? {
         guard selected != .no, file.size > 0, [.selected, .partial, .modified].contains(state) else { return nil }
         let links = fetching.sources(of: folder.id, found.holders, for: .kept(byteCount: file.size))
-        return links.obstacle.map { "waits for a network: \($0.text(folder: folder.id.rawValue))" }
+        return links.obstacle.map {
+            "\($0.isPolicy ? "waits" : "waits for a network"): \($0.text(folder: folder.id.rawValue))"
+        }
     }
 
     private func state(

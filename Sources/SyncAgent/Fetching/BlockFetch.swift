@@ -11,6 +11,7 @@ struct FetchEnvironment: Sendable {
     var sessions: @Sendable ([DeviceID]) -> [DeviceID: any BlockSource]
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy? = { _, _ in nil }
+    var held: @Sendable () -> HeldTransfers = { HeldTransfers() }
     /// Notified whenever a device connects or goes.
     var linksChanged: @Sendable () -> AsyncStream<Void>
     /// Asks for the devices to be dialled now.
@@ -34,15 +35,17 @@ extension FetchEnvironment {
     struct Sources: Sendable {
         var permitted: [DeviceID: any BlockSource] = [:]
         /// Why nobody may be asked though somebody is connected.
-        var obstacle: SlowLinkPolicy.Obstacle?
+        var obstacle: LinkObstacle?
     }
 
     func sources(of folder: FolderID, _ holders: [DeviceID], for purpose: SlowLinkPolicy.Purpose) -> Sources {
         var sources = Sources()
+        let held = held()
         for (id, session) in sessions(holders) {
+            let slow = session.kind.isSlow ? slowLinkPolicy(folder, id)?.obstacle(to: purpose, over: session.kind) : nil
             let obstacle =
-                session.kind.isSlow
-                ? slowLinkPolicy(folder, id)?.obstacle(to: purpose, over: session.kind) : nil
+                slow.map { .slowLink($0) }
+                ?? held.obstacle(to: purpose, over: session.route).map { LinkObstacle.policy($0) }
             if let obstacle { sources.obstacle = obstacle } else { sources.permitted[id] = session }
         }
         if !sources.permitted.isEmpty { sources.obstacle = nil }
@@ -54,6 +57,7 @@ extension FetchEnvironment {
 protocol BlockSource: Sendable {
     /// What carries it.
     var kind: LinkKind { get }
+    var route: LinkRoute { get }
     /// False once the link has ended: no request is answered any more.
     var isOpen: Bool { get }
     /// Asks for one block; bulk may wait for what a person waits for. Throws `RequestError`, or `CancellationError`.
@@ -184,7 +188,8 @@ struct BlockFetch: Sendable {
                 if scheduler.hasRequestsUnderWay {
                     hadHolder = true
                 } else if scheduler.availableHolders.isEmpty, !isGivingUp {
-                    if let obstacle = sources.obstacle, !hadHolder { throw keptOff(obstacle) }
+                    // Another link may come back in a moment; what a policy holds does not.
+                    if let obstacle = sources.obstacle, !hadHolder || obstacle.isPolicy { throw keptOff(obstacle) }
                     // Everyone connected has been asked in vain: nothing to wait for but somebody coming back.
                     if holders.allSatisfy({ scheduler.liars.contains($0) || sessions[$0] != nil }), lastRefusal != nil {
                         throw noHolder(lastRefusal)
@@ -278,8 +283,13 @@ struct BlockFetch: Sendable {
         }
     }
 
-    private func keptOff(_ obstacle: SlowLinkPolicy.Obstacle) -> ControlError {
-        ControlError(
+    private func keptOff(_ obstacle: LinkObstacle) -> ControlError {
+        if obstacle.isPolicy {
+            return ControlError(
+                .heldByPolicy, "\(file.name): \(obstacle.text(folder: folder.rawValue))", isRetryable: true,
+                path: file.name)
+        }
+        return ControlError(
             .keptOffBluetooth,
             "\(file.name): its holders are reached over Bluetooth only, and \(obstacle.text(folder: folder.rawValue)); "
                 + "or connect to a network", isRetryable: true, path: file.name)

@@ -84,7 +84,8 @@ struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .policy,
-                    "\(waiting.files) of the needed files wait for another link than there is",
+                    "\(waiting.files) of the needed files wait "
+                        + (Self.conditions[waiting.reason ?? ""] ?? "for another link than there is"),
                     (waiting.files, waiting.bytes), waiting.message))
         }
         if !status.problems.isEmpty {
@@ -103,6 +104,11 @@ struct FolderOutlook: Sendable {
     }
 
     // MARK: -
+
+    /// What a policy waits for, by the reason that `FolderStatus.Waiting` has.
+    private static let conditions = [
+        "metered": "while the connection is metered", "battery": "while the battery is low",
+    ]
 
     private var total: (Int64, Int64) { (status.need.files, status.need.bytes) }
 

@@ -267,7 +267,9 @@ final class FolderSession: Sendable {
                     state: activity.watch.state, message: activity.watch.message,
                     watched: Int64(activity.watch.watched)),
             waiting: activity.waiting.map {
-                FolderStatus.Waiting(files: $0.files, bytes: $0.bytes, message: $0.obstacle.text(folder: id.rawValue))
+                FolderStatus.Waiting(
+                    files: $0.files, bytes: $0.bytes, message: $0.obstacle.text(folder: id.rawValue),
+                    reason: $0.obstacle.reason)
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
             lastScan: activity.lastScan?.rfc3339,
             refused: Int64(refused), roles: configuration.rolesByDevice)

@@ -25,15 +25,18 @@ struct LinkEnvironment: Sendable {
     var drops: DropRegistry
     /// What may go over a slow link; nil where nothing is in the way.
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    var held: @Sendable () -> HeldTransfers
     /// Nil for a link that has none.
-    var limits: @Sendable (LinkInformation) -> LinkLimits?
+    var limits: @Sendable (LinkRoute) -> LinkLimits?
     /// What a device says of its folders; does not wait.
     var heard: @Sendable (ClusterConfig, DeviceID) -> Void
     var logger: Logger
 
-    func mayUse(_ kind: LinkKind, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose, of folder: FolderID)
-        -> Bool
-    {
+    func mayUse(
+        _ kind: LinkKind, _ route: LinkRoute, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose,
+        of folder: FolderID
+    ) -> Bool {
+        guard held().obstacle(to: purpose, over: route) == nil else { return false }
         guard kind.isSlow else { return true }
         return slowLinkPolicy(folder, device)?.obstacle(to: purpose, over: kind) == nil
     }
@@ -158,7 +161,7 @@ actor DeviceSession {
     func announceFolders() async {
         guard let session = active?.session else { return }
         do {
-            let owner = Owner(device: self, environment: environment, kind: session.kind)
+            let owner = Owner(device: self, environment: environment, kind: session.kind, route: session.route)
             session.announce(try await owner.clusterConfig())
             guard let config = session.peerConfig else { return }
             session.send(try await owner.feeds(for: config))
@@ -210,12 +213,13 @@ actor DeviceSession {
         var logger = environment.logger
         logger[metadataKey: "device"] = "\(id.shortID)"
         logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
+        let route = LinkRoute(link.information, networks: LocalNetworks.current())
         let session = PeerSession(
-            link: link, hello: environment.hello(isKnown: true), time: environment.time,
+            link: link, route: route, hello: environment.hello(isKnown: true), time: environment.time,
             partials: environment.partials, rate: rates[link.information.kind],
-            limits: environment.limits(link.information), logger: logger)
+            limits: environment.limits(route), logger: logger)
         let reason = await session.run(
-            owner: Owner(device: self, environment: environment, kind: session.kind))
+            owner: Owner(device: self, environment: environment, kind: session.kind, route: route))
         rates[session.kind] = session.rate
         await ended(session, reason, logger)
     }
@@ -391,9 +395,10 @@ private struct Owner: PeerSessionOwner {
     let device: DeviceSession
     let environment: LinkEnvironment
     let kind: LinkKind
+    let route: LinkRoute
 
     private func folder(_ id: FolderID, for purpose: SlowLinkPolicy.Purpose) -> FolderSession? {
-        guard environment.mayUse(kind, with: device.id, for: purpose, of: id) else { return nil }
+        guard environment.mayUse(kind, route, with: device.id, for: purpose, of: id) else { return nil }
         return environment.folders.folder(id, sharedWith: device.id)
     }
 
@@ -402,13 +407,13 @@ private struct Owner: PeerSessionOwner {
 
     func clusterConfig() async throws -> ClusterConfig {
         try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice) {
-            environment.mayUse(kind, with: device.id, for: .index, of: $0)
+            environment.mayUse(kind, route, with: device.id, for: .index, of: $0)
         }
     }
 
     func feeds(for config: ClusterConfig) async throws -> [IndexFeed] {
         try await environment.folders.received(config, from: device.id, localDevice: environment.localDevice) {
-            environment.mayUse(kind, with: device.id, for: .index, of: $0)
+            environment.mayUse(kind, route, with: device.id, for: .index, of: $0)
         }
     }
 

@@ -77,6 +77,7 @@ final class PeerSession: BlockSource {
 
     let device: DeviceID
     let information: LinkInformation
+    let route: LinkRoute
     private let link: SecureLink
     private let channel: any Channel
     private let hello: Hello
@@ -93,13 +94,15 @@ final class PeerSession: BlockSource {
 
     /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
     init(
-        link: SecureLink, hello: Hello, time: AgentTime, partials: PartialBlocks, rate: Double? = nil,
+        link: SecureLink, route: LinkRoute = .internet, hello: Hello, time: AgentTime, partials: PartialBlocks,
+        rate: Double? = nil,
         limits: LinkLimits? = nil, logger: Logger
     ) {
         self.link = link
         self.hello = hello
         device = link.peer
         information = link.information
+        self.route = route
         channel = link.channel
         clock = time.clock
         now = time.monotonic

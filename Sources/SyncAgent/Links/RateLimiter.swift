@@ -75,17 +75,34 @@ struct LinkLimits: Sendable {
     func sent(_ byteCount: Int) { if holds() { up.charge(byteCount) } }
 }
 
-/// The limits as the configuration has them now.
+/// The limits as the configuration has them now. A policy may set a lower one; whoever is limited by one of the two is by
+/// the lower, for there is one bucket for each way.
 final class SharedLimits: Sendable {
     private let limits: Mutex<TransferLimits>
+    private let held: @Sendable () -> HeldTransfers
 
-    init(_ limits: TransferLimits) { self.limits = Mutex(limits) }
+    init(_ limits: TransferLimits, held: @escaping @Sendable () -> HeldTransfers) {
+        self.limits = Mutex(limits)
+        self.held = held
+    }
 
-    var includesLocalNetwork: Bool { limits.withLock { $0.includesLocalNetwork } }
+    /// Whether what goes over such a link is limited at all.
+    func hold(for route: LinkRoute) -> Bool {
+        switch route {
+        case .radio: false
+        case .localNetwork: limits.withLock { $0.includesLocalNetwork } || held().rate(over: route) != nil
+        case .internet: true
+        }
+    }
 
     func set(_ new: TransferLimits) { limits.withLock { $0 = new } }
 
     func rates(at unixSeconds: Int64, utcOffset: Int64) -> TransferLimits.Rates {
-        limits.withLock { $0.rates(at: unixSeconds, utcOffset: utcOffset) }
+        var rates = limits.withLock { $0.rates(at: unixSeconds, utcOffset: utcOffset) }
+        if let policy = held().rate(over: .internet) {
+            rates.up = min(rates.up ?? policy, policy)
+            rates.down = min(rates.down ?? policy, policy)
+        }
+        return rates
     }
 }

@@ -1,3 +1,4 @@
+import MessageBus
 import Synchronization
 
 /// What is known of bluetoothd, kept up to date by the bus's thread, and waited on by tasks.

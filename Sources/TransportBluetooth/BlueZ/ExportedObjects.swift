@@ -1,3 +1,5 @@
+import MessageBus
+
 /// What this program shows to bluetoothd on the bus: the GATT service and the advertisement, and how calls to them are
 /// answered.
 struct ExportedObjects: Equatable, Sendable {

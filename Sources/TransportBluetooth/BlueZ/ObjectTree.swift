@@ -1,3 +1,5 @@
+import MessageBus
+
 /// What bluetoothd has told about adapters, devices and their characteristics.
 ///
 /// Only what is used is kept, so that a crowd of devices costs little.

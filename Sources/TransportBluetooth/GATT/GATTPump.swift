@@ -1,5 +1,6 @@
 import GhostDrop
 import Glibc
+import MessageBus
 
 /// Carries a stream socket's bytes over GATT values, in the thread that calls `run`, until one of both ends.
 struct GATTPump {

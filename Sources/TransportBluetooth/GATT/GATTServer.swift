@@ -1,6 +1,7 @@
 import GhostDrop
 import Glibc
 import Logging
+import MessageBus
 import NIOCore
 import Synchronization
 import Transport

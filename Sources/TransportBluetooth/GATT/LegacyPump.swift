@@ -1,5 +1,6 @@
 import GhostDrop
 import Glibc
+import MessageBus
 
 /// Carries a stream socket's frames of GhostDrop's first version over GATT values, in the thread that calls `run`, until
 /// one of both ends. Values that get lost on the way are not noticed here: v1's own acknowledgements do that.

@@ -1,3 +1,4 @@
+import MessageBus
 import Synchronization
 
 /// Packets that one thread puts in and another takes out.

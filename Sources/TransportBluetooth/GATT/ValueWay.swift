@@ -1,4 +1,5 @@
 import Logging
+import MessageBus
 import Synchronization
 
 /// How a central's values go to the peer's characteristic and come from it: by bluetoothd's sockets, or, where it gives

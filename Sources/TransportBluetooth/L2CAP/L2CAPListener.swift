@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 
 /// Accepts L2CAP channels in a thread of its own until it is stopped.
 final class L2CAPListener: Sendable {

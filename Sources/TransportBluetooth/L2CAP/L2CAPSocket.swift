@@ -1,5 +1,6 @@
 import CBluetooth
 import Glibc
+import MessageBus
 
 /// A connection-oriented Bluetooth LE channel of the kernel (Core Specification Vol 3, Part A, 10): packets in order,
 /// each whole.

@@ -1,5 +1,6 @@
 import CBluetooth
 import Glibc
+import MessageBus
 
 /// Carries bytes between a stream socket and a packet socket, in the thread that calls `run`, until one of both ends.
 ///

@@ -1,3 +1,5 @@
+import MessageBus
+
 /// What a pump waits for: bytes go from a stream to a packet socket and back, one packet's worth each way at a time.
 ///
 /// The rules in one place: a side is read only when what was read from it before has been passed on, so that each end

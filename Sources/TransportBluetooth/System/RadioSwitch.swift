@@ -1,4 +1,5 @@
 import Glibc
+import MessageBus
 
 /// The switches of rfkill, as the kernel shows them in sysfs (Documentation/ABI/stable/sysfs-class-rfkill).
 enum RadioSwitch {

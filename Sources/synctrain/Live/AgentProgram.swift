@@ -6,6 +6,7 @@ import Cryptography
 import FolderWatcher
 import Foundation
 import Logging
+import MachineState
 import NIOCore
 import ServiceLifecycle
 import SyncAgent
@@ -54,6 +55,7 @@ enum AgentProgram {
             let links = LinkEndpoint(
                 address: configuration.http.address, hosts: configuration.http.hosts,
                 key: try LinkKeyFile.load(from: places), now: { WallTime.now.seconds })
+            let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
@@ -61,6 +63,7 @@ enum AgentProgram {
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) }),
+                machine: machine,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })
             let agent = try await Agent(setup)
@@ -72,6 +75,7 @@ enum AgentProgram {
             // and links are closed before what carries them.
             var services: [ServiceGroupConfiguration.ServiceConfiguration] = [.init(service: server)]
             if let bluetooth { services.append(.init(service: bluetooth)) }
+            if let machine { services.append(.init(service: MachineFollowing(observer: machine))) }
             services += [
                 .init(service: agent),
                 .init(service: Settling()),

@@ -15,6 +15,9 @@ struct StatusRendering: Sendable {
             let text = [bluetooth.message, bluetooth.remedy].compactMap { $0 }.joined(separator: " ")
             lines.append("bluetooth: \(style.name(text))")
         }
+        if let policies = status.policies {
+            lines += PolicyRendering(style: style).holds(policies).map { "policy: \($0)" }
+        }
         lines += status.problems.map { "problem: \(style.name($0))" }
         lines += ["", style.heading("Folders")]
         lines += status.folders.isEmpty ? ["none; add one with `synctrain folder add`"] : folders(status.folders)
@@ -56,9 +59,10 @@ struct StatusRendering: Sendable {
         remarks += waits(folder)
         if let progress = folder.progress { remarks.append("\(folder.state) \(text(progress))") }
         if let waiting = folder.waiting {
-            remarks.append(
-                "\(Quantity.count(waiting.files, "file")), \(Quantity.size(waiting.bytes)), for which a network is "
-                    + "waited for: \(style.name(waiting.message))")
+            let isForNetwork = ["bluetooth", nil].contains(waiting.reason)
+            let what = "\(Quantity.count(waiting.files, "file")), \(Quantity.size(waiting.bytes)), "
+            let how = isForNetwork ? "for which a network is waited for" : "\(waiting.files == 1 ? "waits" : "wait")"
+            remarks.append("\(what)\(how): \(style.name(waiting.message))")
         }
         if let watch = folder.watch, !["watching", "off", "starting"].contains(watch.state) {
             let why = watch.message.map { ": \(style.name($0))" } ?? ""

@@ -1,5 +1,6 @@
 import CBluetooth
 import Logging
+import MessageBus
 import Transport
 import TransportBluetooth
 

@@ -1,5 +1,6 @@
 import CBluetooth
 import Glibc
+import MessageBus
 import NIOPosix
 import TransportBluetooth
 

@@ -30,7 +30,7 @@ struct FilePuller: Sendable {
         /// No device that holds it is connected.
         case unavailable
         /// It may not come over the links to those that are connected.
-        case waiting(SlowLinkPolicy.Obstacle)
+        case waiting(LinkObstacle)
         case failed(message: String, isDiskFull: Bool)
     }
 
@@ -233,8 +233,10 @@ struct FilePuller: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // The link that it came over has gone, and what is left may not carry it.
-            if let error = error as? ControlError, error.code == .keptOffBluetooth, let reason = unreachable(item) {
+            // The link that it came over has gone or is held, and what is left may not carry it.
+            if let error = error as? ControlError, [.keptOffBluetooth, .heldByPolicy].contains(error.code),
+                let reason = unreachable(item)
+            {
                 return reason
             }
             return Self.outcome(of: error)

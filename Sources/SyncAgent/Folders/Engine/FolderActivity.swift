@@ -31,9 +31,9 @@ final class FolderActivity: Sendable {
         var files: Int64 = 0
         var bytes: Int64 = 0
         /// Of the first of them.
-        var obstacle: SlowLinkPolicy.Obstacle
+        var obstacle: LinkObstacle
 
-        static func add(_ bytes: Int64, _ obstacle: SlowLinkPolicy.Obstacle, to waiting: inout Waiting?) {
+        static func add(_ bytes: Int64, _ obstacle: LinkObstacle, to waiting: inout Waiting?) {
             var sum = waiting ?? Waiting(obstacle: obstacle)
             sum.files += 1
             sum.bytes += bytes

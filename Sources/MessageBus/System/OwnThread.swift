@@ -1,8 +1,8 @@
-import CBluetooth
+import CLinux
 import Glibc
 
 /// A thread for work that waits in system calls.
-enum OwnThread {
+package enum OwnThread {
     private final class Work {
         let name: String
         let body: @Sendable () -> Void
@@ -16,7 +16,7 @@ enum OwnThread {
     /// Runs `body` in a new thread. Fails when the system gives none.
     ///
     /// - Parameter name: at most 15 bytes, as it appears in ps(1).
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
         let work = Unmanaged.passRetained(Work(name: name, body: body))
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -30,7 +30,7 @@ enum OwnThread {
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-                cbluetooth_name_thread(work.name)
+                clinux_name_thread(work.name)
                 work.body()
                 return nil
             }, work.toOpaque())

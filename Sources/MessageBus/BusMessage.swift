@@ -40,9 +40,9 @@ package enum BusAnswer: Equatable, Sendable {
     case values([BusValue])
     case error(name: String, message: String)
 
-    static let nothing = BusAnswer.values([])
+    package static let nothing = BusAnswer.values([])
 
-    static func unknown(_ notice: BusNotice) -> BusAnswer {
+    package static func unknown(_ notice: BusNotice) -> BusAnswer {
         .error(
             name: "org.freedesktop.DBus.Error.UnknownMethod",
             message: "no method \(notice.interface).\(notice.member) at \(notice.path)")

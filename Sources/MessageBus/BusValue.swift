@@ -23,6 +23,11 @@ package indirect enum BusValue: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
         package var key: BusValue
         package var value: BusValue
+
+        package init(key: BusValue, value: BusValue) {
+            self.key = key
+            self.value = value
+        }
     }
 
     /// `as`.
@@ -89,6 +94,10 @@ package indirect enum BusValue: Equatable, Sendable {
         case .uint64(let number): Int(exactly: number)
         default: nil
         }
+    }
+
+    package var real: Double? {
+        if case .double(let real) = plain { real } else { nil }
     }
 
     package var data: [UInt8]? {

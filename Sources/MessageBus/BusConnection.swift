@@ -54,7 +54,7 @@ struct BusConnection: ~Copyable {
             bus, &message, call.destination, call.path, call.interface, call.member)
         guard result >= 0, let message else { throw SystemError("sd_bus_message_new_method_call", -result) }
         defer { sd_bus_message_unref(message) }
-        // A bluetoothd that its user has stopped stays so.
+        // A service that its user has stopped stays so.
         sd_bus_message_set_auto_start(message, 0)
         for argument in call.arguments { try MessageCoding.append(argument, to: message) }
         var cookie: UInt64 = 0

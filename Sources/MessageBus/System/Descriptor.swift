@@ -1,4 +1,4 @@
-import CBluetooth
+import CLinux
 import Glibc
 
 /// A file descriptor that closes when nobody holds it any more.
@@ -51,14 +51,6 @@ package final class Descriptor: Sendable {
         var length = socklen_t(MemoryLayout<CInt>.size)
         return getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &length) == 0 ? code : errno
     }
-
-    /// Bytes of kernel memory that hold what was sent and has not left this machine; nil when the kernel does not say.
-    package func unsentMemory() -> Int? {
-        var figures = [UInt32](repeating: 0, count: Int(CBLUETOOTH_MEMINFO_COUNT))
-        var length = socklen_t(figures.count * MemoryLayout<UInt32>.size)
-        guard getsockopt(number, SOL_SOCKET, SO_MEMINFO, &figures, &length) == 0 else { return nil }
-        return Int(figures[Int(CBLUETOOTH_MEMINFO_SENT)])
-    }
 }
 
 /// A flag that ends a `poll` in another thread.
@@ -66,7 +58,7 @@ package final class WakeFlag: Sendable {
     package let descriptor: Descriptor
 
     package init() throws(SystemError) {
-        let number = eventfd(0, CBLUETOOTH_EVENTFD_FLAGS)
+        let number = eventfd(0, CLINUX_EVENTFD_FLAGS)
         guard number >= 0 else { throw SystemError("eventfd") }
         descriptor = Descriptor(owning: number)
     }

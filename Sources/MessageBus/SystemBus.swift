@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// What hears from the bus. Called in the bus's thread, one at a time: nothing in here may wait.
-protocol BusListener: AnyObject, Sendable {
+package protocol BusListener: AnyObject, Sendable {
     func busConnected()
     func busLost(_ reason: SystemError)
     func busSignalled(_ signal: BusNotice)
@@ -49,7 +49,7 @@ package final class SystemBus: Sendable {
     }
 
     /// Connects and stays connected until the task is cancelled; the listener hears what happens. To be called once.
-    func run(_ listener: any BusListener) async throws {
+    package func run(_ listener: any BusListener) async throws {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isStopped = mailbox.withLock { mailbox in
@@ -58,7 +58,7 @@ package final class SystemBus: Sendable {
                 }
                 if isStopped { return continuation.resume() }
                 do throws(SystemError) {
-                    try OwnThread.start("bluetooth-bus") { self.work(listener) }
+                    try OwnThread.start("system-bus") { self.work(listener) }
                 } catch {
                     listener.busLost(error)
                     end()
@@ -103,7 +103,7 @@ package final class SystemBus: Sendable {
     /// - Parameter whenDone: called in the bus's thread when the answer is there, or will not come. Not called when this
     ///   gives false.
     @discardableResult
-    func post(_ call: BusCall, whenDone: @escaping @Sendable () -> Void = {}) -> Bool {
+    package func post(_ call: BusCall, whenDone: @escaping @Sendable () -> Void = {}) -> Bool {
         let isTaken = mailbox.withLock { mailbox in
             guard mailbox.isConnected, mailbox.posts.count < Self.postLimit else { return false }
             mailbox.posts.append(Post(call: call, whenDone: whenDone))

@@ -1,0 +1,161 @@
+public import AgentConfiguration
+public import Logging
+import MessageBus
+import Synchronization
+
+/// Follows what NetworkManager says of the connection and UPower of the battery, on the system bus.
+///
+/// A signal is only a reason to ask again, so it does not matter who sends it, nor what it missed. Nothing is asked without
+/// one, but for once when the bus is there and once when a service comes. No service is started by being asked.
+public final class MachineObserver: Sendable {
+    private struct State {
+        var isConnected = false
+        /// Whether the bus was told which signals to send here.
+        var isWatching = false
+        var conditions = MachineConditions()
+        var remarks: [String] = ["the system bus has not been asked yet"]
+    }
+
+    private static let answerLimit: Duration = .seconds(5)
+
+    private let bus: SystemBus
+    private let logger: Logger
+    private let state = Mutex(State())
+    /// One element at most: something may be other than it was.
+    private let news: AsyncStream<Void>
+    private let hasNews: AsyncStream<Void>.Continuation
+    /// One element at most: `conditions` or `remarks` are other than they were. For one reader.
+    public let changes: AsyncStream<Void>
+    private let changed: AsyncStream<Void>.Continuation
+
+    /// Throws when the system has no descriptors left.
+    public init(logger: Logger) throws {
+        bus = try SystemBus()
+        self.logger = logger
+        (news, hasNews) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    public var conditions: MachineConditions { state.withLock { $0.conditions } }
+
+    /// What is not known, and why: a sentence each.
+    public var remarks: [String] { state.withLock { $0.remarks } }
+
+    /// Follows until the task is cancelled. To be called once.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                do {
+                    try await self.bus.run(self)
+                } catch {
+                    self.note(MachineConditions(), ["the system bus cannot be followed: \(error)"])
+                }
+            }
+            for await _ in news { await look() }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: asking
+
+    private func look() async {
+        guard state.withLock({ $0.isConnected }) else {
+            return note(
+                MachineConditions(), ["there is no system bus, which says how this machine is connected and powered"])
+        }
+        do {
+            if !state.withLock({ $0.isWatching }) {
+                for rule in Names.rules {
+                    _ = try await call(BusCall(Names.bus, Names.busPath, Names.bus, "AddMatch", [.string(rule)]))
+                }
+                state.withLock { $0.isWatching = true }
+            }
+        } catch {
+            // A bus that is lost says so, and is watched anew when it is there again.
+            return note(MachineConditions(), ["the system bus does not say what changes: \(error)"])
+        }
+        var conditions = MachineConditions()
+        var remarks: [String] = []
+        do {
+            let metered = try await property("Metered", of: Names.networkManager)
+            conditions.isMetered = NetworkManagerMetered(rawValue: metered.number ?? 0)?.isMetered
+        } catch {
+            remarks.append(Self.remark("NetworkManager", "whether the connection is metered", error))
+        }
+        do {
+            conditions.isOnBattery = try await property("OnBattery", of: Names.upower).flag
+            if conditions.isOnBattery == true {
+                conditions.charge = try await property("Percentage", of: Names.battery).real.map {
+                    min(max($0, 0), 100)
+                }
+            }
+        } catch {
+            conditions.isOnBattery = nil
+            remarks.append(Self.remark("UPower", "how the machine is powered", error))
+        }
+        note(conditions, remarks)
+    }
+
+    private func call(_ call: BusCall) async throws -> [BusValue] {
+        try await bus.call(call, timeout: Self.answerLimit)
+    }
+
+    private func property(_ name: String, of place: Names.Place) async throws -> BusValue {
+        let arguments: [BusValue] = [.string(place.interface), .string(name)]
+        let answer = try await call(BusCall(place.service, place.path, Names.properties, "Get", arguments))
+        guard let value = answer.first else { throw BusError(.invalid, "the answer is empty") }
+        return value.plain
+    }
+
+    private static func remark(_ service: String, _ what: String, _ error: any Error) -> String {
+        let absent = ["org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner"]
+        let isAbsent = absent.contains((error as? BusError)?.name ?? "")
+        return isAbsent
+            ? "\(service) does not run, which says \(what)" : "\(service) does not say \(what): \(error)"
+    }
+
+    private func note(_ conditions: MachineConditions, _ remarks: [String]) {
+        let isOther = state.withLock { state in
+            defer { (state.conditions, state.remarks) = (conditions, remarks) }
+            return state.conditions != conditions || state.remarks != remarks
+        }
+        guard isOther else { return }
+        for remark in remarks { logger.info("policies: \(remark)") }
+        changed.yield()
+    }
+}
+
+extension MachineObserver: BusListener {
+    package func busConnected() {
+        state.withLock { ($0.isConnected, $0.isWatching) = (true, false) }
+        hasNews.yield()
+    }
+
+    package func busLost(_ reason: SystemError) {
+        state.withLock { ($0.isConnected, $0.isWatching) = (false, false) }
+        hasNews.yield()
+    }
+
+    package func busSignalled(_ signal: BusNotice) {
+        if Names.isOfInterest(signal) { hasNews.yield() }
+    }
+
+    package func busCalled(_ call: BusNotice) -> BusAnswer { .unknown(call) }
+}
+
+/// NMMetered of NetworkManager's D-Bus interface.
+enum NetworkManagerMetered: Int, CaseIterable {
+    case unknown = 0
+    case yes
+    case no
+    case guessYes
+    case guessNo
+
+    var isMetered: Bool? {
+        switch self {
+        case .unknown: nil
+        case .yes, .guessYes: true
+        case .no, .guessNo: false
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import MessageBus
+
+/// Where on the bus the machine's state is said.
+enum Names {
+    struct Place {
+        var service: String
+        var path: String
+        var interface: String
+    }
+
+    static let bus = "org.freedesktop.DBus"
+    static let busPath = "/org/freedesktop/DBus"
+    static let properties = "org.freedesktop.DBus.Properties"
+
+    static let networkManager = Place(
+        service: "org.freedesktop.NetworkManager", path: "/org/freedesktop/NetworkManager",
+        interface: "org.freedesktop.NetworkManager")
+    static let upower = Place(
+        service: "org.freedesktop.UPower", path: "/org/freedesktop/UPower", interface: "org.freedesktop.UPower")
+    /// All batteries as one, as a desktop shows them.
+    static let battery = Place(
+        service: "org.freedesktop.UPower", path: "/org/freedesktop/UPower/devices/DisplayDevice",
+        interface: "org.freedesktop.UPower.Device")
+
+    private static let places = [networkManager, upower, battery]
+
+    /// The signals that are asked for: a service comes or goes, and one of the three says that something has changed.
+    static var rules: [String] {
+        [networkManager, upower].map {
+            "type='signal',sender='\(bus)',path='\(busPath)',interface='\(bus)',member='NameOwnerChanged',"
+                + "arg0='\($0.service)'"
+        }
+            + places.map {
+                "type='signal',sender='\($0.service)',path='\($0.path)',interface='\(properties)',"
+                    + "member='PropertiesChanged',arg0='\($0.interface)'"
+            }
+    }
+
+    static func isOfInterest(_ signal: BusNotice) -> Bool {
+        switch signal.member {
+        case "NameOwnerChanged": places.contains { $0.service == signal.arguments.first?.text }
+        case "PropertiesChanged": places.contains { $0.path == signal.path }
+        default: false
+        }
+    }
+}

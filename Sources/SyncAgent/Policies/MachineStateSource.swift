@@ -1,0 +1,10 @@
+public import AgentConfiguration
+
+/// Whoever knows how this machine is connected and powered.
+public protocol MachineStateSource: Sendable {
+    var conditions: MachineConditions { get }
+    /// What is not known, and why: a sentence each.
+    var remarks: [String] { get }
+    /// An element whenever either may be other than it was; for one reader.
+    var changes: AsyncStream<Void> { get }
+}

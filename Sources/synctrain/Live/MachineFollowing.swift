@@ -1,0 +1,14 @@
+import MachineState
+import ServiceLifecycle
+import SyncAgent
+
+/// Follows how the machine is connected and powered while the agent runs.
+struct MachineFollowing: Service {
+    let observer: MachineObserver
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await observer.run() }
+    }
+}
+
+extension MachineObserver: MachineStateSource {}

@@ -1,0 +1,87 @@
+"""A system bus of our own with a NetworkManager and a UPower on it that say what a test has them say."""
+
+import os
+import sys
+
+import dbus
+import dbus.bus
+
+from process import Child, wait_until
+
+MOCK = "org.freedesktop.DBus.Mock"
+NETWORK_MANAGER = ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager", "org.freedesktop.NetworkManager")
+UPOWER = ("org.freedesktop.UPower", "/org/freedesktop/UPower", "org.freedesktop.UPower")
+BATTERY = ("org.freedesktop.UPower", "/org/freedesktop/UPower/devices/DisplayDevice", "org.freedesktop.UPower.Device")
+# NMMetered
+UNKNOWN, YES, NO, GUESS_YES, GUESS_NO = range(5)
+
+CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>system</type><listen>unix:path={path}</listen>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>
+"""
+
+
+class Machine:
+    """`directory` is to be short: a socket's path has at most 107 bytes."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        path = os.path.join(directory, "bus")
+        self.address = f"unix:path={path}"
+        self.variables = {"DBUS_SYSTEM_BUS_ADDRESS": self.address}
+        configuration = os.path.join(directory, "bus.conf")
+        with open(configuration, "w") as file:
+            file.write(CONFIGURATION.format(path=path))
+        self.bus = Child("dbus-daemon", os.path.join(directory, "bus.log"))
+        self.bus.spawn(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile"])
+        wait_until(lambda: os.path.exists(path), 20, "the bus listens", child=self.bus)
+        self.connection = dbus.bus.BusConnection(self.address)
+        self.services = {}
+
+    def close(self):
+        self.connection.close()
+        for child in (*self.services.values(), self.bus):
+            child.kill()
+
+    def begin(self, place):
+        """Has the service come, with nothing to say yet."""
+        name, path, interface = place
+        service = Child(name, os.path.join(self.directory, f"{name}.log"))
+        service.spawn([sys.executable, "-m", "dbusmock", "--system", name, path, interface],
+                      env={**os.environ, **self.variables})
+        self.services[name] = service
+        wait_until(lambda: self.connection.name_has_owner(name), 20, f"{name} is there", child=service)
+
+    def end(self, place):
+        """Has the service go."""
+        self.services.pop(place[0]).kill()
+        wait_until(lambda: not self.connection.name_has_owner(place[0]), 20, f"{place[0]} has gone")
+
+    def _mock(self, place):
+        return dbus.Interface(self.connection.get_object(place[0], place[1], introspect=False), MOCK)
+
+    def network(self, metered):
+        """NetworkManager comes and says so from the start."""
+        self.begin(NETWORK_MANAGER)
+        self._mock(NETWORK_MANAGER).AddProperty(NETWORK_MANAGER[2], "Metered", dbus.UInt32(metered))
+        self.set_metered(metered)
+
+    def set_metered(self, metered):
+        self._mock(NETWORK_MANAGER).UpdateProperties(
+            NETWORK_MANAGER[2], dbus.Dictionary({"Metered": dbus.UInt32(metered)}, signature="sv"))
+
+    def power(self, on_battery, charge):
+        self.begin(UPOWER)
+        self._mock(UPOWER).AddProperty(UPOWER[2], "OnBattery", on_battery)
+        self._mock(UPOWER).AddObject(
+            BATTERY[1], BATTERY[2], dbus.Dictionary({"Percentage": dbus.Double(charge)}, signature="sv"),
+            dbus.Array([], signature="(ssss)"))
+        self.set_power(on_battery, charge)
+
+    def set_power(self, on_battery, charge):
+        self._mock(BATTERY).UpdateProperties(
+            BATTERY[2], dbus.Dictionary({"Percentage": dbus.Double(charge)}, signature="sv"))
+        self._mock(UPOWER).UpdateProperties(
+            UPOWER[2], dbus.Dictionary({"OnBattery": dbus.Boolean(on_battery)}, signature="sv"))
