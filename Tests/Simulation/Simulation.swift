@@ -30,6 +30,8 @@ actor Simulation {
         var conflicts: [FolderConflicts] = []
         /// Users settle conflicts and bring versions back.
         var settles = false
+        /// Which files all agents take for groups.
+        var groups: [String] = []
         /// Agents whose changes the others refuse until the end.
         var readers: Set<Int> = []
 
@@ -250,7 +252,7 @@ actor Simulation {
     private func rules(_ number: Int) -> FolderConfiguration {
         var rules = FolderConfiguration(
             id: SimulatedAgent.folder, path: "", mode: .full, devices: agents.map(\.id), rescanInterval: 0,
-            isWatched: false, minimumFree: .byteCount(0),
+            isWatched: false, groups: weather.groups, minimumFree: .byteCount(0),
             versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
             conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts())
         if !hasReleasedReaders {
