@@ -41,6 +41,7 @@ actor Simulation {
             powerLoss = seed % 3 == 2
             diskFaults = seed % 4 == 3
             interruptions = seed % 5 > 1
+            if seed % 4 == 1 { groups = ["**/{a.txt,b}"] }
         }
 
         /// Nothing goes wrong, and everything is kept.
@@ -209,8 +210,10 @@ actor Simulation {
 
     /// Runs `body` in the agent's process, and buries it if it died.
     func inProcess(of agent: SimulatedAgent, _ body: @escaping @Sendable (SimulatedAgent.Process) async -> Void) async {
+        await noteGroups(agent)
         await agent.run(body)
         agent.noteAppliedSelection()
+        await checkGroups(agent)
         if agent.disk.isDead { bury(agent) }
         hideRealTimes(agent)
         if let process = agent.process {
