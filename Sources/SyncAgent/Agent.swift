@@ -294,7 +294,8 @@ public final class Agent: Service, Sendable {
             drops: drops, slowLinkPolicy: slowLinkPolicy,
             limits: { [limiters, sharedLimits] in
                 guard $0.kind == .tcp else { return nil }
-                let isLocal = LocalNetworks.contain($0.remoteAddress, networks: LocalNetworks.current())
+                let address = try? LinkAddress(parsing: $0.remoteAddress)
+                let isLocal = address.map { LocalNetworks.contain($0, networks: LocalNetworks.current()) } ?? false
                 return LinkLimits(
                     up: limiters.up, down: limiters.down, holds: { !isLocal || sharedLimits.includesLocalNetwork })
             }, heard: { self.heard($0, from: $1) }, logger: setup.logger)

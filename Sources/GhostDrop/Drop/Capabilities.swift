@@ -1,3 +1,5 @@
+import Cryptography
+
 /// What a device says of itself in its capabilities characteristic and in `hello`.
 public struct Capabilities: Hashable, Sendable {
     /// The first version whose streams carry TLS and whose GATT packets are those of `GATTStream`.

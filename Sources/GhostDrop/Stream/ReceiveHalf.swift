@@ -30,6 +30,9 @@ struct ReceiveHalf: Sendable {
     private var unread = Queue<UInt8>()
 
     private var unacknowledged = 0
+    private var lastArrival: Nanoseconds?
+    /// Time between packets, smoothed.
+    private var spacing: Nanoseconds = 0
     private(set) var acknowledgeAt: Nanoseconds?
     private var promised = 0
     private var duplicates: UInt8 = 0
@@ -68,18 +71,34 @@ struct ReceiveHalf: Sendable {
         guard arrival != .invalid else { return arrival }
         if arrival == .duplicate { duplicates &+= 1 }
         unacknowledged += 1
+        if let lastArrival {
+            let interval = min(max(0, now - lastArrival), RoundTrip.greatestAcknowledgementDelay)
+            spacing += (interval - spacing) / 8
+        }
+        lastArrival = now
         if wantsAnswer || isLast || unacknowledged >= packetsPerAcknowledgement {
             acknowledgeAt = now
-        } else if acknowledgeAt == nil {
-            acknowledgeAt = now + RoundTrip.acknowledgementDelay / (top > next ? 2 : 1)
+        } else {
+            acknowledgeAt = min(acknowledgeAt ?? .max, now + acknowledgementDelay)
         }
         return arrival
     }
 
+    /// Long enough for eight packets at the pace at which they come, so that a slow link does not carry an acknowledgement
+    /// for each; short where something is missing, which the sender is to hear of.
+    private var acknowledgementDelay: Nanoseconds {
+        if hasGap { return RoundTrip.leastAcknowledgementDelay / 2 }
+        return min(max(RoundTrip.leastAcknowledgementDelay, 8 * spacing), RoundTrip.greatestAcknowledgementDelay)
+    }
+
+    /// Whether more is missing than packets that overtook each other on bluetoothd's three bearers, which happens all the
+    /// time: of that the sender needs no word, as it waits itself for what is late.
+    private var hasGap: Bool { top - next > 2 }
+
     /// In order, eight packets share an acknowledgement. With a gap, four, but so many that their bytes are eight times
     /// those of the bitmap.
     private var packetsPerAcknowledgement: Int {
-        guard top > next else { return 8 }
+        guard hasGap else { return 8 }
         return max(4, (top - next) / payloadLimit)
     }
 

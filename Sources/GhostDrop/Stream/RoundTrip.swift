@@ -18,8 +18,9 @@ extension Nanoseconds {
 
 /// How long an answer takes, and how long to wait for one (RFC 6298).
 struct RoundTrip: Sendable {
-    /// The longest that a receiver holds an acknowledgement back.
-    static let acknowledgementDelay = Nanoseconds.milliseconds(25)
+    /// How long a receiver holds an acknowledgement back for more to acknowledge.
+    static let leastAcknowledgementDelay = Nanoseconds.milliseconds(25)
+    static let greatestAcknowledgementDelay = Nanoseconds.milliseconds(60)
     static let initialTimeout = Nanoseconds.milliseconds(1000)
     static let leastTimeout = Nanoseconds.milliseconds(60)
     static let greatestTimeout = Nanoseconds.milliseconds(10_000)
@@ -43,7 +44,7 @@ struct RoundTrip: Sendable {
 
     var timeout: Nanoseconds {
         guard let smoothed else { return Self.initialTimeout }
-        let timeout = smoothed + max(.milliseconds(10), 4 * variation) + Self.acknowledgementDelay
+        let timeout = smoothed + max(.milliseconds(10), 4 * variation) + Self.leastAcknowledgementDelay
         return min(max(timeout, Self.leastTimeout), Self.greatestTimeout)
     }
 }

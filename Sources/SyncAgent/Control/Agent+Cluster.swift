@@ -289,7 +289,13 @@ extension Agent {
 
     /// Says what the folder has and what it waits for.
     func addOutlook(of folder: FolderSession, to status: inout FolderStatus) async {
-        let known = (try? await index.announcers(of: folder.id)) ?? []
+        var known: Set<DeviceID> = []
+        do {
+            known = try await index.announcers(of: folder.id)
+        } catch {
+            status.state = FolderState.error.rawValue
+            status.message = "\(error)"
+        }
         let settings = folder.configuration
         let peers = settings.devices.filter { $0 != localDevice }.map { id in
             let state = devices.device(id)?.state

@@ -173,6 +173,7 @@ extension Agent {
                         }
                         return edits
                     }
+                    // Both have stored it; this word changes nothing there.
                     try? await talk.send(.done)
                     return joining.answer
                 }

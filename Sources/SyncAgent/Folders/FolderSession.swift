@@ -230,12 +230,13 @@ final class FolderSession: Sendable {
             halt = nil
         }
         var totals = FolderTotals()
+        var refused = 0
         do {
             totals = try await index.totals(of: id)
+            refused = try await index.refusedCount(in: id, limit: FolderEngine.refusedLimit).count
         } catch {
             halt = FolderHalt(reason: .error, message: "\(error)")
         }
-        let refused = (try? await index.refusedCount(in: id, limit: FolderEngine.refusedLimit).count) ?? 0
         let need = activity.need
         let state: FolderState =
             if configuration.isPaused {

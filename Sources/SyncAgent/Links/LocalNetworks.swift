@@ -1,4 +1,5 @@
 import Glibc
+import Transport
 
 /// Which addresses are in a network that this machine has an address in, as Syncthing takes a local network to be.
 enum LocalNetworks {
@@ -14,36 +15,14 @@ enum LocalNetworks {
     }
 
     /// Whether a link's other end is in one of `networks`, on this machine, or only reached over the link itself.
-    ///
-    /// - Parameter address: `tcp://HOST:PORT` or `HOST:PORT`, the host a number.
-    static func contain(_ address: String, networks: [Network]) -> Bool {
-        guard let bytes = number(of: address) else { return false }
-        if bytes.count == 4 {
-            if bytes[0] == 127 || bytes[0] == 169 && bytes[1] == 254 { return true }
-        } else {
-            let isLoopback = bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
-            if isLoopback || bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 { return true }
-        }
-        return networks.contains { $0.contains(bytes) }
-    }
-
-    /// The 4 or 16 bytes of the host; of an IPv4 address that is written as one of IPv6, 4.
-    static func number(of address: String) -> [UInt8]? {
-        var host = address.hasPrefix("tcp://") ? address.dropFirst(6) : address[...]
-        if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") { host = host[..<colon] }
-        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        host = host.prefix { $0 != "%" }
-        let text = String(host)
-        var four = in_addr()
-        if inet_pton(AF_INET, text, &four) == 1 { return withUnsafeBytes(of: four) { Array($0) } }
-        var sixteen = in6_addr()
-        guard inet_pton(AF_INET6, text, &sixteen) == 1 else { return nil }
-        let bytes = withUnsafeBytes(of: sixteen) { Array($0) }
-        let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-        return isMapped ? Array(bytes[12...]) : bytes
+    static func contain(_ address: LinkAddress, networks: [Network]) -> Bool {
+        guard let address = address.ipAddress else { return false }
+        return address.isLoopback || address.isLinkLocal || networks.contains { $0.contains(address.bytes) }
     }
 
     /// Those that this machine has an address in now; none if the system does not say.
+    ///
+    /// Not by NIO's `System.enumerateDevices`, which does not tell a point-to-point interface without a far address.
     static func current() -> [Network] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return [] }

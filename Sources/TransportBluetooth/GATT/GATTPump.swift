@@ -129,7 +129,12 @@ struct GATTPump {
         private mutating func moveBytes() {
             guard let stream else { return }
             deliver(to: stream)
-            guard !hasStreamEnded, broken == nil else { return }
+            fill()
+        }
+
+        /// Gives the machine what it has room for.
+        private mutating func fill() {
+            guard let stream, !hasStreamEnded, broken == nil, machine.writableCount > 0 else { return }
             if outgoing.isEmpty {
                 switch outgoing.read(from: stream.number) {
                 case .some(0): endStream()
@@ -167,10 +172,11 @@ struct GATTPump {
         // MARK: packets
 
         private mutating func transmit() {
-            // The end follows the last byte.
-            if hasStreamEnded, outgoing.isEmpty { machine.finish() }
             isCongested = false
-            while broken == nil, let next = packet ?? machine.nextPacket(at: now) {
+            while broken == nil {
+                // The end follows the last byte.
+                if hasStreamEnded, outgoing.isEmpty { machine.finish() }
+                guard let next = packet ?? machine.nextPacket(at: now) else { return }
                 packet = next
                 switch pump.outlet {
                 case .socket(let socket):
@@ -189,6 +195,8 @@ struct GATTPump {
                     }
                 }
                 packet = nil
+                // A machine that runs dry asks for an answer with its last packet.
+                fill()
             }
         }
 

@@ -47,11 +47,21 @@ struct RefusedListCommand: RunnableCommand {
     }
 }
 
+/// Which changes are accepted or reverted.
+struct RefusedChoice: ParsableArguments {
+    @Argument(help: "Files, directories for all in them, or a folder's id.", completion: .file())
+    var paths: [String]
+
+    @Option(help: ArgumentHelp("Only the changes of this device, id or name.", valueName: "device"))
+    var device: String?
+
+    @Flag(help: "Say what would be done; do nothing.")
+    var dryRun = false
+}
+
 /// What accepting and reverting share.
 private protocol RefusedSettling: RunnableCommand {
-    var paths: [String] { get }
-    var device: String? { get }
-    var dryRun: Bool { get }
+    var chosen: RefusedChoice { get }
     var global: GlobalOptions { get }
     static var action: RefusalRequest.Action { get }
     /// What is asked before; nil if nothing would be lost.
@@ -62,8 +72,8 @@ extension RefusedSettling {
     fileprivate func settle(in context: CommandContext) async throws {
         let agent = try context.agent()
         var request = RefusalRequest(
-            paths: paths.map(context.path), action: Self.action, device: device, isDryRun: true)
-        if !dryRun {
+            paths: chosen.paths.map(context.path), action: Self.action, device: chosen.device, isDryRun: true)
+        if !chosen.dryRun {
             if let question = Self.question(try await agent.settleRefused(request).folders) {
                 try context.confirm(question)
             }
@@ -109,14 +119,7 @@ struct RefusedAcceptCommand: RefusedSettling {
             """)
     static let action = RefusalRequest.Action.accept
 
-    @Argument(help: "Files, directories for all in them, or a folder's id.", completion: .file())
-    var paths: [String]
-
-    @Option(help: ArgumentHelp("Only the changes of this device, id or name.", valueName: "device"))
-    var device: String?
-
-    @Flag(help: "Say what would be done; do nothing.")
-    var dryRun = false
+    @OptionGroup var chosen: RefusedChoice
 
     @OptionGroup var global: GlobalOptions
 
@@ -142,14 +145,7 @@ struct RefusedRevertCommand: RefusedSettling {
             """)
     static let action = RefusalRequest.Action.revert
 
-    @Argument(help: "Files, directories for all in them, or a folder's id.", completion: .file())
-    var paths: [String]
-
-    @Option(help: ArgumentHelp("Only the changes of this device, id or name.", valueName: "device"))
-    var device: String?
-
-    @Flag(help: "Say what would be done; do nothing.")
-    var dryRun = false
+    @OptionGroup var chosen: RefusedChoice
 
     @OptionGroup var global: GlobalOptions
 

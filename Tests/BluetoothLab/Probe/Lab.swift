@@ -14,9 +14,10 @@ struct Lab: Sendable {
 
     static let install: LinkInstaller<RawLink> = { channel, information in
         channel.eventLoop.makeCompletedFuture {
-            let (inbound, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
-            try channel.pipeline.syncOperations.addHandler(Collector(continuation))
-            return Endpoint(kind: information.kind, channel: channel, inbound: inbound)
+            let inlet = Inlet()
+            try channel.pipeline.syncOperations.addHandler(inlet)
+            return Endpoint(
+                kind: information.kind, channel: channel, inlet: NIOLoopBound(inlet, eventLoop: channel.eventLoop))
         }
     }
 
@@ -104,8 +105,7 @@ struct Lab: Sendable {
 struct Endpoint: Sendable {
     let kind: LinkKind
     let channel: any Channel
-    /// What arrives; it ends with the link.
-    let inbound: AsyncStream<ByteBuffer>
+    let inlet: NIOLoopBound<Inlet>
 
     func write(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
@@ -115,17 +115,36 @@ struct Endpoint: Sendable {
     }
 }
 
-/// Hands on what arrives.
-private final class Collector: ChannelInboundHandler {
+/// Hands what arrives to one receipt after the other, on the channel's event loop: a task for each piece would cost an
+/// emulated processor more than the piece does.
+final class Inlet: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let continuation: AsyncStream<ByteBuffer>.Continuation
+    private var early: [ByteBuffer] = []
+    private var receipt: Receipt?
+    private var hasEnded = false
 
-    init(_ continuation: AsyncStream<ByteBuffer>.Continuation) { self.continuation = continuation }
+    /// Has `receipt` take what came since the last one had all of its own, and what comes.
+    func begin(_ receipt: Receipt) {
+        self.receipt = receipt
+        let pieces = early
+        early = []
+        for piece in pieces { take(piece) }
+        if hasEnded { self.receipt?.end() }
+    }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { continuation.yield(unwrapInboundIn(data)) }
+    private func take(_ piece: ByteBuffer) {
+        guard let receipt else { return early.append(piece) }
+        if receipt.take(piece) { self.receipt = nil }
+    }
 
-    func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { take(unwrapInboundIn(data)) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        hasEnded = true
+        receipt?.end()
+        receipt = nil
+    }
 }
 
 /// Bytes that tell where in the stream they are: a block of random ones over and over, of a length that no packet has.

@@ -138,17 +138,13 @@ enum Scenarios {
     ) async throws {
         let (dialled, accepted) = try await lab.link(to: address, &links)
         let large = 64 * 1024 * 1024
-        let once = Mutex(false)
         let start = Mutex<ContinuousClock.Instant?>(nil)
-        let result = try await Transfer.send(large, from: dialled, to: accepted, skipping: 1) { count in
-            guard count > 200_000,
-                !once.withLock({ was in
-                    defer { was = true }; return was
-                })
-            else { return }
+        let interruption = Interruption(byteCount: 200_000) {
             start.withLock { $0 = ContinuousClock.now }
-            try? await Blocking.run(breakIt)
+            do { try breakIt() } catch { say("  \(error)") }
         }
+        let result = try await Transfer.send(
+            large, from: dialled, to: accepted, skipping: 1, interruption: interruption)
         guard result.firstWrong == nil, result.byteCount < large, result.byteCount > 200_000 else {
             throw Probe.Failure("the break was not seen: \(result)")
         }

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOPosix
 import Synchronization
 import TransportBluetooth
 
@@ -17,65 +18,42 @@ enum Transfer {
 
     private static let pieceByteCount = 16 * 1024
 
-    /// Sends `byteCount` bytes from one end, takes them at the other, and gives what came. The taking end has bytes to
-    /// skip that were sent before.
+    /// Sends `byteCount` bytes from one end, takes them at the other, and gives what came, which is less if the link
+    /// ends. The taking end has bytes to skip that were sent before.
+    ///
+    /// - Parameter interruption: called once, in a thread of its own, when so many bytes have come.
     static func send(
         _ byteCount: Int, from sender: Endpoint, to receiver: Endpoint, skipping skipped: Int = 0, seed: UInt64 = 1,
-        progress: @escaping @Sendable (Int) async -> Void = { _ in }
+        interruption: Interruption? = nil
     ) async throws -> Result {
         let pattern = Pattern(seed: seed)
         let written = Count()
-        return try await withThrowingTaskGroup(of: Result?.self) { group in
-            group.addTask {
-                // Ends early when the link does; the receiver tells what that meant.
-                try? await write(byteCount, pattern, to: sender, written)
-                return nil
-            }
-            group.addTask { try await receive(byteCount, pattern, at: receiver, skipping: skipped, written, progress) }
-            var result: Result?
-            while let next = try await group.next() { result = next ?? result }
-            guard let result else { throw Probe.Failure("nothing was received") }
-            return result
+        let loop = receiver.channel.eventLoop
+        let done = loop.makePromise(of: Result.self)
+        try await loop.submit {
+            receiver.inlet.value.begin(
+                Receipt(byteCount, pattern, skipping: skipped, written, interruption, done))
+        }.get()
+        sender.channel.eventLoop.execute { write(byteCount, pattern, from: 0, to: sender.channel, written) }
+        return try await withTaskCancellationHandler {
+            try await done.futureResult.get()
+        } onCancel: {
+            // Which ends the receipt, with what came.
+            for end in [sender, receiver] { end.channel.close(promise: nil) }
         }
     }
 
+    /// One piece at a time, on the channel's event loop: a piece's future is the back-pressure. Ends early when the link
+    /// does; the receipt tells what that meant.
     private static func write(
-        _ byteCount: Int, _ pattern: Pattern, to end: Endpoint, _ written: Count
-    ) async throws {
-        var offset = 0
-        while offset < byteCount {
-            let count = min(pieceByteCount, byteCount - offset)
-            // One piece at a time: its promise is the back-pressure.
-            try await end.channel.writeAndFlush(pattern.bytes(at: offset, count: count)).get()
-            offset += count
-            written.set(offset)
+        _ byteCount: Int, _ pattern: Pattern, from offset: Int, to channel: any Channel, _ written: Count
+    ) {
+        let count = min(pieceByteCount, byteCount - offset)
+        guard count > 0 else { return }
+        channel.writeAndFlush(pattern.bytes(at: offset, count: count)).whenSuccess {
+            written.set(offset + count)
+            write(byteCount, pattern, from: offset + count, to: channel, written)
         }
-    }
-
-    private static func receive(
-        _ byteCount: Int, _ pattern: Pattern, at end: Endpoint, skipping skipped: Int, _ written: Count,
-        _ progress: @Sendable (Int) async -> Void
-    ) async throws -> Result {
-        var result = Result()
-        var skip = skipped
-        var start: ContinuousClock.Instant?
-        for await piece in end.inbound {
-            var bytes = piece
-            let count = min(skip, bytes.readableBytes)
-            skip -= count
-            bytes.moveReaderIndex(forwardBy: count)
-            if bytes.readableBytes == 0 { continue }
-            start = start ?? ContinuousClock.now
-            if bytes != pattern.bytes(at: result.byteCount, count: bytes.readableBytes), result.firstWrong == nil {
-                result.firstWrong = result.byteCount
-            }
-            result.byteCount += bytes.readableBytes
-            result.mostUnderWay = max(result.mostUnderWay, written.value - result.byteCount)
-            await progress(result.byteCount)
-            if result.byteCount >= byteCount { break }
-        }
-        result.duration = start.map { ContinuousClock.now - $0 } ?? .zero
-        return result
     }
 
     /// Throws unless everything came as it was sent; gives the rate in KB/s.
@@ -92,8 +70,62 @@ enum Transfer {
     }
 }
 
-/// A number that one task sets and another reads.
-private final class Count: Sendable {
+/// What breaks a transfer in its middle.
+struct Interruption: Sendable {
+    var byteCount: Int
+    var action: @Sendable () -> Void
+}
+
+/// Compares what comes with what was sent, on the event loop of the end where it comes.
+final class Receipt {
+    private let byteCount: Int
+    private let pattern: Pattern
+    private var skip: Int
+    private let written: Count
+    private var interruption: Interruption?
+    private let done: EventLoopPromise<Transfer.Result>
+    private var result = Transfer.Result()
+    private var start: ContinuousClock.Instant?
+
+    init(
+        _ byteCount: Int, _ pattern: Pattern, skipping skip: Int, _ written: Count, _ interruption: Interruption?,
+        _ done: EventLoopPromise<Transfer.Result>
+    ) {
+        (self.byteCount, self.pattern, self.skip) = (byteCount, pattern, skip)
+        (self.written, self.interruption, self.done) = (written, interruption, done)
+    }
+
+    /// Whether that was all.
+    func take(_ piece: ByteBuffer) -> Bool {
+        var bytes = piece
+        let count = min(skip, bytes.readableBytes)
+        skip -= count
+        bytes.moveReaderIndex(forwardBy: count)
+        if bytes.readableBytes == 0 { return false }
+        start = start ?? ContinuousClock.now
+        if bytes != pattern.bytes(at: result.byteCount, count: bytes.readableBytes), result.firstWrong == nil {
+            result.firstWrong = result.byteCount
+        }
+        result.byteCount += bytes.readableBytes
+        result.mostUnderWay = max(result.mostUnderWay, written.value - result.byteCount)
+        if let interruption, result.byteCount > interruption.byteCount {
+            self.interruption = nil
+            NIOThreadPool.singleton.submit { _ in interruption.action() }
+        }
+        guard result.byteCount >= byteCount else { return false }
+        end()
+        return true
+    }
+
+    /// Nothing more comes.
+    func end() {
+        result.duration = start.map { ContinuousClock.now - $0 } ?? .zero
+        done.succeed(result)
+    }
+}
+
+/// A number that one end sets and the other reads.
+final class Count: Sendable {
     private let number = Atomic(0)
 
     var value: Int { number.load(ordering: .acquiring) }

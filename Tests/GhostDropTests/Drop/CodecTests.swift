@@ -33,18 +33,6 @@ import Testing
     @Test func invalidUTF8IsRefused() {
         #expect(throws: GhostDropError.self) { try DropJSON(parsing: [0x22, 0xFF, 0x22]) }
     }
-
-    @Test func base64RoundTrips() {
-        var random = SeededGenerator(seed: 1)
-        for count in 0..<100 {
-            let bytes = random.bytes(count)
-            #expect(Base64.decode(Base64.encode(bytes)) == bytes)
-        }
-        #expect(Base64.encode(Array("foob".utf8)) == "Zm9vYg==")
-        for text in ["A", "AA", "AAA", "AA=A", "A===", "=AAA", "AA A", "AAA\n", "AAAé", "AAA=AAAA", "===="] {
-            #expect(Base64.decode(text) == nil, "\(text)")
-        }
-    }
 }
 
 @Suite struct DropFrameTests {
