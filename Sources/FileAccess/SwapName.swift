@@ -21,6 +21,13 @@ struct SwapName: Equatable {
         self.expected = Self.fingerprint(expected)
     }
 
+    /// - parameter fingerprint: of what was seen in the place.
+    init(target: String, source: UInt64, fingerprint: UInt64) {
+        key = RelativePath.temporaryKey(for: target)
+        self.source = source
+        expected = fingerprint
+    }
+
     init?(_ name: String) {
         var rest = Substring(name)
         guard rest.hasPrefix(RelativePath.temporaryPrefix), rest.hasSuffix(Self.suffix) else { return nil }
@@ -43,7 +50,7 @@ struct SwapName: Equatable {
     }
 
     /// A number for all that `FileStatus.isUnchanged` compares and a change of name leaves alone.
-    private static func fingerprint(_ status: FileStatus, inode: UInt64? = nil) -> UInt64 {
+    static func fingerprint(_ status: FileStatus, inode: UInt64? = nil) -> UInt64 {
         // The time of a symbolic link's change is what its name's change moves on.
         let time = status.type == .symlink ? FileTime(seconds: 0) : status.modified
         let words =

@@ -71,6 +71,7 @@ extension IndexStore {
                         SELECT number FROM announcer WHERE folder = \(row.number));
                     DELETE FROM announcer WHERE folder = \(row.number);
                     DELETE FROM placing WHERE folder = \(row.number);
+                    DELETE FROM placingGroup WHERE folder = \(row.number);
                     DELETE FROM change WHERE folder = \(row.number);
                     DELETE FROM folder WHERE number = \(row.number);
                     DROP TABLE doomed;

@@ -1,6 +1,21 @@
 import BlockExchange
 import GRDB
 
+/// What is about to be done at one name of a group; the numbers are the disk's business.
+public struct GroupPlacing: Hashable, Sendable {
+    public var name: String
+    public var source: UInt64
+    public var sealed: UInt64
+    public var expected: UInt64?
+
+    public init(name: String, source: UInt64, sealed: UInt64, expected: UInt64?) {
+        self.name = name
+        self.source = source
+        self.sealed = sealed
+        self.expected = expected
+    }
+}
+
 /// What this device is about to put into its place.
 ///
 /// Between the moment when a file is in its place and the transaction that says so, a process may die. What was noted
@@ -9,7 +24,12 @@ import GRDB
 extension IndexStore {
     /// Notes versions right before they are put into their places; the last one of each name counts. Blocks are not
     /// kept.
-    public func notePlacing(_ files: [FileInfo], in folder: FolderID) async throws {
+    ///
+    /// - parameter groups: what is done at the names of each group that changes at once. With any, the note survives a loss
+    ///   of power.
+    public func notePlacing(
+        _ files: [FileInfo], groups: [[GroupPlacing]] = [], in folder: FolderID
+    ) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
             let insert = try RawStatement(
@@ -39,6 +59,73 @@ extension IndexStore {
                 try content.isEmpty ? insert.bind(10, Int64?.none) : insert.bind(10, content)
                 try insert.bind(11, extra)
                 try insert.run()
+            }
+            guard !groups.isEmpty else { return }
+            try Self.note(groups, row, database)
+        }
+        if !groups.isEmpty { try await makeDurable() }
+    }
+
+    private static func note(_ groups: [[GroupPlacing]], _ row: Folder, _ database: Database) throws {
+        let last = try RawStatement(database, "SELECT coalesce(max(members), 0) FROM placingGroup WHERE folder = ?1")
+        try last.bind(1, row.number)
+        var number = try last.first { $0.integer(0) } ?? 0
+        let insert = try RawStatement(
+            database,
+            """
+            INSERT OR REPLACE INTO placingGroup (folder, name, members, source, sealed, expected)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """)
+        for group in groups {
+            number &+= 1
+            for placing in group {
+                try insert.bind(1, row.number)
+                try insert.bind(2, placing.name)
+                try insert.bind(3, number)
+                try insert.bind(4, Int64(bitPattern: placing.source))
+                try insert.bind(5, Int64(bitPattern: placing.sealed))
+                try insert.bind(6, placing.expected.map { Int64(bitPattern: $0) })
+                try insert.run()
+            }
+        }
+    }
+
+    /// The groups of which it was noted what is about to be done, and that are not over; in the order of their names.
+    public func placingGroups(in folder: FolderID) async throws -> [[GroupPlacing]] {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let select = try RawStatement(
+                database,
+                """
+                SELECT members, name, source, sealed, expected, expected IS NULL
+                FROM placingGroup WHERE folder = ?1 ORDER BY members, name
+                """)
+            try select.bind(1, row.number)
+            defer { select.reset() }
+            var groups: [[GroupPlacing]] = []
+            var last: Int64?
+            while try select.step() {
+                if select.integer(0) != last { groups.append([]) }
+                last = select.integer(0)
+                groups[groups.count - 1].append(
+                    GroupPlacing(
+                        name: select.text(1), source: UInt64(bitPattern: select.integer(2)),
+                        sealed: UInt64(bitPattern: select.integer(3)),
+                        expected: select.integer(5) == 0 ? UInt64(bitPattern: select.integer(4)) : nil))
+            }
+            return groups
+        }
+    }
+
+    /// These groups are as they are to be.
+    public func endPlacing(_ groups: [[GroupPlacing]], in folder: FolderID) async throws {
+        try await write { database in
+            let row = try Folder.find(folder, in: database)
+            let delete = try RawStatement(database, "DELETE FROM placingGroup WHERE folder = ?1 AND name = ?2")
+            for placing in groups.joined() {
+                try delete.bind(1, row.number)
+                try delete.bind(2, placing.name)
+                try delete.run()
             }
         }
     }
@@ -75,11 +162,16 @@ extension IndexStore {
     ) async throws -> ApplyResult {
         try await write { database in
             let row = try Folder.find(folder, in: database)
-            let delete = try RawStatement(database, "DELETE FROM placing WHERE folder = ?1 AND name = ?2")
-            for name in placed {
-                try delete.bind(1, row.number)
-                try delete.bind(2, name)
-                try delete.run()
+            let groups = try RawStatement(database, "SELECT 1 FROM placingGroup WHERE folder = ?1 LIMIT 1")
+            try groups.bind(1, row.number)
+            let hasGroups = try groups.first { _ in true } ?? false
+            for table in hasGroups ? ["placing", "placingGroup"] : ["placing"] {
+                let delete = try RawStatement(database, "DELETE FROM \(table) WHERE folder = ?1 AND name = ?2")
+                for name in placed {
+                    try delete.bind(1, row.number)
+                    try delete.bind(2, name)
+                    try delete.run()
+                }
             }
             return try Self.apply(changes, row, database, isIgnored)
         }

@@ -15,6 +15,7 @@ enum Schema {
         migrator.registerMigration("v2") { try $0.execute(sql: version2) }
         migrator.registerMigration("v3-roles") { try $0.execute(sql: roles) }
         migrator.registerMigration("v3-changes") { try $0.execute(sql: changes) }
+        migrator.registerMigration("v4-groups") { try $0.execute(sql: groups) }
         return migrator
     }
 
@@ -90,6 +91,15 @@ enum Schema {
             folder INTEGER NOT NULL, name TEXT NOT NULL, flags INTEGER NOT NULL, size INTEGER NOT NULL,
             permissions INTEGER NOT NULL, modified INTEGER NOT NULL, nanoseconds INTEGER NOT NULL,
             modifiedBy INTEGER NOT NULL, version BLOB, content BLOB, extra BLOB, PRIMARY KEY (folder, name)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// What is about to be done to the files of a group, each with its `GroupPlacing`; `members` is the same for all of one
+    /// group. `expected` is NULL for nothing.
+    private static let groups = """
+        CREATE TABLE placingGroup (
+            folder INTEGER NOT NULL, name TEXT NOT NULL, members INTEGER NOT NULL, source INTEGER NOT NULL,
+            sealed INTEGER NOT NULL, expected INTEGER, PRIMARY KEY (folder, name)
         ) STRICT, WITHOUT ROWID;
         """
 

@@ -37,6 +37,8 @@ public enum Obstacle: Hashable, Sendable {
     case directoryNotEmpty
     /// What would have to be its directory is to be something else.
     case parentNotDirectory
+    /// Nothing can be done about this other file of its group.
+    case groupMember(String)
 }
 
 /// What to do about one name.
@@ -92,6 +94,15 @@ public enum Action: Equatable, Sendable {
             .rename(_, _, _, let occupant):
             occupant
         case .nothing, .blocked, .record, .forget, .adopt, .delete: nil
+        }
+    }
+
+    /// Whether it changes a file of a group: that is done together with the others of the group.
+    var isGroupChange: Bool {
+        switch self {
+        case .fetch(_, let occupant): occupant.local?.file.kind != .directory
+        case .delete(let local, _, _): local.file.kind == .file
+        case .nothing, .blocked, .record, .forget, .adopt, .makeDirectory, .makeSymlink, .rename: false
         }
     }
 

@@ -1,4 +1,5 @@
 import BlockExchange
+import Selection
 
 /// One name, for a plan.
 public struct PlanItem: Equatable, Sendable {
@@ -22,11 +23,15 @@ public struct PlanOptions: Equatable, Sendable {
     public var freeByteCount: Int64?
     /// Bytes needed before deletions; nil for the sum of the files to be fetched.
     public var neededByteCount: Int64?
+    /// Files that change together. Of each group that something is to be done about, all names that are needed are in the
+    /// plan.
+    public var groups: GroupPatterns
 
     public init(
         order: PullOrder = .alphabetic, priorities: PriorityPatterns = .none, freeByteCount: Int64? = nil,
-        neededByteCount: Int64? = nil
+        neededByteCount: Int64? = nil, groups: GroupPatterns = .none
     ) {
+        self.groups = groups
         self.order = order
         self.priorities = priorities
         self.freeByteCount = freeByteCount
@@ -49,6 +54,11 @@ public struct Plan: Equatable, Sendable {
     /// below directories that give way to something else goes; symbolic links come, files are fetched in the order
     /// asked for; files go; directories go, deepest first; directories that stay get their permissions.
     public let steps: [Action]
+    /// How many of the steps come before the first file, or group, that is to be fetched.
+    public let fetchPosition: Int
+    /// What is done about each group, at once; in the order in which it comes among the files to be fetched, groups of
+    /// which all goes at the end, or first where space is short.
+    public let groups: [GroupChange]
     /// In the order of their names.
     public let blocked: [Blocked]
     /// Whether space is short, so that files go before others come.
@@ -78,9 +88,10 @@ public struct Plan: Equatable, Sendable {
 
     private init(_ decided: [Decided], rules: FolderRules, options: PlanOptions, unixSeconds: Int64) {
         let sorted = decided.filter { $0.action != .nothing }.sorted { PathOrder.precedes($0.name, $1.name) }
-        var builder = PlanBuilder(sorted)
+        var builder = PlanBuilder(sorted, groups: options.groups)
         builder.block()
         builder.retainDirectories(rules: rules, unixSeconds: unixSeconds)
+        builder.blockGroups()
         builder.matchRenames()
 
         var needed: Int64 = 0
@@ -91,14 +102,15 @@ public struct Plan: Equatable, Sendable {
         }
         fetchedByteCount = needed
         deletesFirst = options.freeByteCount.map { $0 < options.neededByteCount ?? needed } ?? false
-        steps = builder.steps(deletesFirst: deletesFirst, options: options)
+        let ordered = builder.steps(deletesFirst: deletesFirst, options: options)
+        (steps, fetchPosition, groups) = (ordered.all, ordered.fetchPosition, ordered.groups)
         blocked = builder.items.compactMap { item in
             guard case .blocked(let obstacle) = item.action else { return nil }
             return Blocked(name: item.name, obstacle: obstacle)
         }
     }
 
-    public var isEmpty: Bool { steps.isEmpty }
+    public var isEmpty: Bool { steps.isEmpty && groups.isEmpty }
 }
 
 /// What was decided about one name.

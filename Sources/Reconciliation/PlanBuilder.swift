@@ -1,4 +1,5 @@
 import BlockExchange
+import Selection
 
 /// Brings decisions about single names together.
 struct PlanBuilder {
@@ -8,10 +9,16 @@ struct PlanBuilder {
     private let neededDirectories: Set<String>
     /// Files that become something else under another name, and are not deleted for that.
     private var isRenamed: [Bool]
+    /// The group of each item that changes one.
+    private let groups: [FileGroup?]
 
-    init(_ items: [Decided]) {
+    init(_ items: [Decided], groups: GroupPatterns) {
         self.items = items
         isRenamed = items.map { _ in false }
+        self.groups = items.map { item in
+            if case .blocked = item.action { return groups.group(of: item.name) }
+            return item.action.isGroupChange ? groups.group(of: item.name) : nil
+        }
         var needed: Set<String> = []
         for item in items where Self.needsItsDirectory(item.action) {
             for ancestor in PathOrder.ancestors(of: item.name) {
@@ -69,17 +76,34 @@ struct PlanBuilder {
         }
     }
 
-    /// Lets files that are to go become those to be fetched that have the same content.
+    /// Holds back all of a group of which one cannot be had.
+    mutating func blockGroups() {
+        var obstacles: [FileGroup: String] = [:]
+        for (index, item) in items.enumerated() {
+            guard let group = groups[index], case .blocked = item.action, obstacles[group] == nil else { continue }
+            obstacles[group] = item.name
+        }
+        guard !obstacles.isEmpty else { return }
+        for index in items.indices {
+            guard let group = groups[index], let name = obstacles[group], items[index].action.isGroupChange else {
+                continue
+            }
+            items[index].action = .blocked(.groupMember(name))
+        }
+    }
+
+    /// Lets files that are to go become those to be fetched that have the same content. Not files of
+    /// groups: what is done about a group is done at once.
     mutating func matchRenames() {
         var sources = RenameSources()
         for (index, item) in items.enumerated() {
             guard case .delete(let local, .some, keepsCopy: false) = item.action, local.isValid,
-                !neededDirectories.contains(item.name)
+                groups[index] == nil, !neededDirectories.contains(item.name)
             else { continue }
             sources.add(local.file, index)
         }
         for index in items.indices {
-            guard case .fetch(let file, let occupant) = items[index].action,
+            guard groups[index] == nil, case .fetch(let file, let occupant) = items[index].action,
                 !Self.replacesDirectory(items[index].action), let source = sources.take(for: file),
                 case .delete(let local, .some(let tombstone), _) = items[source].action
             else { continue }
@@ -90,8 +114,18 @@ struct PlanBuilder {
 
     // MARK: order
 
+    struct Steps {
+        var all: [Action]
+        var fetchPosition: Int
+        var groups: [GroupChange]
+    }
+
     /// The steps of one kind come together; see `Plan.steps`.
-    func steps(deletesFirst: Bool, options: PlanOptions) -> [Action] {
+    func steps(deletesFirst: Bool, options: PlanOptions) -> Steps {
+        var changesOfGroup: [FileGroup: Int] = [:]
+        for (index, item) in items.enumerated() where item.action.isGroupChange {
+            if let group = groups[index] { changesOfGroup[group, default: 0] += 1 }
+        }
         let replaced = Set(items.lazy.filter { Self.replacesDirectory($0.action) }.map(\.name))
         var records: [Action] = []
         var clearings: [Action] = []
@@ -100,7 +134,9 @@ struct PlanBuilder {
         var removals: (files: [Action], directories: [Action]) = ([], [])
         var links: [Action] = []
         var adoptions: [Action] = []
-        var fetches: [(rank: Int, file: FileInfo, action: Action)] = []
+        var fetches: [Fetch] = []
+        var grouped: [FileGroup: [Action]] = [:]
+        var firstFetches: [FileGroup: Fetch] = [:]
         var deletions: (files: [Action], directories: [Action]) = ([], [])
         var directoryAdoptions: [Action] = []
         for (index, item) in items.enumerated() where !isRenamed[index] {
@@ -111,7 +147,15 @@ struct PlanBuilder {
             case .rename: renames.append(item.action)
             case .makeSymlink: links.append(item.action)
             case .fetch(let file, _):
-                fetches.append((options.priorities.rank(of: item.name), file, item.action))
+                let fetch = Fetch(rank: options.priorities.rank(of: item.name), file: file, action: item.action)
+                guard let group = groups[index] else {
+                    fetches.append(fetch)
+                    continue
+                }
+                grouped[group, default: []].append(item.action)
+                if firstFetches[group].map({ fetch.precedes($0, options.order) }) ?? true {
+                    firstFetches[group] = fetch
+                }
             case .adopt(let file, _, _):
                 // A directory that is not to be written is written to first.
                 if file.kind == .directory {
@@ -123,7 +167,10 @@ struct PlanBuilder {
                 let isDirectory = local.file.kind == .directory
                 let makesRoom =
                     !replaced.isEmpty && PathOrder.ancestors(of: item.name).contains(where: replaced.contains)
-                if !isDirectory, deletesFirst || neededDirectories.contains(item.name) {
+                let mustGoFirst = makesRoom || neededDirectories.contains(item.name)
+                if let group = groups[index], !mustGoFirst, changesOfGroup[group, default: 0] > 1 {
+                    grouped[group, default: []].append(item.action)
+                } else if !isDirectory, deletesFirst || neededDirectories.contains(item.name) {
                     clearings.append(item.action)
                 } else if makesRoom {
                     if isDirectory {
@@ -140,10 +187,46 @@ struct PlanBuilder {
                 }
             }
         }
-        fetches.sort { $0.rank != $1.rank ? $0.rank < $1.rank : options.order.precedes($0.file, $1.file) }
+        fetches.sort { $0.precedes($1, options.order) }
+        let before =
+            records + clearings + directories + renames + removals.files + removals.directories.reversed() + links
+            + adoptions
         // Children come after their directory in the order of names, so they go first in its reverse.
-        return records + clearings + directories + renames + removals.files + removals.directories.reversed() + links
-            + adoptions + fetches.map(\.action) + deletions.files + deletions.directories.reversed()
-            + directoryAdoptions.reversed()
+        let after = deletions.files + deletions.directories.reversed() + directoryAdoptions.reversed()
+        return Steps(
+            all: before + fetches.map(\.action) + after, fetchPosition: before.count,
+            groups: Self.changes(grouped, firstFetches, among: fetches, deletesFirst: deletesFirst, options.order))
+    }
+
+    /// What is done about groups, in the order in which it comes among single files.
+    private static func changes(
+        _ grouped: [FileGroup: [Action]], _ firstFetches: [FileGroup: Fetch], among fetches: [Fetch],
+        deletesFirst: Bool, _ order: PullOrder
+    ) -> [GroupChange] {
+        var (changes, removals): ([(first: Fetch, change: GroupChange)], [GroupChange]) = ([], [])
+        for (group, actions) in grouped {
+            let position = deletesFirst ? 0 : fetches.count
+            let change = GroupChange(group: group, actions: actions, precedingFetches: position)
+            if let first = firstFetches[group] { changes.append((first, change)) } else { removals.append(change) }
+        }
+        changes.sort { $0.first.precedes($1.first, order) }
+        removals.sort { $0.group.names.lexicographicallyPrecedes($1.group.names) }
+        var position = 0
+        for index in changes.indices {
+            while position < fetches.count, fetches[position].precedes(changes[index].first, order) { position += 1 }
+            changes[index].change.precedingFetches = position
+        }
+        return deletesFirst ? removals + changes.map(\.change) : changes.map(\.change) + removals
+    }
+}
+
+/// A file to be fetched, with what its place among others depends on.
+private struct Fetch {
+    var rank: Int
+    var file: FileInfo
+    var action: Action
+
+    func precedes(_ other: Fetch, _ order: PullOrder) -> Bool {
+        rank != other.rank ? rank < other.rank : order.precedes(file, other.file)
     }
 }

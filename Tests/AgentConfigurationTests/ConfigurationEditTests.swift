@@ -373,6 +373,7 @@ import Testing
                     isWatched: Bool.random(using: &random), ignoresPermissions: Bool.random(using: &random),
                     order: FolderConfiguration.Order.allCases.randomElement(using: &random) ?? .newest,
                     priority: [[], ["*.md", "a\\[b", "\"q\""]].randomElement(using: &random) ?? [],
+                    groups: [[], ["*.{a,b}", "\"q\"/{x,y}"]].randomElement(using: &random) ?? [],
                     minimumFree: [.basisPoints(100), .basisPoints(5), .byteCount(0), .byteCount(1 << 30)]
                         .randomElement(using: &random) ?? .byteCount(1),
                     maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil,

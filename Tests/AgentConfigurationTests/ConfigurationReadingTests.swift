@@ -48,6 +48,7 @@ import Testing
             ignore-permissions = true
             order = "newest"
             priority = ["*.md", "/notes", "(?i)*.TXT"]
+            groups = ["album/**/*.{jpg,txt}"]
             minimum-free = "2.5 %"
             max-conflicts = 7
             min-copies = 2
@@ -92,7 +93,8 @@ import Testing
                             id: FolderID("f2"), label: "L", path: "/srv/x", mode: .full, kind: .receiveOnly,
                             devices: [testDevice(2), testDevice(1)], isPaused: true, rescanInterval: 60,
                             isWatched: false, ignoresPermissions: true, order: .newest,
-                            priority: ["*.md", "/notes", "(?i)*.TXT"], minimumFree: .basisPoints(250), maxConflicts: 7,
+                            priority: ["*.md", "/notes", "(?i)*.TXT"], groups: ["album/**/*.{jpg,txt}"],
+                            minimumFree: .basisPoints(250), maxConflicts: 7,
                             minimumCopies: 2, keepFree: .basisPoints(1000),
                             bluetooth: .selectedAndOnDemand, bluetoothLimit: 3_000_000,
                             versions: FolderVersions(
@@ -206,6 +208,14 @@ import Testing
             (folder + "priority = [\"*.md\", \"!/a\"]\n", .invalidValue, 4, ["`!/a`", "without `!`"]),
             (folder + "priority = [\"#include x\"]\n", .invalidValue, 4, ["`#include x`"]),
             (folder + "priority = [\" \"]\n", .invalidValue, 4, ["empty"]),
+            (folder + "groups = \"*.{a,b}\"\n", .wrongType, 4, ["list"]),
+            (folder + "groups = [\"*.{a,b}\", \"*.{a\"]\n", .invalidValue, 4, ["`*.{a`", "needs a `}`"]),
+            (folder + "groups = [\"*.jpg\"]\n", .invalidValue, 4, ["`*.jpg`", "two kinds"]),
+            (folder + "groups = [\"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}*\"]\n", .invalidValue, 4, ["32"]),
+            (
+                folder + "groups = [\(Array(repeating: "\"*.{a,b}\"", count: 101).joined(separator: ","))]\n",
+                .invalidValue, 4, ["100"]
+            ),
             (folder + "priority = [\"a[\"]\n", .invalidValue, 4, ["`a[`"]),
             (
                 folder + "priority = [\(Array(repeating: "\"a\"", count: 101).joined(separator: ","))]\n",

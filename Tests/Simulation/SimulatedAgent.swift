@@ -32,6 +32,8 @@ final class SimulatedAgent: Sendable {
         var lostClaims: [String] = []
         var interruption: (@Sendable (String) -> Void)?
         var isFreeing = false
+        var groupsBefore: [FileGroup: [String: VersionVector]]?
+        var filled: Set<String> = []
     }
 
     static let folder = FolderID("simulated")
@@ -129,6 +131,18 @@ final class SimulatedAgent: Sendable {
         set { state.withLock { $0.interruption = newValue } }
     }
 
+    /// What was to be done about groups before it did what it is at.
+    var groupsBefore: [FileGroup: [String: VersionVector]]? {
+        get { state.withLock { $0.groupsBefore } }
+        set { state.withLock { $0.groupsBefore = newValue } }
+    }
+
+    /// The names that it has filled since then.
+    var filled: Set<String> {
+        get { state.withLock { $0.filled } }
+        set { state.withLock { $0.filled = newValue } }
+    }
+
     /// Its user has asked it to remove what is not selected.
     var isFreeing: Bool {
         get { state.withLock { $0.isFreeing } }
@@ -224,6 +238,7 @@ final class SimulatedAgent: Sendable {
     /// The agent fills or empties a name.
     private func check(_ name: String, isFilled: Bool) {
         guard let path = RelativePath(name), !path.isInternal, !path.isTemporary else { return }
+        if isFilled { state.withLock { _ = $0.filled.insert(name) } }
         // The loser of a conflict is kept beside the winner, selected or not.
         if isFilled, name.contains(".sync-conflict-") || name.contains(" (") { return }
         guard selection?.isLeftOut(name) ?? true else { return }

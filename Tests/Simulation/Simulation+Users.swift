@@ -12,7 +12,7 @@ extension Simulation {
     private static let directories = ["d", "d/e", "p", "p/q"]
     private static let leaves = ["a.txt", "b", "c.md"]
 
-    private static let names =
+    static let names =
         leaves + directories.flatMap { directory in leaves.prefix(2).map { "\(directory)/\($0)" } }
 
     /// One thing that the agent's user does.

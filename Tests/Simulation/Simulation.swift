@@ -30,6 +30,8 @@ actor Simulation {
         var conflicts: [FolderConflicts] = []
         /// Users settle conflicts and bring versions back.
         var settles = false
+        /// Which files all agents take for groups.
+        var groups: [String] = []
         /// Agents whose changes the others refuse until the end.
         var readers: Set<Int> = []
 
@@ -39,6 +41,7 @@ actor Simulation {
             powerLoss = seed % 3 == 2
             diskFaults = seed % 4 == 3
             interruptions = seed % 5 > 1
+            if seed % 4 == 1 { groups = ["**/{a.txt,b}"] }
         }
 
         /// Nothing goes wrong, and everything is kept.
@@ -207,8 +210,10 @@ actor Simulation {
 
     /// Runs `body` in the agent's process, and buries it if it died.
     func inProcess(of agent: SimulatedAgent, _ body: @escaping @Sendable (SimulatedAgent.Process) async -> Void) async {
+        await noteGroups(agent)
         await agent.run(body)
         agent.noteAppliedSelection()
+        await checkGroups(agent)
         if agent.disk.isDead { bury(agent) }
         hideRealTimes(agent)
         if let process = agent.process {
@@ -250,7 +255,7 @@ actor Simulation {
     private func rules(_ number: Int) -> FolderConfiguration {
         var rules = FolderConfiguration(
             id: SimulatedAgent.folder, path: "", mode: .full, devices: agents.map(\.id), rescanInterval: 0,
-            isWatched: false, minimumFree: .byteCount(0),
+            isWatched: false, groups: weather.groups, minimumFree: .byteCount(0),
             versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
             conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts())
         if !hasReleasedReaders {

@@ -17,7 +17,13 @@ import Testing
         }
         let first = Self.number("FIRST") ?? 1
         let seeds = first..<first + (Self.number("SEEDS") ?? 200)
-        try await SimulationRun.run(seeds) { report($0) }
+        let hasGroups = Flag()
+        try await SimulationRun.run(seeds) { outcome in
+            if outcome.lines.contains(where: { $0.contains(" files of a group") }) { hasGroups.set() }
+            report(outcome)
+        }
+        // Where no two files of a group ever come together, nothing is tested of groups.
+        #expect(hasGroups.isSet)
     }
 
     /// The same with archives, where every device has a policy for conflicts of its own and users settle the rest: all

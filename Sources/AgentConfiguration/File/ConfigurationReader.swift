@@ -161,7 +161,7 @@ struct ConfigurationReader {
             "id", "label", "path", "mode", "type", "devices", "readers", "admins", "paused", "paused-until",
             "rescan-interval", "watch",
             "ignore-permissions",
-            "order", "priority", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
+            "order", "priority", "groups", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
             "bluetooth-limit",
             "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
             "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
@@ -188,6 +188,7 @@ struct ConfigurationReader {
         if let ignores = try block.bool("ignore-permissions") { folder.ignoresPermissions = ignores }
         if let order: FolderConfiguration.Order = try block.choice("order") { folder.order = order }
         if let priority = try block.strings("priority") { folder.priority = priority }
+        if let groups = try block.strings("groups") { folder.groups = groups }
         if let minimumFree = try block.minimumFree("minimum-free") { folder.minimumFree = minimumFree }
         if let count = try block.int("max-conflicts") { folder.maxConflicts = count == -1 ? nil : count }
         if let count = try block.int("min-copies") { folder.minimumCopies = count }

@@ -124,6 +124,7 @@ struct ConfigurationText {
         }
         if folder.order != usual.order { lines.append(("order", TOMLDraft.quoted(folder.order.rawValue))) }
         if folder.priority != usual.priority { lines.append(("priority", TOMLDraft.list(folder.priority))) }
+        if folder.groups != usual.groups { lines.append(("groups", TOMLDraft.list(folder.groups))) }
         if folder.minimumFree != usual.minimumFree {
             lines.append(("minimum-free", TOMLDraft.quoted(folder.minimumFree.text)))
         }

@@ -108,6 +108,7 @@ enum DefaultConfiguration {
         #   ignore-permissions = false   # neither send nor set permissions: for disks that have none
         #   order = "small-first"    # what is fetched first; or newest, alphabetic
         #   priority = []            # what goes before that order, such as ["*.md", "/notes"], patterns of .stignore
+        #   groups = []              # files that come into their places together, by stem: such as ["album/**/*.{jpg,txt}"]
         #   minimum-free = "1 %"     # of the disk, or a size such as "5 GiB": what is never filled; 0 for none
         #   max-conflicts = -1       # how many conflict copies of a file are kept, the newest; -1: all
         #   min-copies = 1           # how many other devices must hold a file before it goes to free space

@@ -53,6 +53,8 @@ public struct FolderConfiguration: Equatable, Sendable {
     /// Patterns in the syntax of `.stignore`: files that the first one matches come first, then those of the second, then
     /// the rest, each by `order`.
     public var priority: [String]
+    /// Patterns such as `album/*.{jpg,txt}`: files that belong together, whose new versions come into their places together.
+    public var groups: [String]
     public var minimumFree: MinimumFree
     /// Copies of one file that conflicts may leave behind, the oldest go first; nil keeps them all.
     public var maxConflicts: Int?
@@ -74,7 +76,8 @@ public struct FolderConfiguration: Equatable, Sendable {
         id: FolderID, label: String = "", path: String, mode: Mode = .selective, kind: Kind = .sendReceive,
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],
-        minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil, minimumCopies: Int = 1,
+        groups: [String] = [], minimumFree: MinimumFree = .basisPoints(100), maxConflicts: Int? = nil,
+        minimumCopies: Int = 1,
         keepFree: MinimumFree? = nil, bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit,
         versions: FolderVersions = FolderVersions(), conflicts: FolderConflicts = FolderConflicts(),
         pausedUntil: Int64? = nil
@@ -92,6 +95,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         self.ignoresPermissions = ignoresPermissions
         self.order = order
         self.priority = priority
+        self.groups = groups
         self.minimumFree = minimumFree
         self.maxConflicts = maxConflicts
         self.minimumCopies = minimumCopies
@@ -127,6 +131,11 @@ public struct FolderConfiguration: Equatable, Sendable {
             )
         }
         if let problem = priorityProblem() { return ("priority", problem) }
+        do throws(GroupPatternError) {
+            _ = try GroupPatterns(groups)
+        } catch {
+            return ("groups", SettingProblem(.invalidValue, error.message))
+        }
         if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() { return found }
         if let maxConflicts, !(1...1000).contains(maxConflicts) {
             return (

@@ -4,11 +4,12 @@ import FileAccess
 import IndexStore
 import NIOCore
 import NIOPosix
+import Selection
 
 /// Puts files of one folder into their places: several are fetched at a time, groups are made durable together, and each
 /// group is one transaction of the index.
 struct FilePuller: Sendable {
-    /// A file that is to be fetched.
+    /// A file that is to be fetched, or one that is to go together with others of its group.
     struct Item: Sendable {
         /// The version that was planned; its blocks are read when its turn comes.
         var file: FileInfo
@@ -19,6 +20,10 @@ struct FilePuller: Sendable {
         var conflictCopy: RelativePath?
         /// Whether what is there now goes to the archive, if the folder has one.
         var isArchived = false
+        /// What it changes together with: all items of a group come one after the other.
+        var group: FileGroup?
+        /// What the index is to say once the file is gone; nil for one that is to be fetched.
+        var removal: LocalChange?
     }
 
     enum Outcome: Sendable {
@@ -31,6 +36,8 @@ struct FilePuller: Sendable {
         case unavailable
         /// It may not come over the links to those that are connected.
         case waiting(LinkObstacle)
+        /// Another file of its group cannot be had, or changed.
+        case held(by: String)
         case failed(message: String, isDiskFull: Bool)
     }
 
@@ -55,23 +62,37 @@ struct FilePuller: Sendable {
     let currentSelection: @Sendable () -> @Sendable (_ name: String) -> Bool
     /// Opens the folder's archive; nil if it has none.
     let archive: @Sendable () throws -> VersionArchive?
+    /// Whether this is all that is to be done about a group: the version that each of its names is to get.
+    let isWhole:
+        @Sendable (_ versions: [String: VersionVector], _ facts: [NameFacts], _ isIgnored: (String) -> Bool) -> Bool
+    /// Groups are about to be placed, and a crash would leave them in between; or they are in order again.
+    let settling: @Sendable (_ isUnsettled: Bool) -> Void
     /// Runs a commit while nothing else changes the folder.
     let commitInTurn:
         @Sendable (_ commit: @Sendable () async throws -> [(Int, Outcome)]) async throws -> [(Int, Outcome)]
 
-    private struct Staged: Sendable {
+    struct Staged: Sendable {
         var position: Int
+        /// With its blocks; or what is left of one that goes.
         var file: FileInfo
         var path: RelativePath
-        var commit: StagedCommit
+        /// What was seen in its place.
+        var replacement: Replacement
+        /// Nil for one that goes.
+        var commit: StagedCommit?
         var conflictCopy: RelativePath?
         var isArchived: Bool
+        var group: FileGroup?
+        var removal: LocalChange?
     }
+
+    /// What is committed together or not at all.
+    typealias Unit = [Staged]
 
     /// Gives an outcome for each item, in their order. Throws only for what concerns all: the index, a cancellation.
     func pull(_ items: [Item]) async throws -> [Outcome] {
         guard filesAtOnce > 1 else { return try await pullInOrder(items) }
-        let staged = BoundedQueue<Staged>(limit: Self.filesPerCommit)
+        let staged = BoundedQueue<Unit>(limit: Self.filesPerCommit)
         return try await withThrowingTaskGroup(of: [(Int, Outcome)].self) { group in
             group.addTask {
                 defer { staged.finish() }
@@ -89,7 +110,7 @@ struct FilePuller: Sendable {
     /// Does nothing at the same time as anything else, so that every run with the same inputs is the same.
     private func pullInOrder(_ items: [Item]) async throws -> [Outcome] {
         var outcomes = [Outcome](repeating: .outdated, count: items.count)
-        let staged = BoundedQueue<Staged>(limit: max(1, items.count))
+        let staged = BoundedQueue<Unit>(limit: max(1, items.count))
         for portion in portions(of: items) {
             for (position, outcome) in try await stage(portion.map { ($0, items[$0]) }, into: staged) {
                 outcomes[position] = outcome
@@ -102,11 +123,22 @@ struct FilePuller: Sendable {
 
     // MARK: fetching
 
-    private func stageAll(_ items: [Item], into staged: BoundedQueue<Staged>) async throws -> [(Int, Outcome)] {
+    private func stageAll(_ items: [Item], into staged: BoundedQueue<Unit>) async throws -> [(Int, Outcome)] {
+        // Groups of which all goes, at the end: until then their blocks are of use to what is fetched.
+        let portions = portions(of: items)
+        let last = portions.suffix(portions.reversed().prefix { $0.allSatisfy { items[$0].removal != nil } }.count)
+        let outcomes = try await stageAll(portions.dropLast(last.count), items, into: staged)
+        for portion in last { _ = try await stage(portion.map { ($0, items[$0]) }, into: staged) }
+        return outcomes
+    }
+
+    private func stageAll(
+        _ portions: some Sequence<[Int]> & Sendable, _ items: [Item], into staged: BoundedQueue<Unit>
+    ) async throws -> [(Int, Outcome)] {
         try await withThrowingTaskGroup(of: (weight: Int, outcomes: [(Int, Outcome)]).self) { group in
             var outcomes: [(Int, Outcome)] = []
             var running = 0
-            for portion in portions(of: items) {
+            for portion in portions {
                 // One alone counts one, many together what leaves room for a few of their kind.
                 let weight = portion.count == 1 ? 1 : max(1, filesAtOnce / Self.batchesAtOnce)
                 while running > 0, running + weight > filesAtOnce, let done = try await group.next() {
@@ -121,19 +153,21 @@ struct FilePuller: Sendable {
         }
     }
 
-    /// Positions of what is fetched together, in the items' order so far as small files do not wait for each other.
+    /// Positions of what is fetched together, in the items' order so far as small files do not wait for each other. A
+    /// group is in one portion.
     private func portions(of items: [Item]) -> [[Int]] {
         var portions: [[Int]] = []
         var batch: [Int] = []
         var byteCount: Int64 = 0
-        for (position, item) in items.enumerated() {
-            guard item.file.size <= SmallFileFetch.byteLimit else {
-                portions.append([position])
+        for unit in Self.units(of: items) {
+            guard unit.allSatisfy({ Self.isSmall(items[$0]) }), unit.contains(where: { items[$0].removal == nil })
+            else {
+                portions.append(unit)
                 continue
             }
-            batch.append(position)
-            byteCount += item.file.size
-            if batch.count == Self.filesPerBatch || byteCount >= Self.bytesPerBatch {
+            batch += unit
+            byteCount += unit.reduce(0) { $0 + (items[$1].removal == nil ? items[$1].file.size : 0) }
+            if batch.count >= Self.filesPerBatch || byteCount >= Self.bytesPerBatch {
                 portions.append(batch)
                 batch = []
                 byteCount = 0
@@ -143,34 +177,111 @@ struct FilePuller: Sendable {
         return portions
     }
 
+    private static func isSmall(_ item: Item) -> Bool {
+        item.removal != nil || item.file.size <= SmallFileFetch.byteLimit
+    }
+
+    /// Positions of what changes at once.
+    private static func units(of items: [Item]) -> [[Int]] {
+        var units: [[Int]] = []
+        for (position, item) in items.enumerated() {
+            if let group = item.group, let last = units.last?.last, items[last].group == group {
+                units[units.count - 1].append(position)
+            } else {
+                units.append([position])
+            }
+        }
+        return units
+    }
+
     /// The outcomes of those that are not on their way to be committed.
     private func stage(
-        _ items: [(position: Int, item: Item)], into staged: BoundedQueue<Staged>
+        _ items: [(position: Int, item: Item)], into staged: BoundedQueue<Unit>
     ) async throws -> [(Int, Outcome)] {
+        var parts: [FileGroup: Parts] = [:]
+        for (_, item) in items {
+            if let group = item.group { parts[group, default: Parts()].count += 1 }
+        }
         var outcomes: [(Int, Outcome)] = []
+        /// What of a group is to wait for the others, as it comes.
+        func settle(_ position: Int, _ item: Item, _ result: StageResult) async throws {
+            guard let group = item.group, var part = parts[group] else {
+                switch result {
+                case .ready(let ready): guard await staged.send([ready]) else { throw CancellationError() }
+                case .outcome(let outcome): outcomes.append((position, outcome))
+                }
+                return
+            }
+            switch result {
+            case .ready(let ready): part.ready.append(ready)
+            case .outcome(let outcome):
+                outcomes.append((position, outcome))
+                part.obstacle = part.obstacle ?? item.file.name
+            }
+            part.count -= 1
+            parts[group] = part
+            guard part.count == 0 else { return }
+            parts[group] = nil
+            if let obstacle = part.obstacle {
+                // What came of it stays staged, for the next time.
+                outcomes += part.ready.map { ($0.position, .held(by: obstacle)) }
+            } else {
+                guard await staged.send(part.ready) else { throw CancellationError() }
+            }
+        }
         var rest: [(position: Int, item: Item)] = []
         for (position, item) in items {
-            if let reason = unreachable(item) {
-                outcomes.append((position, reason))
+            if item.removal != nil {
+                try await settle(position, item, removal(item, position))
+            } else if let reason = unreachable(item) {
+                try await settle(position, item, .outcome(reason))
             } else {
                 rest.append((position, item))
             }
         }
-        if rest.count > 1 {
-            let (done, left) = try await stageTogether(rest)
-            for ready in done where await !staged.send(ready) { throw CancellationError() }
-            rest = left
+        let small = rest.filter { Self.isSmall($0.item) }
+        if small.count > 1 {
+            let (done, left) = try await stageTogether(small)
+            for (item, ready) in done { try await settle(ready.position, item, .ready(ready)) }
+            rest = left + rest.filter { !Self.isSmall($0.item) }
         }
         for (position, item) in rest {
-            if let outcome = try await stage(item, position, into: staged) { outcomes.append((position, outcome)) }
+            // One that cannot be had holds the others back: they need not be asked for.
+            if let group = item.group, let obstacle = parts[group]?.obstacle {
+                try await settle(position, item, .outcome(.held(by: obstacle)))
+            } else {
+                try await settle(position, item, try await stage(item, position))
+            }
         }
         return outcomes
+    }
+
+    /// What came of a group so far.
+    private struct Parts {
+        /// How many have not come.
+        var count = 0
+        var ready: [Staged] = []
+        var obstacle: String?
+    }
+
+    private enum StageResult {
+        case ready(Staged)
+        case outcome(Outcome)
+    }
+
+    private func removal(_ item: Item, _ position: Int) -> StageResult {
+        guard let path = RelativePath(item.file.name) else { return .outcome(.outdated) }
+        return .ready(
+            Staged(
+                position: position, file: item.file, path: path, replacement: item.replacement, commit: nil,
+                conflictCopy: item.conflictCopy, isArchived: item.isArchived, group: item.group,
+                removal: item.removal))
     }
 
     /// Fetches small files together; gives those that came, and those that are to be fetched one by one.
     private func stageTogether(
         _ items: [(position: Int, item: Item)]
-    ) async throws -> (done: [Staged], left: [(position: Int, item: Item)]) {
+    ) async throws -> (done: [(Item, Staged)], left: [(position: Int, item: Item)]) {
         var left: [(position: Int, item: Item)] = []
         var chosen: [(position: Int, item: Item)] = []
         var small: [SmallFileFetch.Item] = []
@@ -188,11 +299,12 @@ struct FilePuller: Sendable {
         let fetch = SmallFileFetch(
             folder: folder, root: root, environment: environment, freeSpaceFloor: freeSpaceFloor,
             isInOrder: filesAtOnce == 1)
-        var done: [Staged] = []
+        var done: [(Item, Staged)] = []
         for (position, bytes) in try await fetch.run(small).enumerated() {
             let entry = chosen[position]
             if let bytes {
-                done.append(ready(small[position].file, small[position].path, bytes, entry.item, entry.position))
+                let ready = ready(small[position].file, small[position].path, bytes, entry.item, entry.position)
+                done.append((entry.item, ready))
             } else {
                 left.append(entry)
             }
@@ -207,17 +319,16 @@ struct FilePuller: Sendable {
             bytes, replacing: item.replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
             modified: FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds))
         return Staged(
-            position: position, file: file, path: path, commit: commit, conflictCopy: item.conflictCopy,
-            isArchived: item.isArchived)
+            position: position, file: file, path: path, replacement: item.replacement, commit: commit,
+            conflictCopy: item.conflictCopy, isArchived: item.isArchived, group: item.group, removal: nil)
     }
 
-    /// Nil when the file is on its way to be committed.
-    private func stage(_ item: Item, _ position: Int, into staged: BoundedQueue<Staged>) async throws -> Outcome? {
+    private func stage(_ item: Item, _ position: Int) async throws -> StageResult {
         do {
             let path = try RelativePath(parsing: item.file.name)
-            if let reason = unreachable(item) { return reason }
+            if let reason = unreachable(item) { return .outcome(reason) }
             guard let file = try await index.file(folder, item.file.name), file.version == item.file.version else {
-                return .outdated
+                return .outcome(.outdated)
             }
             let transfer = transfers.begin(folder: folder, path: file.name, bytesTotal: file.size)
             defer { transfers.end(transfer) }
@@ -227,9 +338,7 @@ struct FilePuller: Sendable {
             let bytes = try await fetch.run { count, holder in
                 transfers.progressed(transfer, by: count, from: holder)
             }
-            let ready = ready(file, path, bytes, item, position)
-            guard await staged.send(ready) else { throw CancellationError() }
-            return nil
+            return .ready(ready(file, path, bytes, item, position))
         } catch let error as CancellationError {
             throw error
         } catch {
@@ -237,9 +346,9 @@ struct FilePuller: Sendable {
             if let error = error as? ControlError, [.keptOffBluetooth, .heldByPolicy].contains(error.code),
                 let reason = unreachable(item)
             {
-                return reason
+                return .outcome(reason)
             }
-            return Self.outcome(of: error)
+            return .outcome(Self.outcome(of: error))
         }
     }
 
@@ -255,49 +364,73 @@ struct FilePuller: Sendable {
 
     // MARK: committing
 
-    private func commitAll(_ staged: BoundedQueue<Staged>) async throws -> [(Int, Outcome)] {
+    private func commitAll(_ staged: BoundedQueue<Unit>) async throws -> [(Int, Outcome)] {
         var outcomes: [(Int, Outcome)] = []
         while let first = await staged.next() {
-            var group = [first]
-            while group.count < Self.filesPerCommit, let more = staged.nextIfReady() { group.append(more) }
-            let ready = group
+            var units = [first]
+            var count = first.count
+            while count < Self.filesPerCommit, let more = staged.nextIfReady() {
+                units.append(more)
+                count += more.count
+            }
+            let ready = units
             outcomes += try await commitInTurn { try await commit(ready) }
         }
         return outcomes
     }
 
-    private func commit(_ all: [Staged]) async throws -> [(Int, Outcome)] {
+    private func commit(_ units: [Unit]) async throws -> [(Int, Outcome)] {
         // Since the plan was made another version may have won, or the selection may have changed.
         let isIgnored = currentSelection()
-        let facts = try await index.facts(in: folder, names: all.map(\.file.name))
-        var group: [Staged] = []
-        var skipped: [(Int, Outcome)] = []
-        for (item, facts) in zip(all, facts) {
-            if facts.global?.version == item.file.version, !isIgnored(item.file.name) {
-                group.append(item)
+        let names = units.map { unit in unit.first?.group?.names ?? unit.map(\.file.name) }
+        let facts = try await index.facts(in: folder, names: names.flatMap { $0 })
+        var start = 0
+        var (singles, groups): ([Staged], [Unit]) = ([], [])
+        var outcomes: [(Int, Outcome)] = []
+        for (unit, names) in zip(units, names) {
+            let known = Array(facts[start..<start + names.count])
+            start += names.count
+            let isCurrent =
+                unit.first?.group == nil
+                ? zip(unit, known).allSatisfy { $1.global?.version == $0.file.version && !isIgnored($0.file.name) }
+                : isWhole(
+                    Dictionary(unit.map { ($0.file.name, $0.file.version) }, uniquingKeysWith: { first, _ in first }),
+                    known, isIgnored)
+            if !isCurrent {
+                outcomes += unit.map { ($0.position, .outdated) }
+            } else if unit.count == 1, unit[0].commit != nil {
+                singles += unit
             } else {
-                skipped.append((item.position, .outdated))
+                groups.append(unit)
             }
         }
-        let chosen = group
-        if !chosen.isEmpty { try await index.notePlacing(chosen.map(\.file), in: folder) }
+        if !singles.isEmpty { outcomes += try await commit(singles, isIgnored) }
+        if !groups.isEmpty { outcomes += try await GroupPlacement(puller: self, isIgnored: isIgnored).place(groups) }
+        return outcomes
+    }
+
+    private func commit(
+        _ chosen: [Staged], _ isIgnored: @escaping @Sendable (String) -> Bool
+    ) async throws -> [(Int, Outcome)] {
+        try await index.notePlacing(chosen.map(\.file), in: folder)
         let (outcomes, changes) = try await environment.threads.runIfActive { [root, archive] in
             var outcomes: [(Int, Outcome)] = []
-            var ready: [Staged] = []
+            var ready: [(item: Staged, commit: StagedCommit)] = []
             let opened = chosen.contains(where: \.isArchived) ? Result { try archive() } : .success(nil)
             // One call makes many names durable; a few are made so one by one.
             let durability: Durability = chosen.count > Self.singlyDurable ? .deferred : .immediate
             var kept: [Int: RelativePath] = [:]
             for item in chosen {
+                guard let commit = item.commit else { continue }
                 do {
-                    if case .exactly(let seen) = item.commit.replacement {
+                    if case .exactly(let seen) = item.replacement {
                         if let copy = item.conflictCopy {
                             try root.preserve(item.path, as: copy, expecting: seen)
                         } else if item.isArchived, let archive = try opened.get() {
                             kept[item.position] = try archive.keep(item.path, expecting: seen, durability: durability)
                         }
                     }
-                    ready.append(item)
+                    ready.append((item, commit))
                 } catch {
                     outcomes.append((item.position, Self.outcome(of: error)))
                 }
@@ -305,7 +438,7 @@ struct FilePuller: Sendable {
             let archive = try? opened.get()
             if durability == .deferred, !kept.isEmpty { try archive?.synchronize() }
             var changes: [LocalChange] = []
-            for (item, result) in zip(ready, root.commit(ready.map(\.commit))) {
+            for ((item, _), result) in zip(ready, root.commit(ready.map(\.commit))) {
                 switch result {
                 case .success(let status):
                     changes.append(.set(LocalEntry(file: item.file, status: IndexedStatus(status))))
@@ -317,23 +450,20 @@ struct FilePuller: Sendable {
                 }
             }
             // What is not let go now is by the next cleaning.
-            try? archive?.expire(ready.filter { kept[$0.position] != nil }.map(\.path))
+            try? archive?.expire(ready.filter { kept[$0.item.position] != nil }.map(\.item.path))
             return (outcomes, changes)
         }
         // Killed here, the files are in place and the index has only the note: the next look takes them for what they are.
-        if !chosen.isEmpty {
-            try await index.applyLocal(
-                in: folder, changes, placed: chosen.map(\.file.name), isIgnored: isIgnored)
-        }
-        return skipped + outcomes
+        try await index.applyLocal(in: folder, changes, placed: chosen.map(\.file.name), isIgnored: isIgnored)
+        return outcomes
     }
 
-    private static func finish(_ name: RelativePath, in archive: VersionArchive?) {
+    static func finish(_ name: RelativePath, in archive: VersionArchive?) {
         // Only the time of the file: the version is where it belongs, and goes too early at worst.
         try? archive?.finish(name)
     }
 
-    private static func outcome(of error: any Error) -> Outcome {
+    static func outcome(of error: any Error) -> Outcome {
         if let error = error as? FileAccessError {
             switch error.code {
             case .changedOnDisk, .exists, .isADirectory, .notADirectory, .notFound: return .changedOnDisk

@@ -79,11 +79,14 @@ extension FolderEngine {
         _ names: [String]?, after cursor: String?, without attempted: Set<String>
     ) async throws -> Round {
         let place = try await currentPlace()
+        try await settleGroups(place)
         try await outlive(place)
         var window = try await needed(names, place, after: cursor)
         var round = Round(place: place, next: window.next)
         window.facts.removeAll { attempted.contains($0.name) }
         guard !window.facts.isEmpty else { return round }
+        let groups = groupPatterns
+        window.facts += try await partners(of: window.facts, groups)
         if !activity.snapshot.isSyncing {
             activity.set(isSyncing: true)
             try await countNeed(names)
@@ -91,7 +94,7 @@ extension FolderEngine {
         }
         let options = PlanOptions(
             order: PullOrder(session.configuration.order), priorities: try priorities(),
-            freeByteCount: Int64(clamping: try freeBytes(place)), neededByteCount: nil)
+            freeByteCount: Int64(clamping: try freeBytes(place)), neededByteCount: nil, groups: groups)
         let plan = Plan(
             items: window.facts.map {
                 PlanItem(local: $0.localVersion, global: $0.global, isKept: !place.selection.isLeftOut($0.name))
@@ -146,6 +149,8 @@ extension FolderEngine {
                 return { place.selection.isLeftOut($0) }
             },
             archive: { [self, root = place.root] in try archive(in: root) },
+            isWhole: { [self] in isWhole($0, $1, $2) },
+            settling: { [self] isUnsettled in state.withLock { $0.hasUnsettledGroups = isUnsettled } },
             commitInTurn: { [turn, session] commit in
                 let outcomes = try await turn.withUnits(1) { try await commit() }
                 session.ownIndexChanged()
@@ -159,7 +164,7 @@ extension FolderEngine {
             switch outcome {
             case .done:
                 activity.clear(item.file.name)
-                noteCameBack(item.file)
+                if item.removal == nil { noteCameBack(item.file) }
                 if let copy = item.conflictCopy {
                     again.insert(copy)
                     await note(.conflict, [item.file.name])
@@ -172,6 +177,9 @@ extension FolderEngine {
                 if let path { doubted.insert(path) }
             // A link that comes is a reason to try again; time is none.
             case .unavailable: break
+            case .held(let name):
+                state.withLock { _ = $0.failingPulls.insert(item.file.name) }
+                activity.note(Self.groupMessage(name), at: item.file.name)
             case .waiting(let obstacle): FolderActivity.Waiting.add(item.file.size, obstacle, to: &waiting)
             case .failed(let message, let isDiskFull):
                 isComplete = false
@@ -255,6 +263,7 @@ extension FolderEngine {
         case .directoryNotEmpty:
             activity.note(
                 "a directory with files that are needed is in its place; move them away", at: blocked.name)
+        case .groupMember(let name): activity.note(Self.groupMessage(name), at: blocked.name)
         case .parentNotDirectory:
             activity.note("a file is where its directory would be; move that file away", at: blocked.name)
         }

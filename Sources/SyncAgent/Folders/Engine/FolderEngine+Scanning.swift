@@ -48,6 +48,7 @@ extension FolderEngine {
         defer { activity.set(isScanning: false) }
         session.engineChanged()
         activity.forgetProblems(below: subtrees)
+        try await settleGroups(place)
 
         let scanner = FolderScanner(
             root: place.root, selection: place.selection, known: IndexedNames(index: index, folder: folder),

@@ -77,6 +77,8 @@ final class FolderEngine: Sendable {
         var reportedRenames: [Relocation.Move] = []
         /// Names of which nothing is told until their user says what is to become of what was there, and where that is.
         var heldNames: [String: String] = [:]
+        /// A group may be half in its place: `settleGroups` ends that.
+        var hasUnsettledGroups = true
         /// How many files of selected directories others have moved to which directories so far.
         var movedParts: [String: [String: Int64]] = [:]
     }
@@ -328,6 +330,7 @@ final class FolderEngine: Sendable {
     func exclusively<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         try await turn.withUnits(1) {
             do {
+                if case .success(let place) = session.place() { try await settleGroups(place) }
                 return try await body()
             } catch let halt as FolderHalt {
                 halted(by: halt)

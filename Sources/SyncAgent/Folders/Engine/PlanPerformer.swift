@@ -40,18 +40,28 @@ struct PlanPerformer {
     /// comes after them is planned anew when they are here.
     mutating func perform(_ plan: Plan) async throws -> [FilePuller.Item] {
         var fetches: [FilePuller.Item] = []
-        let placing = plan.steps.prefix { !$0.isFetch }.compactMap(\.placedFile)
+        let placing = (plan.groups.isEmpty ? plan.steps.prefix { !$0.isFetch } : plan.steps.prefix(plan.fetchPosition))
+            .compactMap(\.placedFile)
         if !placing.isEmpty { try await engine.index.notePlacing(placing, in: engine.folder) }
-        for step in plan.steps {
+        var groups = plan.groups[...]
+        var singles = 0
+        for (position, step) in plan.steps.enumerated() {
             try Task.checkCancellation()
+            if position >= plan.fetchPosition {
+                while let change = groups.first, change.precedingFetches <= singles || !step.isFetch {
+                    fetches += try await items(of: groups.removeFirst())
+                }
+            }
             if case .fetch(let file, let occupant) = step {
                 if let item = try await item(file, occupant) { fetches.append(item) }
+                singles += 1
                 continue
             }
             guard fetches.isEmpty else { break }
             try await carryOut(step)
             if changes.count >= Self.changesPerTransaction { try await flush() }
         }
+        for change in groups { fetches += try await items(of: change) }
         try await flush(placed: Set(placing.map(\.name)))
         if !rescans.isEmpty { engine.scanSoon(rescans.sorted { $0.text < $1.text }) }
         engine.doubt(doubted)
@@ -392,6 +402,55 @@ struct PlanPerformer {
             failed(name, error)
             return nil
         }
+    }
+
+    /// What is to be fetched and what is to go of a group; nothing if something is wrong with one of its files.
+    private mutating func items(of change: GroupChange) async throws -> [FilePuller.Item] {
+        var items: [FilePuller.Item] = []
+        for action in change.actions {
+            let made: FilePuller.Item? =
+                switch action {
+                case .fetch(let file, let occupant): try await item(file, occupant)
+                case .delete(let local, let tombstone, let keepsCopy): removal(local, tombstone, keepsCopy: keepsCopy)
+                default: nil
+                }
+            guard var item = made else {
+                isComplete = false
+                return []
+            }
+            item.group = change.group
+            items.append(item)
+        }
+        return items
+    }
+
+    private mutating func removal(
+        _ local: LocalVersion, _ tombstone: FileInfo?, keepsCopy: Bool
+    ) -> FilePuller.Item? {
+        let name = local.file.name
+        do {
+            let path = try RelativePath(parsing: name)
+            guard let expected = expected(name), expected.type == .regular else {
+                lookAgain(name)
+                return nil
+            }
+            var item = FilePuller.Item(
+                file: tombstone ?? local.file, holders: [], replacement: .exactly(expected), conflictCopy: nil)
+            item.file.version = facts[name]?.global?.version ?? local.file.version
+            item.removal = tombstone.map { .set(LocalEntry(file: $0)) } ?? .forget(name)
+            if keepsCopy {
+                let device = tombstone?.modifiedBy ?? engine.environment.localDevice.shortID
+                item.conflictCopy = try engine.loserName(of: path, by: device, in: root)
+            } else {
+                item.isArchived = true
+            }
+            return item
+        } catch let error as FileAccessError {
+            failed(name, error)
+        } catch {
+            lookAgain(name)
+        }
+        return nil
     }
 
     // MARK: -
