@@ -28,6 +28,7 @@ import Transport
         }
 
         let kind = LinkKind.tcp
+        let route = LinkRoute.localNetwork
         let isOpen = true
         let file: FileInfo
         private let contents: [[UInt8]]
