@@ -248,3 +248,19 @@ def test_pairing_with_a_device_nearby(lab):
     two.add_folder("docs", lab.path("two-docs"), one.id)
     two.wait_global("docs", 1)
     assert two.run("cat", "docs:letter.txt").stdout == b"over the air\n"
+
+
+def test_an_invitation_is_redeemed_over_the_air(lab):
+    """A code, and no network: the guest has the folder and its files, and no digits were compared."""
+    radio = Radio(lab, speed=4)
+    host, guest = radio.join("host"), radio.join("guest")
+    host.add_folder("docs", lab.directory("host-docs"), mode="full")
+    with open(lab.path("host-docs", "letter.txt"), "w") as file:
+        file.write("over the air\n")
+    code = host.run("invite", "docs", "--as", "read", "-q").stdout.decode().strip()
+    answer = guest.document("join", code, lab.path("guest-docs"), "--mode", "full")
+    assert answer["folder"] == "docs"
+    guest.wait_global("docs", 1)
+    guest.run("wait", "docs:letter.txt", "--timeout", "60s")
+    with open(lab.path("guest-docs", "letter.txt")) as file:
+        assert file.read() == "over the air\n"

@@ -20,6 +20,7 @@ extension Simulation {
     /// - Parameter isByHand: without a word to the agent, which is in the middle of something.
     func actAsUser(of agent: SimulatedAgent, isByHand: Bool = false) async {
         if weather.settles, !isByHand, generator.isOne(in: 6) { return await settleSomething(agent) }
+        if weather.hasNotes, !isByHand, generator.isOne(in: 4) { return await noteSomething(agent) }
         switch generator.int(0...(isByHand ? 87 : 99)) {
         case 0..<32: write(agent)
         case 32..<40: append(agent)
@@ -143,7 +144,7 @@ extension Simulation {
 
     private func delete(_ agent: SimulatedAgent) {
         // Conflict copies are deleted by people too, once they have looked at them.
-        let names = agent.files.allNames().filter { !agent.files.isDirectory($0) }
+        let names = agent.files.userNames().filter { !agent.files.isDirectory($0) }
         guard !names.isEmpty else { return }
         delete(agent, generator.pick(names))
     }
@@ -218,7 +219,7 @@ extension Simulation {
     private func settleSomething(_ agent: SimulatedAgent) async {
         guard agent.isUp else { return }
         let (trace, number) = (trace, agent.number)
-        let copies = agent.files.allNames().filter { $0.contains(".sync-conflict-") && agent.files.isFile($0) }
+        let copies = agent.files.userNames().filter { $0.contains(".sync-conflict-") && agent.files.isFile($0) }
         if !copies.isEmpty, !generator.isOne(in: 3) {
             let (copy, keep) = (generator.pick(copies), generator.pick(ConflictResolution.Keep.allCases))
             trace.note("user \(number): settles \(copy), \(keep)")
@@ -279,7 +280,7 @@ extension Simulation {
 
     /// Its user says what is to become of a file that is not selected.
     private func settleExtraneous(_ agent: SimulatedAgent) async {
-        let names = agent.files.allNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == true }
+        let names = agent.files.userNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == true }
         guard agent.isUp, !names.isEmpty else { return }
         let name = generator.pick(names)
         let action = generator.pick(
@@ -366,7 +367,7 @@ extension Simulation {
 
     /// Deselects a file and removes it from the disk, to have it again some day, or soon.
     private func freeSpace(_ agent: SimulatedAgent) async {
-        let names = agent.files.allNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == false }
+        let names = agent.files.userNames().filter { agent.files.isFile($0) && agent.selection?.isLeftOut($0) == false }
         guard agent.isUp, !names.isEmpty else { return }
         let name = generator.pick(names)
         await select([name], isSelecting: false, agent)

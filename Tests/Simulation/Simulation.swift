@@ -34,6 +34,8 @@ actor Simulation {
         var groups: [String] = []
         /// Agents whose changes the others refuse until the end.
         var readers: Set<Int> = []
+        /// Users note things of files.
+        var hasNotes = false
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -54,6 +56,12 @@ actor Simulation {
         init(readers seed: UInt64) {
             self.init(seed: seed)
             readers = [1]
+        }
+
+        /// As for every seed, and users note things of files.
+        init(notes seed: UInt64) {
+            self.init(seed: seed)
+            hasNotes = true
         }
 
         /// As for every seed, and all have archives and policies of their own.
@@ -87,6 +95,7 @@ actor Simulation {
     let home: String
     var generator: SeededGenerator
     var ledger = Ledger()
+    var notes = NoteLedger()
     private(set) var agents: [SimulatedAgent] = []
     /// Everything works, and nobody changes anything any more.
     var isQuiet = false
@@ -132,7 +141,7 @@ actor Simulation {
         isQuiet = true
         var problems = try await settle()
         if problems.isEmpty, !weather.readers.isEmpty { problems += try await releaseReaders() }
-        if problems.isEmpty { problems += try await check() }
+        if problems.isEmpty { problems += try await check() + checkNotes() }
         problems = trace.violations + problems
         leave()
         return Outcome(seed: seed, hash: trace.hash, lines: trace.lines, problems: problems)
@@ -213,6 +222,7 @@ actor Simulation {
         await noteGroups(agent)
         await agent.run(body)
         agent.noteAppliedSelection()
+        recordNoteFile(of: agent)
         await checkGroups(agent)
         if agent.disk.isDead { bury(agent) }
         hideRealTimes(agent)

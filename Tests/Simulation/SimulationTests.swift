@@ -34,7 +34,7 @@ import Testing
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
-        guard Self.number("SEED") == nil else { return }
+        guard Self.number("SEED") == nil, Self.number("NOTES_SEED") == nil else { return }
         let first = Self.number("FIRST") ?? 1
         let seeds = first..<first + (Self.number("SEEDS") ?? 60)
         try await SimulationRun.run(seeds, { .init(policies: $0) }) { report($0) }
@@ -48,7 +48,7 @@ import Testing
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
-        guard Self.number("SEED") == nil, Self.number("POLICY_SEED") == nil else { return }
+        guard ["SEED", "POLICY_SEED", "NOTES_SEED"].allSatisfy({ Self.number($0) == nil }) else { return }
         let first = Self.number("FIRST") ?? 1
         let seeds = first..<first + (Self.number("SEEDS") ?? 40)
         let hasRefused = Flag()
@@ -58,6 +58,29 @@ import Testing
         }
         // Where nothing is refused, nothing is tested.
         #expect(hasRefused.isSet)
+    }
+
+    /// The same with users who note things of files, on several devices at once: all read the same in the end, and it is what
+    /// somebody said last.
+    @Test func notesAreMergedWithoutConflicts() async throws {
+        if let seed = Self.number("NOTES_SEED") {
+            let outcome = try await Simulation(seed: seed, weather: .init(notes: seed)).run()
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        let others = ["SEED", "POLICY_SEED", "READER_SEED"]
+        guard others.allSatisfy({ Self.number($0) == nil }) else { return }
+        let first = Self.number("FIRST") ?? 1
+        let seeds = first..<first + (Self.number("SEEDS") ?? 40)
+        let hasNotes = Flag()
+        try await SimulationRun.run(seeds, { .init(notes: $0) }) { outcome in
+            if outcome.lines.contains(where: { $0.contains("tells") && $0.contains(".synctrain/notes/") }) {
+                hasNotes.set()
+            }
+            report(outcome)
+        }
+        // Where no notes go from one to another, nothing is tested.
+        #expect(hasNotes.isSet)
     }
 
     private func report(_ outcome: Simulation.Outcome) {

@@ -108,6 +108,9 @@ struct UserFiles: Sendable {
         }
     }
 
+    /// Without what agents write for themselves.
+    func userNames() -> [String] { allNames().filter { !$0.hasPrefix(".synctrain") } }
+
     func item(_ name: String) -> Item? {
         guard let status = status(name) else { return nil }
         let permissions = UInt32(status.st_mode & 0o777)

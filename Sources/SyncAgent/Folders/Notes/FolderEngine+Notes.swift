@@ -85,12 +85,14 @@ extension FolderEngine {
             throw ControlError(.tooLarge, "this device's notes in \(folder) have more than a mebibyte; remove some")
         }
         let root = place.root
+        let now = environment.time.wall()
+        let modified = FileTime(seconds: now.seconds, nanoseconds: now.nanoseconds)
         try await environment.fetching.threads.runIfActive {
             if let parent = path.parent { try root.createDirectories(parent) }
             let staged = try root.stage(path, resuming: false)
             try staged.truncate(to: 0)
             try staged.write(bytes, at: 0)
-            _ = try staged.commit(replacing: .anything, permissions: nil, modified: nil)
+            _ = try staged.commit(replacing: .anything, permissions: nil, modified: modified)
         }
         _ = try await look(at: [try RelativePath(parsing: NoteFile.directory)], isAsked: true)
     }
