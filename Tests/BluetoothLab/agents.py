@@ -53,7 +53,7 @@ class Agent(interop.Agent):
         path = self.file("config.toml")
         with open(path) as file:
             text = file.read()
-        text, count = re.subn(r"(?m)^listen = .*$", "listen = []", text)
+        text, count = re.subn(r"(?m)^listen = \[.*$", "listen = []", text)
         text, other = re.subn(r'(?m)^# adapter = "hci0"$', f'adapter = "{adapter}"', text)
         assert (count, other) == (1, 1), "the configuration is not as it is known here"
         with open(path, "w") as file:
