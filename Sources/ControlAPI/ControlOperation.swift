@@ -63,6 +63,7 @@ public enum ControlOperation: Equatable, Sendable {
     case fileHead(PathReference)
     case link(LinkRequest)
     case cluster(ClusterOperation)
+    case page(PageOperation)
     case stop
 
     public enum Method: String, Sendable {
@@ -85,6 +86,7 @@ public enum ControlOperation: Equatable, Sendable {
             .patch
         case .removeDevice, .removeFolder, .revokeInvitation: .delete
         case .cluster(let operation): operation.method
+        case .page(let operation): operation.method
         }
     }
 
@@ -93,6 +95,8 @@ public enum ControlOperation: Equatable, Sendable {
         let path: String
         let query: [(String, String)]
         if case .cluster(let operation) = self {
+            (path, query) = (operation.path, operation.query)
+        } else if case .page(let operation) = self {
             (path, query) = (operation.path, operation.query)
         } else {
             (path, query) = (routeAndQuery.0.rawValue, routeAndQuery.1)
@@ -140,7 +144,7 @@ public enum ControlOperation: Equatable, Sendable {
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
             .revokeInvitation, .notes, .stat, .list, .search, .whereis,
             .file,
-            .fileHead, .stop:
+            .fileHead, .page, .stop:
             return nil
         }
     }
@@ -189,6 +193,12 @@ public enum ControlOperation: Equatable, Sendable {
             method: method, path: String(parts.first ?? ""), query: query, body: body)
         {
             self = .cluster(operation)
+            return
+        }
+        if let operation = try PageOperation(
+            method: method, path: String(parts.first ?? ""), query: query, body: body)
+        {
+            self = .page(operation)
             return
         }
         guard let path = parts.first, let route = Route(rawValue: String(path)) else {
@@ -365,7 +375,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .fetch: (.fetch, [])
         case .file(let path), .fileHead(let path): (.file, path.query)
         case .link: (.links, [])
-        case .stop, .cluster: (.stop, [])
+        case .stop, .cluster, .page: (.stop, [])
         }
     }
 

@@ -32,14 +32,21 @@ public struct AgentSetup: Sendable {
         public var problem: @Sendable () -> String?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
         public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+        /// A link that logs a browser in.
+        public var logIn: @Sendable () throws -> LoginLink
+        /// Logs all browsers out; how many there were.
+        public var logOut: @Sendable () -> Int
 
         public init(
             address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
-            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
+            logIn: @escaping @Sendable () throws -> LoginLink, logOut: @escaping @Sendable () -> Int
         ) {
             self.address = address
             self.problem = problem
             self.link = link
+            self.logIn = logIn
+            self.logOut = logOut
         }
     }
 

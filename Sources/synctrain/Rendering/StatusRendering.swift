@@ -10,7 +10,7 @@ struct StatusRendering: Sendable {
             ["agent", "\(status.version), since \(Timestamp.local(status.startedAt))"],
             ["listening", status.listening.isEmpty ? "on nothing" : status.listening.joined(separator: " ")],
         ])
-        if let http = status.http { lines.append("links to files: \(http)") }
+        if let http = status.http { lines.append("page and links: \(http)") }
         if let bluetooth = status.bluetooth {
             let text = [bluetooth.message, bluetooth.remedy].compactMap { $0 }.joined(separator: " ")
             lines.append("bluetooth: \(style.name(text))")
