@@ -46,7 +46,7 @@ struct ControlOperationTests {
         .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
         .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
-        .cluster(.changes(ChangeQuery())), .cluster(.reload),
+        .cluster(.changes(ChangeQuery())), .cluster(.reload), .cluster(.transfers),
         .cluster(.setPolicies(PolicyChange(isIgnored: true, seconds: 60))),
         .cluster(.setPolicies(PolicyChange(isIgnored: false))),
         .cluster(.changes(ChangeQuery(path: oddPath, since: 60, limit: 5, isFollowing: true))),
@@ -93,7 +93,8 @@ struct ControlOperationTests {
         ("POST", "/v1/drop/receive", "invalid-request"), ("POST", "/v1/drop/answer", "invalid-request"),
         ("GET", "/v1/drop/send", "method-not-allowed"), ("PATCH", "/v1/pause", "invalid-request"),
         ("GET", "/v1/pause", "method-not-allowed"), ("GET", "/v1/need?device=", "invalid-request"),
-        ("GET", "/v1/completion?folder=", "invalid-request"), ("POST", "/v1/wait", "invalid-request"),
+        ("POST", "/v1/transfers", "method-not-allowed"), ("GET", "/v1/completion?folder=", "invalid-request"),
+        ("POST", "/v1/wait", "invalid-request"),
         ("GET", "/v1/wait", "method-not-allowed"), ("GET", "/v1/changes?limit=10001", "invalid-request"),
         ("POST", "/v1/changes", "method-not-allowed"),
     ])

@@ -81,6 +81,26 @@ export async function* lines(method, path, { query, body, signal } = {}) {
   }
 }
 
+/**
+ * A part of a list, `{entries, total}`, `total` undefined where nobody has counted: `limit` of them from `offset` on. An
+ * agent that answers with lines has all of them, and the part is cut out here.
+ */
+export async function page(path, { limit, offset = 0, ...query }, signal) {
+  const response = await send("GET", path, { query: { ...query, limit, offset: String(offset) }, signal });
+  if ((response.headers.get("Content-Type") ?? "").startsWith("application/json")) {
+    const { entries, total } = await response.json();
+    return { entries, total };
+  }
+  const all = [];
+  for (const line of (await response.text()).split("\n")) {
+    if (!line) continue;
+    const entry = JSON.parse(line);
+    if (entry.type === "error") throw new APIError(entry);
+    all.push(entry);
+  }
+  return { entries: all.slice(offset, offset + limit), total: all.length };
+}
+
 /** Where the bytes of a file are, for `src`. */
 export function fileURL(reference, { download = false } = {}) { return target("file", { path: reference, download: download || undefined }); }
 export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }
@@ -114,7 +134,8 @@ const jobs = new Set();
 /** Types of events; a server-sent event with a name reaches listeners of that name only. */
 const types = [
   "device-connected", "device-disconnected", "index-updated", "folder-changed", "device-pending", "folder-pending",
-  "configuration-changed", "transfer-changed", "pairing-changed", "selection-followed", "job", "gap",
+  "configuration-changed", "transfer-changed", "pairing-changed", "selection-changed", "selection-followed", "files-changed",
+  "policies-changed", "job", "gap",
 ];
 
 /**
