@@ -255,7 +255,8 @@ struct ByteRangeTests {
 
 struct EntryLineTests {
     static let entries: [Entry] = [
-        Sample.file("a"), Sample.directory(""), mixed(selected: .no), mixed(selected: .explicit), Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
+        Sample.file("a"), Sample.directory(""), mixed(selected: .no), mixed(selected: .explicit),
+        Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
         Sample.file("none", size: .min, holders: []),
         Sample.file("two", state: .conflict, selected: .implicit, holders: ["A", "B\"C"]),
         Entry(

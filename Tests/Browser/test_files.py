@@ -296,6 +296,20 @@ def test_pictures_texts_and_archives_are_looked_at(files, setting):
                             link.get_property("href"))
     assert got[0].startswith("attachment") and got[1] == os.path.getsize(os.path.join(setting.there, "Documents/Letter.txt"))
 
+    # A member of an archive comes without the rest of it.
+    before = setting.bytes_in
+    open_file(page, "Documents", "Scans.zip")
+    page.click("inside/side.txt", within=".members")
+    page.wait_text(".preview .preview pre", "what is inside")
+    assert setting.bytes_in - before < 600 << 10, "not the archive"
+    assert page.script("return document.activeElement.textContent") == "Back to the archive"
+    page.press(Keys.ENTER)
+    page.wait(lambda: page.script("return document.activeElement.textContent") == "inside/side.txt", "back where it was")
+    link = page.named("Download big.bin", "link")
+    got = page.script_async("return (await (await fetch(arguments[0])).arrayBuffer()).byteLength", link.get_property("href"))
+    assert got == 1 << 20
+    open_file(page, "Documents", "Letter.txt")
+
     page.click("Copy link")
     page.wait(lambda: page.has("dialog") or "link is copied" in page.text("#notices"), "a link")
     if page.has("dialog"):

@@ -144,7 +144,7 @@ async function showMembers(app, file, element, signal) {
     return h("tr", {},
       h("td", {}, isFile ? open_ : h("bdi", {}, name), member.encrypted ? h("span", { class: "quiet" }, " (encrypted)") : null),
       h("td", { title: member.modified ? new Date(member.modified).toLocaleString() : "" }, member.kind === "file" ? bytes(member.size) : ""),
-      h("td", {}, url ? h("a", { href: url, download: nameOf(member.path), "aria-label": `Download ${name}` }, icon("download")) : null));
+      h("td", {}, url ? h("a", { href: app.api.memberURL(file.archive, member.path, { download: true }), download: nameOf(member.path), "aria-label": `Download ${name}` }, icon("download")) : null));
   };
   more.addEventListener("click", load);
   await load();

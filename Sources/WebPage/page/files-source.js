@@ -15,6 +15,8 @@ export class PagedSource {
     this.changed = changed;
     /** How many entries there are; null before the first answer. */
     this.total = null;
+    /** There is more than the agent counts. */
+    this.isTruncated = false;
     /** Why the last page could not be had, until one can. */
     this.error = null;
     this.pages = new Map();
@@ -92,6 +94,7 @@ export class PagedSource {
       const isLast = entries.length < pageSize;
       const end = page * pageSize + entries.length;
       this.total = answer.total ?? (isLast ? end : Math.max(this.total ?? 0, end + 1));
+      this.isTruncated = answer.truncated === true;
       this.pages.delete(page);
       this.pages.set(page, { entries, generation });
       for (const number of this.pages.keys()) {

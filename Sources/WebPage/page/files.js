@@ -228,9 +228,10 @@ class FilesView {
     this.list.draw();
     if (this.coming) this.#moveTo(this.coming);
     const { total, error } = this.source;
-    const words = error ? "" : total === null ? "" : this.isSearching
+    let words = error ? "" : total === null ? "" : this.isSearching
       ? (total === 0 ? "Nothing was found." : `${count(total, "name")} found.`)
       : count(total, "entry", "entries");
+    if (this.source.isTruncated) words = `More than ${count(total, "name")} found; these are the first of them.`;
     if (this.summary.textContent !== words) this.summary.textContent = words;
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
@@ -474,7 +475,7 @@ class FilesView {
   }
 
   #event(event) {
-    const about = ["index-updated", "folder-changed", "configuration-changed", "selection-followed", "gap", "device-connected", "device-disconnected"];
+    const about = ["index-updated", "files-changed", "selection-changed", "folder-changed", "configuration-changed", "selection-followed", "policies-changed", "gap", "device-connected", "device-disconnected"];
     const isDone = event.type === "job" && event.job?.state !== "running";
     if (!about.includes(event.type) && !isDone) return;
     if (event.folder && this.place && event.folder !== this.place.folder && !this.isSearching) return;
