@@ -34,7 +34,8 @@ export function mount(root, app) {
     let waiting;
     try { waiting = await api.get("pending"); } catch (error) { return app.fail(error); }
     pending.element.hidden = waiting.devices.length + waiting.folders.length === 0;
-    const value = [waiting.devices.map(({ id, name, address }) => [id, name, address]), waiting.folders.map(({ id, label, device }) => [id, label, device])];
+    // Each try of a device comes from another port: that is no reason to draw its form anew.
+    const value = [waiting.devices.map(({ id, name }) => [id, name]), waiting.folders.map(({ id, label, device }) => [id, label, device])];
     draw(pending.body, value, () => h("ul", { class: "plain" },
       waiting.devices.map((device) => pendingDevice(device, app, loadPending)),
       waiting.folders.map((offer) => pendingFolder(offer, app, loadPending))));
