@@ -7,10 +7,12 @@ import os
 import random
 import re
 import shutil
+import tempfile
 import zlib
 
 import pytest
 from harness import pattern, read, write
+from machine import YES, Machine
 from page import PHONE, WIDE, Keys
 from process import wait_until
 from radio import Radio
@@ -163,13 +165,22 @@ def look_at_a_transfer(page, laptop, nas, module_lab):
 
 def test_activity_shows_changes_and_by_whom(page, laptop, two, module_lab):
     page.go("activity")
-    write(there(module_lab, "Porto.txt"), b"the bridge")
-    page.wait(lambda: any("added" in text and "Porto.txt" in text and "by nas" in text for text in page.texts(".changes li")),
-              "the change is there as it happens")
-    wait_until(lambda: read(here(module_lab, "Porto.txt")), what="the file is here", child=laptop)
-    os.remove(here(module_lab, "Porto.txt"))
-    page.wait(lambda: any("deleted" in text and "Porto.txt" in text and "here" in text for text in page.texts(".changes li")),
-              "the deletion")
+    # What a peer calls a file is never read as HTML.
+    name = "Porto <img src=x onerror=alert(1)>&amp;.txt"
+
+    def noted(*words):
+        return any(all(word in text for word in (name, *words)) for text in page.texts(".changes li"))
+    write(there(module_lab, name), b"the bridge")
+    page.wait(lambda: noted("added", "by nas"), "the change is there as it happens")
+    wait_until(lambda: read(here(module_lab, name)), what="the file is here", child=laptop)
+    os.remove(here(module_lab, name))
+    page.wait(lambda: noted("deleted", "here"), "the deletion")
+    laptop.add_folder("other", module_lab.directory("other"), mode="full")
+    choose(page, "Changes of which folder", "other", "main.activity")
+    page.wait(lambda: "No change" in page.text("main.activity"), "nothing of photos")
+    choose(page, "Changes of which folder", "photos", "main.activity")
+    page.wait(lambda: noted("deleted"), "the deletion")
+    laptop.run("folder", "remove", "other", "--yes")
 
 
 def test_pause_and_resume(page, laptop, two):
@@ -195,6 +206,34 @@ def test_what_is_wrong_is_said_with_its_remedy(page, laptop, two, module_lab):
     finally:
         laptop.run("folder", "remove", "alone", "--yes")
     page.wait(lambda: not any(text.startswith("alone") for text in page.texts(".trouble")), "it is in nobody's way any more")
+
+
+def test_what_a_policy_holds_back_is_let_go_for_an_hour(page, module_lab):
+    with tempfile.TemporaryDirectory() as directory:
+        machine = Machine(directory)
+        try:
+            machine.network(YES)
+            machine.power(False, 80)
+            train = module_lab.agent("train", start=False)
+            train.variables = machine.variables
+            with open(train.file("config.toml")) as file:
+                text = re.sub(r'^on-metered = .*$', 'on-metered = "on-demand-only"', file.read(), flags=re.M)
+            with open(train.file("config.toml"), "w") as file:
+                file.write(text)
+            train.start()
+            page.log_in(train).go("activity")
+            page.wait_text("main.activity", "Metered connection")
+            page.click("Ignore for an hour")
+            page.wait_text("main.activity", "set aside until")
+            policies = train.document("policy")
+            assert policies["ignored"] and policies["ignoredUntil"] and policies["holds"] == []
+            page.click("Have them hold again")
+            page.wait_text("main.activity", "Metered connection")
+            assert not train.document("policy")["ignored"]
+            page.driver.get("about:blank")
+            train.stop()
+        finally:
+            machine.close()
 
 
 # MARK: Devices
@@ -551,17 +590,76 @@ def test_the_log_is_live_and_can_be_filtered_and_saved(page, laptop, two, module
     page.wait(lambda: len(page.all(".records li")) >= count, "all again")
 
 
-def test_the_log_does_not_grow_and_does_not_jump(page, laptop):
+def test_the_log_follows_until_somebody_scrolls(page, laptop):
+    page.resize((700, 360))
     page.go("log")
-    page.wait(lambda: page.has(".records"), "the log")
-    page.script("""
-        window.source = null;
-        const folder = document.querySelector(".records");
-        folder.dispatchEvent(new Event("scroll"));""")
-    for _ in range(6):
+
+    def rest():
+        return page.script("const r = document.querySelector('.records'); return r.scrollHeight - r.scrollTop - r.clientHeight")
+
+    def more():
+        last = page.script("return document.querySelector('.records').lastChild?.dataset.number ?? '-1'")
         laptop.run("scan", "photos")
-    page.wait(lambda: len(page.all(".records li")) > 5, "some lines")
-    assert page.script("const r = document.querySelector('.records'); return r.scrollHeight - r.scrollTop - r.clientHeight") < 9
+        page.wait(lambda: int(page.script("return document.querySelector('.records').lastChild?.dataset.number ?? '-1'")) > int(last), "news")
+    while page.script("const r = document.querySelector('.records'); return r.scrollHeight < 2 * r.clientHeight"):
+        more()
+    assert rest() < 9
+    page.script("document.querySelector('.records').scrollTop = 0")
+    page.wait(lambda: page.find(".log .tools button:not([hidden])").text.startswith("To the newest"), "it does not follow")
+    more()
+    page.wait(lambda: "new line" in page.find(".log .tools button").text, "how many are new")
+    assert page.script("return document.querySelector('.records').scrollTop") == 0
+    page.find(".log .tools button").click()
+    page.wait(lambda: rest() < 9 and not page.find(".log .tools button").is_displayed(), "it follows again")
+
+
+def test_the_log_of_a_day_stays_small(page, laptop):
+    """The view with an agent that says a great deal: only the newest are kept, and filters look at these."""
+    found = page.script_async("""
+        const { mount } = await import("/page/log.js");
+        let tell;
+        const app = { status: { folders: [{ id: "a", label: "A" }], devices: [] }, deviceName: (id) => id,
+            onStatus(listen) { listen(app.status); return () => {}; }, onEvent(listen) { tell = listen; return () => {}; },
+            api: { async *lines() { for (let n = 0; n < 3000; n += 1) yield { type: "record", id: n, time: new Date(1e12 + n).toISOString(),
+                level: ["debug", "info", "warning"][n % 3], label: "agent", message: `line ${n}`, metadata: n % 2 ? { folder: "a" } : {} };
+                await new Promise(() => {}); } }, fail(error) { throw error; } };
+        const root = document.createElement("div");
+        document.body.append(root);
+        const view = mount(root, app);
+        const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+        const until = async (condition) => { while (!condition()) await drawn(); };
+        const lines = () => [...root.querySelectorAll(".records li")].map((line) => line.querySelector(".text").textContent.trim());
+        await until(() => lines().at(-1)?.startsWith("line 2999"));
+        for (let n = 0; n < 1500; n += 1) tell({ type: "tick", time: new Date(2e12 + n).toISOString(), message: `${n}` });
+        await until(() => lines().at(-1)?.includes("1499"));
+        const all = lines().length;
+        const set = (name, value) => { const control = root.querySelector(name); control.value = value; control.dispatchEvent(new Event("input")); };
+        set("select[aria-label=Level]", "warning");
+        const warnings = lines();
+        set("select[aria-label=Level]", "trace");
+        set("select[aria-label^=Only]", "folder a");
+        const about = lines();
+        set("input", "LINE 2998");
+        const none = lines().length;
+        set("select[aria-label^=Only]", "");
+        const one = lines();
+        view.unmount();
+        root.remove();
+        return { all, warnings: warnings.length, about: about.length, none, one };""")
+    assert isinstance(found, dict), found
+    # 2,000 are kept: 1,500 events and the last 500 records.
+    assert found["all"] == 2000
+    assert found["warnings"] == len([n for n in range(2500, 3000) if n % 3 == 2])
+    assert found["about"] == 250 and found["none"] == 0 and found["one"] == ["line 2998"]
+
+
+def test_differences_are_read_line_by_line(page, laptop):
+    lines = page.script_async("""
+        const { parse } = await import("/page/diff.js");
+        return parse(arguments[0]);""", "--- theirs\n+++ mine\n@@ -1,2 +1,3 @@\n same\n--- a\n+++ b\n+\n\\ No newline at end of file\n")
+    assert [(line["kind"], line["text"]) for line in lines] == [
+        ("where", "@@ -1,2 +1,3 @@"), ("both", "same"), ("theirs", "-- a"), ("mine", "++ b"), ("mine", ""),
+        ("remark", "No newline at end of file")]
 
 
 # MARK: all of them

@@ -20,6 +20,7 @@ export function mount(root, app) {
   const folder = section("Share a new folder");
   const invite = section("Invitations");
   list.body.className = "cards";
+  pending.element.hidden = true;
   const none = h("p", { class: "quiet" }, "This device knows no other yet: pair one near-by, or add one by its id.");
   list.element.append(none);
   root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, near.element, add.element, invite.element,
