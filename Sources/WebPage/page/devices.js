@@ -95,7 +95,7 @@ function drawSelf(body, status, app) {
         await navigator.clipboard.writeText(status.device);
         app.say("The id is copied.");
       })),
-      h("dl", { class: "facts" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
+      h("dl", { class: "pairs" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
         status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [status.bluetooth.message, status.bluetooth.remedy].filter(Boolean).join(" "))],
         h("dt", {}, "version"), h("dd", {}, status.version)))));
 }
@@ -104,7 +104,7 @@ function drawSelf(body, status, app) {
 function deviceCard(id, app) {
   const { api } = app;
   const head = h("header", {});
-  const facts = h("dl", { class: "facts" });
+  const facts = h("dl", { class: "pairs" });
   const rates = h("p", { class: "quiet" });
   const shares = h("div", {});
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
@@ -258,7 +258,7 @@ function drawAdd(body, app) {
   const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "8 groups of 7 letters and digits" });
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
   const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "dynamic" });
-  const wrong = h("p", { class: "bad wide", role: "alert" });
+  const wrong = h("p", { class: "bad whole", role: "alert" });
   const submit = async () => {
     wrong.textContent = "";
     try {
