@@ -105,8 +105,14 @@ class Page:
         chain.perform()
 
     def click(self, name, role="button", within="body"):
-        self.wait(lambda: self.named(name, role, within).is_enabled(), f"{role} {name!r}")
-        self.named(name, role, within).click()
+        """Once it is there and can be pressed; a page that is drawn anew meanwhile is no matter."""
+        def pressed():
+            element = self.named(name, role, within)
+            if not element.is_enabled():
+                return False
+            element.click()
+            return True
+        self.wait(pressed, f"{role} {name!r}")
 
     def answer(self, choice):
         """Clicks a choice of the dialog that asks, and waits until it is gone."""
