@@ -100,7 +100,7 @@ export class FolderTree {
   }
 
   async #load(node) {
-    const answer = await this.app.api.get("entries",
+    const answer = await this.app.api.page("entries",
       { path: node.key, limit: most, offset: 0, sort: "name", order: "asc", filter: "directories" });
     const names = answer.entries.filter((entry) => entry.type === "directory");
     const keys = new Set(names.map((entry) => reference(entry.folder, entry.path)));
