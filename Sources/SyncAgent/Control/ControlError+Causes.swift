@@ -12,7 +12,7 @@ extension ControlError {
         switch error {
         case let error as ControlError: self = error
         case let error as FileAccessError: self.init(error, path: path ?? error.path)
-        case let error as RelativePathError: self.init(.failed, error.message, path: path)
+        case let error as RelativePathError: self.init(.invalidRequest, error.message, path: path)
         case let error as IndexStoreError:
             self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)
