@@ -164,6 +164,7 @@ public enum ControlOperation: Equatable, Sendable {
             try PathReference.checkSome(request.paths, of: "refused \(request.action.rawValue)")
         case .pair(let request): try request.check()
         case .cluster(let operation): try operation.check()
+        case .page(let operation): try operation.check()
         case .dropSend(let request): try request.check()
         case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
@@ -276,7 +277,7 @@ public enum ControlOperation: Equatable, Sendable {
         try checkLimits()
     }
 
-    private enum Route: String {
+    enum Route: String, CaseIterable {
         case status = "/v1/status"
         case events = "/v1/events"
         case devices = "/v1/devices"
