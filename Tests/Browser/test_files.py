@@ -479,7 +479,7 @@ def test_many_names_are_few_elements(files):
     page.wait(lambda: re.match(r"name 0(099|100)\d\d", names(page)[5]), "the middle")
     page.press("n", "a", "m", "e", " ", "0", "1", "5", "0", "0")
     page.wait(lambda: page.script("return document.querySelector('.row.active .name-text')?.textContent") == "name 015000.txt", "a beginning far away")
-    assert abs(page.script("return document.querySelectorAll('*').length") - count) < 60
+    assert page.script("return document.querySelectorAll('*').length") < count + 200, "rows are used again"
 
 
 def test_a_million_names_scroll(browser, page):
