@@ -26,6 +26,10 @@ struct ControlResponder: Sendable {
                 try await FileResponse(control: control, sink: sink).send(path, ranges: request.ranges)
             case .fileHead(let path):
                 try await FileResponse(control: control, sink: sink).sendHead(path)
+            case .archive(.member(let member)):
+                try await MemberResponse(control: control, sink: sink).send(member, ranges: request.ranges)
+            case .archive(.memberHead(let member)):
+                try await MemberResponse(control: control, sink: sink).sendHead(member)
             default:
                 try await sink.answer(json: try await document(for: operation))
             }
@@ -81,10 +85,11 @@ struct ControlResponder: Sendable {
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .cluster(let asked): return try await document(for: asked)
+        case .archive(.list(let query)): return try ControlJSON.encode(try await control.archive(query))
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
-            .conflicts, .refused, .file, .fileHead:
+            .conflicts, .refused, .file, .fileHead, .archive:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)

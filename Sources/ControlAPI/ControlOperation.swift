@@ -63,6 +63,7 @@ public enum ControlOperation: Equatable, Sendable {
     case fileHead(PathReference)
     case link(LinkRequest)
     case cluster(ClusterOperation)
+    case archive(ArchiveOperation)
     case stop
 
     public enum Method: String, Sendable {
@@ -85,6 +86,7 @@ public enum ControlOperation: Equatable, Sendable {
             .patch
         case .removeDevice, .removeFolder, .revokeInvitation: .delete
         case .cluster(let operation): operation.method
+        case .archive(let operation): operation.method
         }
     }
 
@@ -93,6 +95,8 @@ public enum ControlOperation: Equatable, Sendable {
         let path: String
         let query: [(String, String)]
         if case .cluster(let operation) = self {
+            (path, query) = (operation.path, operation.query)
+        } else if case .archive(let operation) = self {
             (path, query) = (operation.path, operation.query)
         } else {
             (path, query) = (routeAndQuery.0.rawValue, routeAndQuery.1)
@@ -140,7 +144,7 @@ public enum ControlOperation: Equatable, Sendable {
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
             .revokeInvitation, .notes, .stat, .list, .search, .whereis,
             .file,
-            .fileHead, .stop:
+            .fileHead, .archive, .stop:
             return nil
         }
     }
@@ -159,6 +163,7 @@ public enum ControlOperation: Equatable, Sendable {
             try PathReference.checkSome(request.paths, of: "refused \(request.action.rawValue)")
         case .pair(let request): try request.check()
         case .cluster(let operation): try operation.check()
+        case .archive(let operation): try operation.check()
         case .dropSend(let request): try request.check()
         case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
@@ -189,6 +194,10 @@ public enum ControlOperation: Equatable, Sendable {
             method: method, path: String(parts.first ?? ""), query: query, body: body)
         {
             self = .cluster(operation)
+            return
+        }
+        if let operation = try ArchiveOperation(method: method, path: String(parts.first ?? ""), query: query) {
+            self = .archive(operation)
             return
         }
         guard let path = parts.first, let route = Route(rawValue: String(path)) else {
@@ -365,7 +374,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .fetch: (.fetch, [])
         case .file(let path), .fileHead(let path): (.file, path.query)
         case .link: (.links, [])
-        case .stop, .cluster: (.stop, [])
+        case .stop, .cluster, .archive: (.stop, [])
         }
     }
 

@@ -16,6 +16,8 @@ struct Architecture {
         targets: [
             "CLinux": [],
             "CLZ4": [],
+            "CZlib": [],
+            "Archives": ["CZlib"],
             "COpenSSL": [],
             "CQREncode": [],
             "CSystemd": [],
@@ -43,7 +45,8 @@ struct Architecture {
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
+                "AgentConfiguration", "Archives", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "FolderScanner",
                 "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
                 "Transport",
             ],
@@ -117,7 +120,7 @@ struct Architecture {
         ],
         pure: [
             "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport", "GhostDrop",
-            "Pairing",
+            "Pairing", "Archives",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 
