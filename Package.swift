@@ -32,6 +32,8 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .target(name: "CLinux"),
+        // The files of the page: `Sources/WebPage/embed` writes which.
+        .target(name: "WebPage", exclude: ["embed", "page"]),
 
         // MARK: pure
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
@@ -156,7 +158,7 @@ let package = Package(
         .target(
             name: "AgentServer",
             dependencies: [
-                "ControlAPI", "Cryptography",
+                "ControlAPI", "Cryptography", "WebPage",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOHTTP1", package: nio),

@@ -7,14 +7,14 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// Carries an `AgentControl` over HTTP/1.1 on a Unix socket, and answers links to files over TCP beside it, as
-/// docs/control-api.md says.
+/// Carries an `AgentControl` over HTTP/1.1 on a Unix socket, and over TCP beside it for browsers that are logged in and for
+/// links to files, as docs/control-api.md says.
 ///
 /// NIOHTTP1 and not Hummingbird: docs/decisions/http.md. A connection carries one request: who closes it cancels the
 /// request's work, and nothing idle stays open.
 public struct AgentServer: Service {
     public struct Limits: Sendable {
-        /// Requests at once on the socket; further ones are answered `busy`.
+        /// Requests at once on the socket, and as many over TCP besides files; further ones are answered `busy`.
         public var requests: Int
         /// Time for a request to arrive whole.
         public var requestTime: TimeAmount
@@ -22,7 +22,7 @@ public struct AgentServer: Service {
         public var shutdownTime: TimeAmount
         /// Connections at once over TCP; further ones are closed at once.
         public var connections: Int
-        /// Links that are answered at once; further ones are answered `busy`.
+        /// Files that are read at once over TCP; further ones are answered `busy`.
         public var streams: Int
         /// Time in which whoever reads over TCP has to take something.
         public var stallTime: TimeAmount
@@ -46,11 +46,12 @@ public struct AgentServer: Service {
             /// Who opens it is the user.
             case socket
             /// Anybody: every program of this machine, and every page in its browsers.
-            case network(RequestGuard)
+            case network
         }
 
         var kind: Kind
         let connections = Count()
+        let streams = Count()
         let requests = Count()
     }
 
@@ -93,7 +94,7 @@ public struct AgentServer: Service {
             // The socket's end is the server's: when it is over, so is this.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    let entrance = Entrance(kind: .network(RequestGuard(hosts: links.hosts)))
+                    let entrance = Entrance(kind: .network)
                     await closing(door.channel) { await serve(visitors, entrance) }
                 }
                 defer { group.cancelAll() }
@@ -109,7 +110,7 @@ public struct AgentServer: Service {
                 .serverChannelOption(.backlog, value: 128)
                 .bind(unixDomainSocketPath: socket.provisionalPath) { [limits] channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try Connection(channel: channel, limits: limits, bodyLimit: ControlLimits.requestBody)
+                        try Connection(channel: channel, limits: limits) { _ in .user }
                     }
                 }
         } catch {
@@ -135,12 +136,13 @@ public struct AgentServer: Service {
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .bind(host: host, port: links.port) { [limits] channel in
                     channel.eventLoop.makeCompletedFuture {
-                        // Links are read; nothing is sent here.
-                        try Connection(channel: channel, limits: limits, bodyLimit: 0)
+                        try Connection(channel: channel, limits: limits) { request throws(ControlError) in
+                            try links.admission(of: request)
+                        }
                     }
                 }
             links.opened(port: door.channel.localAddress?.port ?? links.port)
-            logger.info("links to files lead to \(links.address ?? host)")
+            logger.info("the page and links to files are at \(links.address ?? host)")
             return door
         } catch {
             let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
@@ -193,19 +195,19 @@ public struct AgentServer: Service {
                     sink.isHead = request.method == "HEAD"
                     if number > limits.requests { throw ControlError.busy(limits.requests) }
                     await respond(to: request, of: connection, through: sink)
-                case .network(let guarding):
+                case .network:
                     if number > limits.connections { break }
-                    sink.stallTime = limits.stallTime
+                    sink = .overNetwork(channel, stallTime: limits.stallTime)
                     let request = try await connection.request.get()
                     sink.isHead = request.method == "HEAD"
-                    try await respond(to: request, of: connection, through: sink, entrance, guarding)
+                    try await respond(to: request, of: connection, through: sink, entrance)
                 }
             } catch {
-                let error = ControlError(asControl: error)
-                logger.debug("A request was refused: \(error)")
-                await sink.answer(error)
-                // The client may still be writing what is too large: if it could not, it would not read the answer.
-                if error.code == .tooLarge {
+                let refusal = error as? RequestRefusal ?? RequestRefusal(error: ControlError(asControl: error))
+                logger.debug("A request was refused: \(refusal.error)")
+                await sink.answer(refusal.error)
+                // If the client could not write on, it would not read the answer.
+                if refusal.isWriting {
                     try? await channel.close(mode: .output)
                     try? await channel.closeFuture.get()
                 }
@@ -217,18 +219,20 @@ public struct AgentServer: Service {
         }
     }
 
-    /// What anybody may ask.
+    /// Answers what was let in over TCP: so much at once.
     private func respond(
-        to request: ControlRequest, of connection: Connection, through sink: ResponseSink, _ entrance: Entrance,
-        _ guarding: RequestGuard
+        to request: ControlRequest, of connection: Connection, through sink: ResponseSink, _ entrance: Entrance
     ) async throws {
-        if let objection = guarding.objection(hosts: request.hosts, origins: request.origins) {
-            throw ControlError(.noPermission, objection)
+        let (count, limit) =
+            request.isForFile ? (entrance.streams, limits.streams) : (entrance.requests, limits.requests)
+        defer { count.decrement() }
+        guard count.increment() <= limit else { throw ControlError.busy(limit) }
+        guard case .session(let session) = request.admission, let links else {
+            return await respond(to: request, of: connection, through: sink)
         }
-        guard request.path == LinkTarget.path else { throw responder.refusal(of: request) }
-        defer { entrance.requests.decrement() }
-        guard entrance.requests.increment() <= limits.streams else { throw ControlError.busy(limits.streams) }
-        await respond(to: request, of: connection, through: sink)
+        await links.sessions.during(session, end: { connection.channel.close(promise: nil) }) {
+            await respond(to: request, of: connection, through: sink)
+        }
     }
 
     private func respond(to request: ControlRequest, of connection: Connection, through sink: ResponseSink) async {

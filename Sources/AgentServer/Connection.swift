@@ -5,25 +5,29 @@ import NIOHTTP1
 /// An accepted connection and the one request that it brings.
 struct Connection: Sendable {
     let channel: any Channel
-    /// Fails with `ControlError` for what is not a request, too large, or late.
+    /// Fails with `RequestRefusal` for what is not a request, too large, late, or not let in.
     let request: EventLoopFuture<ControlRequest>
 
     /// On the channel's event loop.
-    /// - Parameter bodyLimit: bytes of a request's body.
-    init(channel: any Channel, limits: AgentServer.Limits, bodyLimit: Int) throws {
+    /// - Parameter admit: says of a request without its body what it is let in for; nothing behind the head is kept of one
+    ///   that it throws for.
+    init(
+        channel: any Channel, limits: AgentServer.Limits,
+        admit: @escaping @Sendable (ControlRequest) throws(ControlError) -> Admission
+    ) throws {
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = ControlLimits.requestHead
         decoding.maxHeaderListSize = ControlLimits.requestHead
         let promise = channel.eventLoop.makePromise(of: ControlRequest.self)
         let pipeline = channel.pipeline.syncOperations
         do {
-            try pipeline.addHandler(RequestSizeLimit(bytes: ControlLimits.requestHead + bodyLimit))
+            try pipeline.addHandler(RequestSizeLimit(bytes: ControlLimits.requestHead + ControlLimits.requestBody))
             // No pipelining assistance: it stops reading while an answer is under way, and the end of the connection
             // would go unseen.
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: false, withErrorHandling: false, withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: decoding)
-            try pipeline.addHandler(RequestCollector(request: promise, bodyLimit: bodyLimit))
+            try pipeline.addHandler(RequestCollector(request: promise, admit: admit))
         } catch {
             promise.fail(error)
             throw error
@@ -68,49 +72,65 @@ final class RequestSizeLimit: ChannelInboundHandler {
     }
 }
 
+/// Why a request is not answered as it was meant.
+struct RequestRefusal: Error {
+    var error: ControlError
+    /// Whether the client may be writing still: an answer has to wait for it, or it would not be read.
+    var isWriting = false
+}
+
 /// Puts the first request of a connection together. What comes behind it is ignored.
 final class RequestCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
 
-    private var request: EventLoopPromise<ControlRequest>?
-    private var head: HTTPRequestHead?
-    private var body: [UInt8] = []
-    private let bodyLimit: Int
+    private var promise: EventLoopPromise<ControlRequest>?
+    /// What has come of the request.
+    private var request: ControlRequest?
+    private let admit: @Sendable (ControlRequest) throws(ControlError) -> Admission
 
-    init(request: EventLoopPromise<ControlRequest>, bodyLimit: Int) {
-        self.request = request
-        self.bodyLimit = bodyLimit
+    init(
+        request: EventLoopPromise<ControlRequest>,
+        admit: @escaping @Sendable (ControlRequest) throws(ControlError) -> Admission
+    ) {
+        promise = request
+        self.admit = admit
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard request != nil else { return }
+        guard promise != nil else { return }
         switch Self.unwrapInboundIn(data) {
-        case .head(let head):
-            self.head = head
-            if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }),
-                length > bodyLimit
-            {
-                fail(ControlError.requestTooLarge)
-            }
+        case .head(let head): begin(head)
         case .body(let part):
-            if body.count + part.readableBytes > bodyLimit {
-                fail(ControlError.requestTooLarge)
+            guard let limit = request?.admission.bodyLimit, let count = request?.body.count else { return }
+            if part.readableBytes > limit - count {
+                fail(ControlError.requestTooLarge, isWriting: true)
             } else {
-                body += part.readableBytesView
+                request?.body += part.readableBytesView
             }
         case .end:
-            guard let head else { return }
-            let promise = request
-            request = nil
-            promise?.succeed(ControlRequest(head: head, body: body))
-            body = []
+            guard let request else { return }
+            let promise = promise
+            (self.promise, self.request) = (nil, nil)
+            promise?.succeed(request)
         }
+    }
+
+    private func begin(_ head: HTTPRequestHead) {
+        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        var request = ControlRequest(head: head)
+        do throws(ControlError) {
+            request.admission = try admit(request)
+        } catch {
+            return fail(error, isWriting: length > 0 || head.headers.contains(name: "transfer-encoding"))
+        }
+        guard length <= request.admission.bodyLimit else { return fail(ControlError.requestTooLarge, isWriting: true) }
+        self.request = request
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case let error as ControlError: fail(error)
-        case HTTPParserError.headerOverflow: fail(ControlError.requestTooLarge)
+        case let error as ControlError: fail(error, isWriting: true)
+        case HTTPParserError.headerOverflow: fail(ControlError.requestTooLarge, isWriting: true)
         case is HTTPParserError: fail(ControlError(.invalidRequest, "This is not HTTP/1.1: \(error)."))
         default: fail(ControlError(.interrupted, "The connection broke: \(error).", isRetryable: true))
         }
@@ -125,11 +145,10 @@ final class RequestCollector: ChannelInboundHandler {
         fail(ControlError(.interrupted, "The connection ended before the request did.", isRetryable: true))
     }
 
-    private func fail(_ error: ControlError) {
-        let promise = request
-        request = nil
-        body = []
-        promise?.fail(error)
+    private func fail(_ error: ControlError, isWriting: Bool = false) {
+        let promise = promise
+        (self.promise, request) = (nil, nil)
+        promise?.fail(RequestRefusal(error: error, isWriting: isWriting))
     }
 }
 

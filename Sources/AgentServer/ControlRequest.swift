@@ -8,25 +8,42 @@ struct ControlRequest: Equatable, Sendable {
     /// Of the file that is asked for; nil for all of it.
     var ranges: ByteRangeSet?
     var acceptsEventStream: Bool
+    /// Whether whoever asks shows web pages: it would rather have words than JSON.
+    var acceptsHTML: Bool
     /// The `Host` and `Origin` fields, as they are.
     var hosts: [String]
     var origins: [String]
-    var body: [UInt8]
+    /// The `Sec-Fetch-Site`, `Cookie`, `If-None-Match` and `X-Synctrain` fields.
+    var fetchSites: [String]
+    var cookies: [String]
+    var entityTags: [String]
+    var pageFields: [String]
+    var body: [UInt8] = []
+    /// What it is let in for; set when its head has come.
+    var admission = Admission.user
 
     /// The target without its query.
     var path: Substring { target.prefix { $0 != "?" } }
 
-    init(head: HTTPRequestHead, body: [UInt8]) {
+    /// Throws `invalidRequest` for what is no query.
+    func query() throws(ControlError) -> RequestQuery {
+        try RequestQuery(encoded: String(target.drop { $0 != "?" }.dropFirst()))
+    }
+
+    init(head: HTTPRequestHead) {
         method = head.method.rawValue
         target = head.uri
         // There is no validator that `If-Range` could match, so it asks for the whole file (RFC 9110, 13.1.5).
         let fields = head.headers["range"]
         ranges = fields.count == 1 && !head.headers.contains(name: "if-range") ? ByteRangeSet(header: fields[0]) : nil
-        acceptsEventStream = head.headers[canonicalForm: "accept"].contains {
-            $0.split(separator: ";").first?.lowercased() == "text/event-stream"
-        }
+        let accepted = head.headers[canonicalForm: "accept"].map { $0.split(separator: ";").first?.lowercased() }
+        acceptsEventStream = accepted.contains("text/event-stream")
+        acceptsHTML = accepted.contains("text/html")
         hosts = head.headers["host"]
         origins = head.headers["origin"]
-        self.body = body
+        fetchSites = head.headers["sec-fetch-site"]
+        cookies = head.headers["cookie"]
+        entityTags = head.headers[canonicalForm: "if-none-match"].map { String($0) }
+        pageFields = head.headers[NetworkGuard.pageHeader]
     }
 }

@@ -11,7 +11,7 @@ extension ControlResponder {
         }
         let target = try LinkTarget(target: request.target, key: links.key, now: links.now())
         let response = FileResponse(
-            control: control, sink: sink, presentation: .link(path: target.file),
+            control: control, sink: sink, presentation: { _ in .link(path: target.file) },
             expected: .init(folder: target.folder, path: target.file), pace: pace)
         let path = PathReference(text: "\(target.folder):\(target.file)", workingDirectory: "/")
         if request.method == "HEAD" {
@@ -19,11 +19,5 @@ extension ControlResponder {
         } else {
             try await response.send(path, ranges: request.ranges)
         }
-    }
-
-    /// What is no link is asked on the control socket only, which none but the user can open.
-    func refusal(of request: ControlRequest) -> ControlError {
-        ControlError(
-            .noPermission, "Only links that `synctrain url` makes are answered here; the control API is on the socket.")
     }
 }

@@ -14,8 +14,14 @@ struct ControlResponder: Sendable {
 
     func respond(to request: ControlRequest, through sink: ResponseSink) async {
         do {
-            if request.path == LinkTarget.path { return try await answerLink(request, through: sink) }
-            let operation = try ControlOperation(method: request.method, target: request.target, body: request.body)
+            switch request.admission {
+            case .page(let name): return try await answerPage(name, request, through: sink)
+            case .login: return try await answerLogin(request, through: sink)
+            case .link: return try await answerLink(request, through: sink)
+            case .user where request.path == LinkTarget.path: return try await answerLink(request, through: sink)
+            case .user, .session: break
+            }
+            let operation = try request.operation()
             switch operation {
             case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
                 .versions, .conflicts, .refused:
@@ -23,13 +29,13 @@ struct ControlResponder: Sendable {
             case .cluster(let asked) where asked.isStream:
                 try await stream(operation, asEventStream: false, through: sink)
             case .file(let path):
-                try await FileResponse(control: control, sink: sink).send(path, ranges: request.ranges)
+                try await fileResponse(to: request, through: sink).send(path, ranges: request.ranges)
             case .fileHead(let path):
-                try await FileResponse(control: control, sink: sink).sendHead(path)
+                try await fileResponse(to: request, through: sink).sendHead(path)
             case .archive(.member(let member)):
-                try await MemberResponse(control: control, sink: sink).send(member, ranges: request.ranges)
+                try await memberResponse(to: request, through: sink).send(member, ranges: request.ranges)
             case .archive(.memberHead(let member)):
-                try await MemberResponse(control: control, sink: sink).sendHead(member)
+                try await memberResponse(to: request, through: sink).sendHead(member)
             default:
                 try await sink.answer(json: try await document(for: operation))
             }
@@ -86,6 +92,7 @@ struct ControlResponder: Sendable {
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .cluster(let asked): return try await document(for: asked)
         case .archive(.list(let query)): return try ControlJSON.encode(try await control.archive(query))
+        case .page(let asked): return try await document(for: asked)
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
@@ -99,6 +106,8 @@ struct ControlResponder: Sendable {
     private func stream(_ operation: ControlOperation, asEventStream: Bool, through sink: ResponseSink) async throws {
         let lines = LineStream(
             sink: sink, framing: operation == .events && asEventStream ? .serverSentEvents : .lines)
+        // The head of a stream needs none of the work.
+        if sink.isHead { return try await lines.end() }
         do {
             try await cancelWhenGracefulShutdown {
                 switch operation {

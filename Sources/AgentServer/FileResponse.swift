@@ -10,17 +10,17 @@ struct FileResponse: Sendable {
         var contentType = "application/octet-stream"
         var headers: [(String, String)] = []
 
-        /// For programs of other people: browsers must not take anything in the file for a page of this machine's.
-        static func link(path: String) -> Presentation {
-            let type = MediaType(path: path)
+        /// For browsers and programs of other people: nothing in the file is to be taken for a page of this machine's.
+        ///
+        /// - Parameter isDownload: it is offered to be saved, whatever it is.
+        static func link(path: String, isDownload: Bool = false) -> Presentation {
+            var type = MediaType(path: path)
+            if isDownload { type.isShown = false }
             return Presentation(
                 contentType: type.text,
                 headers: [
                     ("content-disposition", type.disposition(path: path)),
-                    (
-                        "content-security-policy",
-                        "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
-                    ),
+                    ("content-security-policy", type.contentSecurityPolicy),
                     ("cross-origin-resource-policy", "same-origin"), ("referrer-policy", "no-referrer"),
                 ])
         }
@@ -37,7 +37,8 @@ struct FileResponse: Sendable {
 
     let control: any AgentControl
     let sink: ResponseSink
-    var presentation = Presentation()
+    /// Of the file that is found.
+    var presentation: @Sendable (Entry) -> Presentation = { _ in Presentation() }
     var expected: Expected?
     /// Returns when so many bytes may go.
     var pace: @Sendable (Int) async -> Void = { _ in }
@@ -66,6 +67,7 @@ struct FileResponse: Sendable {
 
     func sendHead(_ path: PathReference) async throws {
         let entry = try await stat(path)
+        let presentation = presentation(entry)
         try await sink.begin(
             status: 200, contentType: presentation.contentType, contentLength: entry.size,
             headers: [("accept-ranges", "bytes")] + presentation.headers)
@@ -78,6 +80,7 @@ struct FileResponse: Sendable {
             if range != nil, part == nil { throw unsatisfiable(path, size: entry.size) }
             let length = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
             progress.begin(length: length)
+            let presentation = presentation(entry)
             var headers = [("accept-ranges", "bytes")] + presentation.headers
             if range != nil, let part {
                 headers.append(("content-range", MultipartRanges.contentRange(part, of: entry.size)))
@@ -103,7 +106,7 @@ struct FileResponse: Sendable {
             return try await sendOne(path, range, progress)
         }
         let multipart = MultipartRanges(
-            parts: parts, size: entry.size, contentType: presentation.contentType,
+            parts: parts, size: entry.size, contentType: presentation(entry).contentType,
             boundary: "part-" + String(SecureRandom.uint64(), radix: 16))
         for (index, part) in parts.enumerated() {
             let range = ByteRange.bytes(from: part.lowerBound, through: part.upperBound)
@@ -120,7 +123,7 @@ struct FileResponse: Sendable {
                     try await sink.begin(
                         status: 206, contentType: "multipart/byteranges; boundary=\(multipart.boundary)",
                         contentLength: multipart.byteCount,
-                        headers: [("accept-ranges", "bytes")] + presentation.headers)
+                        headers: [("accept-ranges", "bytes")] + presentation(entry).headers)
                 }
                 try await write(multipart.heading(of: part), progress)
             } emit: { chunk in

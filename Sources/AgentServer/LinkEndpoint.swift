@@ -1,8 +1,8 @@
 public import ControlAPI
 import Synchronization
 
-/// Where links to files lead: what is to be listened on for HTTP, the key that links are signed with, and what became of it.
-/// The server listens on it; the agent makes links with it.
+/// Where links to files and the page lead: what is to be listened on for HTTP, the key that links are signed with, who is
+/// logged in, and what became of it. The server listens on it; the agent makes links with it.
 public final class LinkEndpoint: Sendable {
     private enum State {
         /// Nothing is to be listened on, or nothing is yet.
@@ -18,6 +18,7 @@ public final class LinkEndpoint: Sendable {
     let hosts: [String]
     let key: [UInt8]
     let now: @Sendable () -> Int64
+    let sessions: SessionRegistry
     private let state = Mutex(State.closed)
 
     /// - Parameters:
@@ -34,6 +35,7 @@ public final class LinkEndpoint: Sendable {
         self.hosts = hosts
         self.key = key
         self.now = now
+        sessions = SessionRegistry(now: now)
     }
 
     /// `http://host:port`; nil while nothing is listened on.
@@ -53,14 +55,31 @@ public final class LinkEndpoint: Sendable {
     ///
     /// - Parameter path: relative to the folder's root, as in its index.
     public func link(folder: String, path: String, expires: Int64) throws(ControlError) -> String {
-        guard let address else {
-            throw ControlError(
-                .failed,
-                problem
-                    ?? "The agent does not listen for HTTP. Set `listen` in [http] of the configuration and start the "
-                    + "agent again.")
-        }
-        return address + (try LinkTarget(folder: folder, file: path, expires: expires).signed(with: key))
+        try reachable() + LinkTarget(folder: folder, file: path, expires: expires).signed(with: key)
+    }
+
+    /// A link that logs one browser in to the page. Throws `failed` if nothing is listened on.
+    public func loginLink() throws(ControlError) -> LoginLink {
+        let address = try reachable()
+        return LoginLink(url: "\(address)/login?token=\(sessions.makeToken())", seconds: Int(sessions.tokenTime))
+    }
+
+    /// Ends what all browsers were logged in for; how many there were.
+    public func logOut() -> Int { sessions.removeAll() }
+
+    private func reachable() throws(ControlError) -> String {
+        if let address { return address }
+        throw ControlError(
+            .failed,
+            problem
+                ?? "The agent does not listen for HTTP. Set `listen` in [http] of the configuration and start the "
+                + "agent again.")
+    }
+
+    /// The cookie of who is logged in here; nil while nothing is listened on.
+    var cookie: SessionCookie? {
+        guard case .open(let port) = state.withLock({ $0 }) else { return nil }
+        return SessionCookie(port: port)
     }
 
     func opened(port: Int) { state.withLock { $0 = .open(port: port) } }

@@ -22,6 +22,11 @@ struct MediaType: Equatable, Sendable {
         self.isShown = isShown
     }
 
+    /// What a browser lets the file do, alone or in a frame of the page: be seen.
+    var contentSecurityPolicy: String {
+        "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'; sandbox"
+    }
+
     /// `Content-Disposition` for a file of this type: how it is shown, and its name in ASCII and in full (RFC 6266).
     func disposition(path: String) -> String {
         let name = path.split(separator: "/", omittingEmptySubsequences: true).last.map { String($0) } ?? "file"

@@ -9,6 +9,10 @@ struct MemberResponse: Sendable {
 
     let control: any AgentControl
     let sink: ResponseSink
+    /// It is offered to be saved, whatever it is.
+    var isDownload = false
+    /// Returns when so many bytes may go.
+    var pace: @Sendable (Int) async -> Void = { _ in }
 
     /// An error before the first byte is thrown. After it the connection is cut: the client sees fewer bytes than were
     /// announced.
@@ -38,8 +42,10 @@ struct MemberResponse: Sendable {
                         throw ControlError(.failed, "More bytes came than were announced. This is a bug.")
                     }
                     for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
+                        let piece = bytes[start..<min(bytes.count, start + Self.pieceByteCount)]
+                        await pace(piece.count)
                         try Task.checkCancellation()
-                        try await sink.write(bytes[start..<min(bytes.count, start + Self.pieceByteCount)])
+                        try await sink.write(piece)
                     }
                 }
             }
@@ -69,12 +75,19 @@ struct MemberResponse: Sendable {
         try await sink.end()
     }
 
-    private func contentType(_ member: MemberReference) -> String {
-        FileResponse.Presentation.link(path: member.member).contentType
-    }
+    private func contentType(_ member: MemberReference) -> String { MediaType(path: member.member).text }
 
     private func headers(_ member: MemberReference, _ facts: MemberFacts) -> [(String, String)] {
         [("accept-ranges", facts.isSeekable ? "bytes" : "none")]
-            + FileResponse.Presentation.link(path: member.member).headers
+            + FileResponse.Presentation.link(path: member.member, isDownload: isDownload).headers
+    }
+}
+
+extension ControlResponder {
+    /// What a browser may show of an archive; over TCP it goes at the pace of links.
+    func memberResponse(to request: ControlRequest, through sink: ResponseSink) throws(ControlError) -> MemberResponse {
+        guard case .session = request.admission else { return MemberResponse(control: control, sink: sink) }
+        return MemberResponse(
+            control: control, sink: sink, isDownload: try request.query().flag("download"), pace: pace)
     }
 }

@@ -10,17 +10,17 @@ struct ResponseSink: Sendable {
     var stallTime: TimeAmount?
     /// The request is a `HEAD`: the same head is answered and no body.
     var isHead = false
+    /// What every answer says unless it says something else under the same name.
+    var standing: [(String, String)] = [("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
 
     /// Begins a response. Without `contentLength` the body is chunked.
     func begin(status: Int, contentType: String, contentLength: Int64? = nil, headers: [(String, String)] = [])
         async throws
     {
-        var fields = HTTPHeaders([
-            ("content-type", contentType), ("connection", "close"), ("cache-control", "no-store"),
-            ("x-content-type-options", "nosniff"),
-        ])
+        var fields = HTTPHeaders([("content-type", contentType), ("connection", "close")])
         if let contentLength { fields.add(name: "content-length", value: String(contentLength)) }
         fields.add(contentsOf: headers)
+        for (name, value) in standing where !fields.contains(name: name) { fields.add(name: name, value: value) }
         let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: fields)
         try await channel.writeAndFlush(HTTPServerResponsePart.head(head)).get()
     }
@@ -33,7 +33,19 @@ struct ResponseSink: Sendable {
     }
 
     func end() async throws {
+        // The answer to a `HEAD` is over with its head, and the connection is closed: not even the end of a body is sent.
+        guard !isHead else { return }
         try await channel.writeAndFlush(HTTPServerResponsePart.end(nil)).get()
+    }
+
+    /// Over TCP a browser reads the answer: nothing in it is to run, be shown in a frame, or be read by other pages.
+    static func overNetwork(_ channel: any Channel, stallTime: TimeAmount) -> ResponseSink {
+        var sink = ResponseSink(channel: channel, stallTime: stallTime)
+        sink.standing += [
+            ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+            ("cross-origin-resource-policy", "same-origin"), ("referrer-policy", "no-referrer"),
+        ]
+        return sink
     }
 
     /// A whole response of one JSON document.

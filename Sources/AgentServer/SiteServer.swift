@@ -45,7 +45,8 @@ public struct SiteServer: Sendable {
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .bind(host: "127.0.0.1", port: port) { [limits] channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try Connection(channel: channel, limits: limits, bodyLimit: 0)
+                        // Files are read; nothing is sent here.
+                        try Connection(channel: channel, limits: limits) { _ in .link }
                     }
                 }
         } catch {
@@ -98,7 +99,13 @@ public struct SiteServer: Sendable {
                 }
             }
         } catch {
-            await refuse(ControlError(asControl: error), through: sink)
+            let refusal = error as? RequestRefusal ?? RequestRefusal(error: ControlError(asControl: error))
+            await refuse(refusal.error, through: sink)
+            // If the client could not write on, it would not read the answer.
+            if refusal.isWriting {
+                try? await connection.channel.close(mode: .output)
+                try? await connection.channel.closeFuture.get()
+            }
         }
     }
 
@@ -132,7 +139,7 @@ public struct SiteServer: Sendable {
     private func send(_ path: String, _ request: ControlRequest, _ sink: ResponseSink) async throws {
         let response = FileResponse(
             control: control, sink: sink,
-            presentation: .init(contentType: MediaType.ofSite(path: path), headers: Self.headers),
+            presentation: { _ in .init(contentType: MediaType.ofSite(path: path), headers: Self.headers) },
             expected: .init(folder: folder, path: whole(path)))
         if request.method == "HEAD" {
             try await response.sendHead(reference(path))

@@ -29,6 +29,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let invalidConfiguration: Code = "invalid-configuration"
         public static let noSpace: Code = "no-space"
         public static let noPermission: Code = "no-permission"
+        /// Over TCP: the browser has no cookie that is good.
+        public static let notLoggedIn: Code = "not-logged-in"
         public static let rangeNotSatisfiable: Code = "range-not-satisfiable"
         public static let indexUnusable: Code = "index-unusable"
         public static let busy: Code = "busy"
@@ -117,6 +119,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .timeout: 504
         case .noSpace: 507
         case .noPermission: 403
+        case .notLoggedIn: 401
         default: 500
         }
     }

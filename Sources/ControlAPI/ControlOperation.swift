@@ -64,6 +64,7 @@ public enum ControlOperation: Equatable, Sendable {
     case link(LinkRequest)
     case cluster(ClusterOperation)
     case archive(ArchiveOperation)
+    case page(PageOperation)
     case stop
 
     public enum Method: String, Sendable {
@@ -87,6 +88,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .removeDevice, .removeFolder, .revokeInvitation: .delete
         case .cluster(let operation): operation.method
         case .archive(let operation): operation.method
+        case .page(let operation): operation.method
         }
     }
 
@@ -97,6 +99,8 @@ public enum ControlOperation: Equatable, Sendable {
         if case .cluster(let operation) = self {
             (path, query) = (operation.path, operation.query)
         } else if case .archive(let operation) = self {
+            (path, query) = (operation.path, operation.query)
+        } else if case .page(let operation) = self {
             (path, query) = (operation.path, operation.query)
         } else {
             (path, query) = (routeAndQuery.0.rawValue, routeAndQuery.1)
@@ -144,7 +148,7 @@ public enum ControlOperation: Equatable, Sendable {
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
             .revokeInvitation, .notes, .stat, .list, .search, .whereis,
             .file,
-            .fileHead, .archive, .stop:
+            .fileHead, .archive, .page, .stop:
             return nil
         }
     }
@@ -198,6 +202,12 @@ public enum ControlOperation: Equatable, Sendable {
         }
         if let operation = try ArchiveOperation(method: method, path: String(parts.first ?? ""), query: query) {
             self = .archive(operation)
+            return
+        }
+        if let operation = try PageOperation(
+            method: method, path: String(parts.first ?? ""), query: query, body: body)
+        {
+            self = .page(operation)
             return
         }
         guard let path = parts.first, let route = Route(rawValue: String(path)) else {
@@ -374,7 +384,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .fetch: (.fetch, [])
         case .file(let path), .fileHead(let path): (.file, path.query)
         case .link: (.links, [])
-        case .stop, .cluster, .archive: (.stop, [])
+        case .stop, .cluster, .archive, .page: (.stop, [])
         }
     }
 

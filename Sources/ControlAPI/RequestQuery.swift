@@ -31,14 +31,14 @@ public struct RequestQuery: Sendable {
         items.first { $0.name == name }?.value
     }
 
-    func required(_ name: String) throws(ControlError) -> String {
+    public func required(_ name: String) throws(ControlError) -> String {
         guard let value = self[name], !value.isEmpty else {
             throw ControlError(.invalidRequest, "The query needs \(name)=….")
         }
         return value
     }
 
-    func flag(_ name: String) throws(ControlError) -> Bool {
+    public func flag(_ name: String) throws(ControlError) -> Bool {
         switch self[name] {
         case nil, "false": return false
         case "true", "": return true
@@ -47,7 +47,7 @@ public struct RequestQuery: Sendable {
         }
     }
 
-    func count(_ name: String) throws(ControlError) -> Int? {
+    public func count(_ name: String) throws(ControlError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number > 0 else {
             throw ControlError(.invalidRequest, "\(name) is a number above 0, not \(text).")

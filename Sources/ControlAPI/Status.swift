@@ -140,20 +140,3 @@ extension DeviceStatus: Decodable {
             introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy))
     }
 }
-
-public struct TransferStatus: Codable, Equatable, Sendable {
-    public var folder: String
-    public var path: String
-    public var bytesDone: Int64
-    public var bytesTotal: Int64
-    /// Ids of the devices that blocks are being asked of.
-    public var holders: [String]
-
-    public init(folder: String, path: String, bytesDone: Int64, bytesTotal: Int64, holders: [String]) {
-        self.folder = folder
-        self.path = path
-        self.bytesDone = bytesDone
-        self.bytesTotal = bytesTotal
-        self.holders = holders
-    }
-}

@@ -208,6 +208,10 @@ public struct ControlClient: AgentControl {
         }
     }
 
+    public func logIn() async throws -> LoginLink { try await document(.page(.logIn)) }
+
+    public func logOut() async throws -> LogOutAnswer { try await document(.page(.logOut)) }
+
     public func link(_ request: LinkRequest) async throws -> FileLink { try await document(.link(request)) }
 
     public func stop() async throws { try await perform(.stop) }

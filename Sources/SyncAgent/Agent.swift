@@ -32,14 +32,21 @@ public struct AgentSetup: Sendable {
         public var problem: @Sendable () -> String?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
         public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+        /// A link that logs a browser in.
+        public var logIn: @Sendable () throws -> LoginLink
+        /// Logs all browsers out; how many there were.
+        public var logOut: @Sendable () -> Int
 
         public init(
             address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
-            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
+            logIn: @escaping @Sendable () throws -> LoginLink, logOut: @escaping @Sendable () -> Int
         ) {
             self.address = address
             self.problem = problem
             self.link = link
+            self.logIn = logIn
+            self.logOut = logOut
         }
     }
 
@@ -121,7 +128,7 @@ public final class Agent: Service, Sendable {
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
-    let transfers = TransferRegistry()
+    let transfers: TransferRegistry
     private let partials = PartialBlocks()
     /// How fast blocks go out and come in.
     let limiters: (up: RateLimiter, down: RateLimiter)
@@ -175,6 +182,7 @@ public final class Agent: Service, Sendable {
         cache = try BlockCache(
             directory: setup.places.blockCache, byteLimit: Int(clamping: configuration.cache.byteLimit))
         threads = NIOThreadPool.singleton
+        transfers = TransferRegistry(now: setup.time.monotonic)
         startedAt = setup.time.wall()
         let events = EventHub(wall: setup.time.wall)
         self.events = events
@@ -327,7 +335,7 @@ public final class Agent: Service, Sendable {
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
-            devices: devices, index: index, events: events, time: setup.time, partials: partials,
+            devices: devices, index: index, transfers: transfers, events: events, time: setup.time, partials: partials,
             drops: drops, slowLinkPolicy: slowLinkPolicy, held: { [policies] in policies.held },
             limits: { [limiters, sharedLimits] route in
                 guard route != .radio else { return nil }

@@ -23,7 +23,7 @@ struct Synctrain: ParsableCommand {
             DeviceCommandGroup.self, FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self,
             SearchCommand.self,
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
-            CatCommand.self, ZipCommandGroup.self, ServeCommand.self, URLCommand.self, OpenCommand.self,
+            CatCommand.self, ZipCommandGroup.self, ServeCommand.self, URLCommand.self, OpenCommand.self, UICommand.self,
             DropCommandGroup.self, NeedCommand.self,
             ExtraneousCommandGroup.self,
             ConflictsCommandGroup.self, VersionsCommandGroup.self, ScanCommand.self, RemoveCommand.self,

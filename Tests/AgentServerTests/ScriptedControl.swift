@@ -371,6 +371,16 @@ final class ScriptedControl: AgentControl {
             url: "http://127.0.0.1:1/file?x", folder: "docs", path: request.path.text, size: 5, expires: Sample.time)
     }
 
+    func logIn() async throws -> LoginLink {
+        try note("log in")
+        return LoginLink(url: "http://127.0.0.1:1/login?token=x", seconds: 60)
+    }
+
+    func logOut() async throws -> LogOutAnswer {
+        try note("log out")
+        return LogOutAnswer(ended: 2)
+    }
+
     func stop() async throws { try note("stop") }
 }
 

@@ -15,6 +15,7 @@ struct Architecture {
     static let synctrain = Architecture(
         targets: [
             "CLinux": [],
+            "WebPage": [],
             "CLZ4": [],
             "CZlib": [],
             "Archives": ["CZlib"],
@@ -51,7 +52,7 @@ struct Architecture {
                 "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
-            "AgentServer": ["ControlAPI", "Cryptography"],
+            "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [

@@ -94,7 +94,7 @@ def test_odd_files_and_bad_links(setting):
     assert ask(url.replace("page", "Page"))[0].status == 403
     assert ask(url, Host="evil.example")[0].status == 403
     assert ask(url, Origin="http://evil.example")[0].status == 403
-    assert ask(agent.status()["http"] + "/v1/status")[0].status == 403
+    assert ask(agent.status()["http"] + "/v1/status")[0].status == 401
     assert agent.try_run("url", "films:no such file").returncode == cli.NO_SUCH
     assert agent.try_run("url", "films:page.html", "--for", "2y").returncode == cli.USAGE
     assert stat.S_IMODE(os.stat(agent.file("http.key")).st_mode) == 0o600

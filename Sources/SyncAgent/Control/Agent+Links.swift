@@ -27,6 +27,15 @@ extension Agent {
         }
     }
 
+    public func logIn() async throws -> LoginLink {
+        try await answering {
+            guard let web = setup.web else { throw ControlError(.failed, "this agent has no page") }
+            return try web.logIn()
+        }
+    }
+
+    public func logOut() async throws -> LogOutAnswer { LogOutAnswer(ended: setup.web?.logOut() ?? 0) }
+
     /// Returns when so many bytes of files that links lead to may go, or when the task is cancelled.
     public func paceLinks(_ byteCount: Int) async { await linkPace.wait(for: byteCount) }
 }

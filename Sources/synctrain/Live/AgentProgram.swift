@@ -62,7 +62,8 @@ enum AgentProgram {
                 nearby: nearby, radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
-                    link: { try links.link(folder: $0, path: $1, expires: $2) }),
+                    link: { try links.link(folder: $0, path: $1, expires: $2) },
+                    logIn: { try links.loginLink() }, logOut: { links.logOut() }),
                 machine: machine,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })

@@ -1,0 +1,83 @@
+import ControlAPI
+
+extension ControlRequest {
+    /// Reads a file, for as long as somebody plays it.
+    var isForFile: Bool { [LinkTarget.path, "/v1/file", "/v1/archive/member"].contains(String(path)) }
+
+    /// What is asked of the agent. A `HEAD` asks for what a `GET` would; the sink leaves the body out.
+    func operation() throws(ControlError) -> ControlOperation {
+        let isHead = method == "HEAD" && !isForFile
+        return try ControlOperation(method: isHead ? "GET" : method, target: target, body: body)
+    }
+}
+
+extension LinkEndpoint {
+    /// What a request that came over TCP is let in for.
+    func admission(of request: ControlRequest) throws(ControlError) -> Admission {
+        guard let cookie else {
+            throw ControlError(.stopping, "The agent is stopping. Start it again and repeat this.", isRetryable: true)
+        }
+        return try NetworkGuard(hosts: RequestGuard(hosts: hosts), cookie: cookie).admission(of: request) {
+            sessions.session(of: $0)
+        }
+    }
+}
+
+/// What browsers ask besides the API.
+extension ControlResponder {
+    func answerPage(_ name: String, _ request: ControlRequest, through sink: ResponseSink) async throws {
+        guard request.method == "GET" || request.method == "HEAD" else {
+            throw ControlError(.methodNotAllowed, "The page's files do not take \(request.method).")
+        }
+        guard let file = PageFile.named(name) else {
+            throw ControlError(.notFound, "The page has no file \(name.prefix(80)).")
+        }
+        let headers = [
+            ("content-security-policy", PageFile.policy), ("cross-origin-opener-policy", "same-origin"),
+            ("etag", file.entityTag), ("cache-control", "no-cache"),
+        ]
+        guard !request.entityTags.contains(file.entityTag) else {
+            try await sink.begin(status: 304, contentType: file.contentType, headers: headers)
+            return try await sink.end()
+        }
+        try await sink.begin(
+            status: 200, contentType: file.contentType, contentLength: Int64(file.bytes.count), headers: headers)
+        try await sink.write(file.bytes)
+        try await sink.end()
+    }
+
+    /// Makes a session of a link's token. Only `GET`: whoever only looks at links does not use them up.
+    func answerLogin(_ request: ControlRequest, through sink: ResponseSink) async throws {
+        guard request.method == "GET" else {
+            throw ControlError(.methodNotAllowed, "The login link does not take \(request.method).")
+        }
+        guard let links, let cookie = links.cookie else {
+            throw ControlError(.stopping, "The agent is stopping. Start it again and repeat this.", isRetryable: true)
+        }
+        let token = try request.query()["token"] ?? ""
+        var headers = [("location", "/")]
+        if let secret = links.sessions.redeem(token) {
+            headers.append(("set-cookie", cookie.setting(secret)))
+        } else if !cookie.values(in: request.cookies).contains(where: { links.sessions.session(of: $0) != nil }) {
+            throw ControlError(
+                .gone, "This login link has been used, or is older than a minute. Run `synctrain ui` again.")
+        }
+        try await sink.begin(status: 303, contentType: "text/plain; charset=utf-8", contentLength: 0, headers: headers)
+        try await sink.end()
+    }
+
+    /// Over TCP a browser may show the file, and it goes at the pace of links.
+    func fileResponse(to request: ControlRequest, through sink: ResponseSink) throws(ControlError) -> FileResponse {
+        guard case .session = request.admission else { return FileResponse(control: control, sink: sink) }
+        let isDownload = try request.query().flag("download")
+        return FileResponse(
+            control: control, sink: sink, presentation: { .link(path: $0.path, isDownload: isDownload) }, pace: pace)
+    }
+
+    func document(for operation: PageOperation) async throws -> [UInt8] {
+        switch operation {
+        case .logIn: try ControlJSON.encode(try await control.logIn())
+        case .logOut: try ControlJSON.encode(try await control.logOut())
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import ControlAPI
+
+/// What a request is let in for.
+enum Admission: Equatable, Sendable {
+    /// It came over the socket: everything.
+    case user
+    /// A file of the page.
+    case page(name: String)
+    /// The link that logs in.
+    case login
+    /// A signed link to a file.
+    case link
+    /// The API, by a cookie.
+    case session(SessionTable.ID)
+
+    /// Bytes that the request may bring behind its head.
+    var bodyLimit: Int {
+        switch self {
+        case .user, .session: ControlLimits.requestBody
+        case .page, .login, .link: 0
+        }
+    }
+}
+
+/// Says of a request over TCP what it is let in for, by its head alone. Anybody can connect: programs of other users, and
+/// pages of others in the user's own browser, those of other ports of this machine with the user's cookie. Pure.
+struct NetworkGuard: Sendable {
+    static let pageHeader = "x-synctrain"
+    private static let pageValue = "page"
+
+    let hosts: RequestGuard
+    let cookie: SessionCookie
+
+    /// - Parameter session: the session that a cookie's value is the secret of; nil if it is none.
+    func admission(
+        of request: ControlRequest, session: (Substring) -> SessionTable.ID?
+    ) throws(ControlError) -> Admission {
+        if let objection = hosts.objection(hosts: request.hosts, origins: request.origins) {
+            throw ControlError(.noPermission, objection)
+        }
+        let path = request.path
+        if path == LinkTarget.path { return .link }
+        if path == "/login" { return .login }
+        if path == "/" { return .page(name: PageFile.index) }
+        if path.hasPrefix("/page/") { return .page(name: String(path.dropFirst("/page/".count))) }
+        guard path.hasPrefix("/v1/") else {
+            throw ControlError(.notFound, "The agent has nothing at \(path.prefix(80)); see docs/control-api.md.")
+        }
+        // A cookie goes with whatever a page of another port of this machine asks, too: the browser says who asks.
+        guard request.fetchSites.allSatisfy({ $0 == "same-origin" || $0 == "none" }) else {
+            throw ControlError(.noPermission, "Pages of other sites may not ask this device.")
+        }
+        guard let session = cookie.values(in: request.cookies).lazy.compactMap(session).first else {
+            throw ControlError(
+                .notLoggedIn,
+                "This browser is not logged in, or not any more. Run `synctrain ui`, which opens the page.")
+        }
+        if request.method != "GET", request.method != "HEAD" {
+            guard !request.origins.isEmpty, request.pageFields == [Self.pageValue] else {
+                throw ControlError(
+                    .noPermission,
+                    "Only the page itself may ask for a change: with its Origin, and the header X-Synctrain: page.")
+            }
+            guard path != "/v1/sessions" || request.method != "POST" else {
+                throw ControlError(
+                    .noPermission, "Login links are made on this device itself. Run `synctrain ui` there.")
+            }
+        }
+        return .session(session)
+    }
+}

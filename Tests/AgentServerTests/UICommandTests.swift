@@ -1,0 +1,35 @@
+import ControlAPI
+import Testing
+
+@testable import synctrain
+
+struct UICommandTests {
+    private static let url = "http://127.0.0.1:1/login?token=x"
+
+    @Test func opensTheLoginLink() async {
+        let opened = Box<[String]>([])
+        var scene = Scene()
+        scene.opener = { $0["SYNCTRAIN_OPEN"] }
+        scene.open = { command, link, _ in opened.change { $0 += [command, link] } }
+        let nothing = await scene.run("ui")
+        #expect(nothing.code == 0)
+        #expect(nothing.output == Self.url + "\n")
+        #expect(nothing.errors.contains("SYNCTRAIN_OPEN"))
+        scene.variables = ["SYNCTRAIN_OPEN": "firefox"]
+        #expect(await scene.run("ui", "--no-open").output == Self.url + "\n")
+        #expect(opened.current.isEmpty)
+        let run = await scene.run("ui")
+        #expect(run.output.isEmpty)
+        #expect(opened.current == ["firefox", Self.url])
+        let json = await scene.run("ui", "--json").output
+        #expect(json == #"{"schema":1,"seconds":60,"url":"\#(Self.url)","with":"firefox"}"# + "\n")
+    }
+
+    @Test func logsOut() async {
+        let scene = Scene()
+        #expect(await scene.run("ui", "--logout").output == "2 browsers were logged out.\n")
+        #expect(await scene.run("ui", "--logout", "--json").output == #"{"ended":2,"schema":1}"# + "\n")
+        #expect(await scene.run("ui", "--logout", "--no-open").code == 64)
+        #expect(scene.control?.asked == ["log out", "log out"])
+    }
+}
