@@ -82,14 +82,15 @@ export async function* lines(method, path, { query, body, signal } = {}) {
 }
 
 /**
- * A part of a list, `{entries, total}`, `total` undefined where nobody has counted: `limit` of them from `offset` on. An
+ * A part of a list, `{entries, total, truncated}`, `total` undefined where nobody has counted, `truncated` true where there is
+ * more than was counted: `limit` of them from `offset` on. An
  * agent that answers with lines has all of them, and the part is cut out here.
  */
 export async function page(path, { limit, offset = 0, ...query }, signal) {
   const response = await send("GET", path, { query: { ...query, limit, offset: String(offset) }, signal });
   if ((response.headers.get("Content-Type") ?? "").startsWith("application/json")) {
-    const { entries, total } = await response.json();
-    return { entries, total };
+    const { entries, total, truncated } = await response.json();
+    return { entries, total, truncated };
   }
   const all = [];
   for (const line of (await response.text()).split("\n")) {

@@ -91,7 +91,7 @@ export class Details {
     await part(() => api.get("explain", { path }, signal), (explained, error) => this.#drawWhy(explained, error));
     await part(() => api.get("whereis", { path }, signal), (where, error) => this.#drawWhere(where, error));
     if (this.entry?.type === "file") {
-      await part(async () => (await api.get("versions", { path, limit: 50, offset: 0 }, signal)).entries, (versions) => this.#drawVersions(versions));
+      await part(async () => (await api.page("versions", { path, limit: 50, offset: 0 }, signal)).entries, (versions) => this.#drawVersions(versions));
     }
   }
 

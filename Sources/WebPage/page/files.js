@@ -205,7 +205,7 @@ class FilesView {
       || document.activeElement?.id === "view";
     const { by, order } = this.sort;
     const query = { path: reference(folder, path), sort: by, order, filter: this.filter };
-    this.#use(new PagedSource((offset, limit, signal) => this.app.api.get("entries", { ...query, limit, offset }, signal), () => this.#sourceChanged()),
+    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal), () => this.#sourceChanged()),
       { label: `Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
     this.list.emptyText = emptyTexts[this.filter];
     this.#showSort();
@@ -409,14 +409,14 @@ class FilesView {
       let entry = null;
       while (low < high) {
         const middle = Math.floor((low + high) / 2);
-        const answer = await this.app.attempt(() => this.app.api.get("entries", { ...query, offset: middle }));
+        const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset: middle }));
         if (!answer || this.source !== source) return -1;
         entry = answer.entries[0];
         if (entry && precedes(encoder.encode(nameOf(entry.path)), wanted)) low = middle + 1;
         else high = middle;
       }
       if (low < source.total) {
-        const answer = await this.app.attempt(() => this.app.api.get("entries", { ...query, offset: low }));
+        const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset: low }));
         if (answer?.entries[0] && nameOf(answer.entries[0].path).startsWith(beginning)) return low;
       }
     }
@@ -442,7 +442,7 @@ class FilesView {
     if (!this.isSearching) this.#rememberPosition();
     this.searched = key;
     this.#closePanel();
-    this.#use(new PagedSource((offset, limit, signal) => this.app.api.get("search", { text, folder, limit, offset }, signal), () => this.#sourceChanged()),
+    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("search", { text, folder, limit, offset }, signal), () => this.#sourceChanged()),
       { label: `Names with ${shown(text)}`, showsPath: true });
     this.list.emptyText = "No name has this in it.";
     this.#showSort();
