@@ -36,6 +36,7 @@ struct ControlResponder: Sendable {
                 try await memberResponse(to: request, through: sink).send(member, ranges: request.ranges)
             case .archive(.memberHead(let member)):
                 try await memberResponse(to: request, through: sink).sendHead(member)
+            case .thumbnail(let path): try await answerThumbnail(of: path, through: sink)
             default:
                 try await sink.answer(json: try await document(for: operation))
             }
@@ -96,7 +97,7 @@ struct ControlResponder: Sendable {
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
-            .conflicts, .refused, .file, .fileHead, .archive:
+            .conflicts, .refused, .file, .fileHead, .archive, .thumbnail:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)

@@ -19,11 +19,14 @@ public struct AgentStatus: Codable, Equatable, Sendable {
     public var policies: PolicyStatus?
     /// Sentences about what is wrong with the agent as a whole, each with its remedy.
     public var problems: [String]
+    /// How many devices and folders wait to be let in; nil from an agent that does not say.
+    public var pending: Int?
 
     public init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
         http: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
-        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = []
+        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
+        pending: Int? = nil
     ) {
         self.device = device
         self.name = name
@@ -37,6 +40,7 @@ public struct AgentStatus: Codable, Equatable, Sendable {
         self.bluetooth = bluetooth
         self.policies = policies
         self.problems = problems
+        self.pending = pending
     }
 }
 

@@ -43,6 +43,7 @@ struct ControlOperationTests {
         .archive(.member(MemberReference(archive: oddPath, member: "../ä&b=c"))),
         .archive(.memberHead(MemberReference(archive: oddPath, member: "x"))),
         .page(.logIn), .page(.logOut), .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)),
+        .thumbnail(oddPath),
         .notes(oddPath),
         .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
@@ -258,13 +259,22 @@ struct ByteRangeTests {
 
 struct EntryLineTests {
     static let entries: [Entry] = [
-        Sample.file("a"), Sample.directory(""), Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
+        Sample.file("a"), Sample.directory(""), mixed(selected: .no), mixed(selected: .explicit),
+        Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
         Sample.file("none", size: .min, holders: []),
         Sample.file("two", state: .conflict, selected: .implicit, holders: ["A", "B\"C"]),
         Entry(
             kind: .symlink, folder: "f\t", path: "l", size: 0, modified: nil, state: .present, selected: .explicit,
             details: .init(permissions: "0777", version: "A:1", modifiedBy: "A", symlinkTarget: "x\"y")),
     ]
+
+    /// A directory that is kept in part.
+    private static func mixed(selected: Entry.Selected) -> Entry {
+        var entry = Sample.directory("mixed")
+        entry.selected = selected
+        if selected == .no { entry.isSelectedBelow = true } else { entry.isLeftOutBelow = true }
+        return entry
+    }
 
     @Test(arguments: entries)
     func isReadAsItIsWritten(_ entry: Entry) throws {
@@ -280,7 +290,7 @@ struct EntryLineTests {
 
     @Test func everyCutOrChangedByteIsHarmless() throws {
         var line: [UInt8] = []
-        try EntryLine.append(Self.entries[4], to: &line)
+        try EntryLine.append(Self.entries[6], to: &line)
         var refused = 0
         for index in line.indices {
             for byte: UInt8 in [0, 0x22, 0x5c, 0x2c, 0x7d, 0x39, 0xff] {

@@ -30,6 +30,7 @@ struct Architecture {
             "Transport": [],
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
+            "Thumbnails": ["Cryptography"],
             "TransportVirtual": ["Transport", "GhostDrop"],
             "MessageBus": ["CLinux", "CSystemd"],
             "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus"],
@@ -49,7 +50,7 @@ struct Architecture {
                 "AgentConfiguration", "Archives", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
                 "FolderScanner",
                 "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
-                "Transport",
+                "Thumbnails", "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
             "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
@@ -121,7 +122,7 @@ struct Architecture {
         ],
         pure: [
             "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport", "GhostDrop",
-            "Pairing", "Archives",
+            "Pairing", "Archives", "Thumbnails",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

@@ -13,6 +13,7 @@ final class TransferRegistry: Sendable {
         let folder: FolderID
         let path: String
         let size: Int64
+        let begun: MonotonicTime
         var bytesDone: Int64 = 0
         var rate: TransferRate
         /// In the order in which they first gave something.
@@ -111,10 +112,11 @@ final class TransferRegistry: Sendable {
     }
 
     func begin(folder: FolderID, path: String, bytesTotal: Int64) -> Int {
-        let rate = TransferRate(begun: now())
+        let now = now()
         return state.withLock { state in
             state.nextID += 1
-            state.incoming[state.nextID] = Incoming(folder: folder, path: path, size: bytesTotal, rate: rate)
+            state.incoming[state.nextID] = Incoming(
+                folder: folder, path: path, size: bytesTotal, begun: now, rate: TransferRate(begun: now))
             return state.nextID
         }
     }
@@ -133,9 +135,12 @@ final class TransferRegistry: Sendable {
     func came(_ id: Int, _ bytes: Int64, from holder: DeviceID) {
         let now = now()
         state.withLock { state in
-            guard state.incoming[id] != nil else { return }
-            if state.incoming[id]?.sources[holder] == nil { state.incoming[id]?.holders.append(holder) }
-            state.incoming[id]?.sources[holder, default: Source(rate: TransferRate(begun: now))].bytesDone += bytes
+            guard let begun = state.incoming[id]?.begun else { return }
+            if state.incoming[id]?.sources[holder] == nil {
+                state.incoming[id]?.holders.append(holder)
+                state.incoming[id]?.sources[holder] = Source(rate: TransferRate(begun: begun))
+            }
+            state.incoming[id]?.sources[holder]?.bytesDone += bytes
             state.incoming[id]?.sources[holder]?.rate.add(bytes, at: now)
         }
     }
@@ -149,17 +154,15 @@ final class TransferRegistry: Sendable {
             for (request, answer) in zip(requests, answers) {
                 guard answer.code == .ok, let size = answer.fileSize else { continue }
                 let key = OutgoingKey(device: device, folder: folder, path: request.name)
-                var transfer =
-                    state.outgoing[key] ?? Outgoing(size: size, rate: TransferRate(begun: now), last: now)
-                // After a pause it is another fetch.
-                if now - transfer.last > Self.outgoingPause {
-                    transfer = Outgoing(size: size, rate: TransferRate(begun: now), last: now)
-                }
                 let bytes = Int64(answer.data.readableBytes)
+                // After a pause it is another fetch; the first block says when it began, and not how fast it goes.
+                var transfer =
+                    state.outgoing[key].flatMap { now - $0.last > Self.outgoingPause ? nil : $0 }
+                    ?? Outgoing(size: size, rate: TransferRate(begun: now), last: now)
+                if transfer.bytesDone > 0 { transfer.rate.add(bytes, at: now) }
                 transfer.size = size
                 // What is asked for twice is not more of the file.
                 transfer.bytesDone = min(size, transfer.bytesDone + bytes)
-                transfer.rate.add(bytes, at: now)
                 transfer.last = now
                 state.outgoing[key] = transfer
             }

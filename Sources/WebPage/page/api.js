@@ -82,14 +82,15 @@ export async function* lines(method, path, { query, body, signal } = {}) {
 }
 
 /**
- * A part of a list, `{entries, total}`, `total` undefined where nobody has counted: `limit` of them from `offset` on. An
+ * A part of a list, `{entries, total, truncated}`, `total` undefined where nobody has counted, `truncated` true where there is
+ * more than was counted: `limit` of them from `offset` on. An
  * agent that answers with lines has all of them, and the part is cut out here.
  */
 export async function page(path, { limit, offset = 0, ...query }, signal) {
   const response = await send("GET", path, { query: { ...query, limit, offset: String(offset) }, signal });
   if ((response.headers.get("Content-Type") ?? "").startsWith("application/json")) {
-    const { entries, total } = await response.json();
-    return { entries, total };
+    const { entries, total, truncated } = await response.json();
+    return { entries, total, truncated };
   }
   const all = [];
   for (const line of (await response.text()).split("\n")) {
@@ -104,7 +105,9 @@ export async function page(path, { limit, offset = 0, ...query }, signal) {
 /** Where the bytes of a file are, for `src`. */
 export function fileURL(reference, { download = false } = {}) { return target("file", { path: reference, download: download || undefined }); }
 export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }
-export function memberURL(reference, member) { return target("archive/member", { path: reference, member }); }
+export function memberURL(reference, member, { download = false } = {}) {
+  return target("archive/member", { path: reference, member, download: download || undefined });
+}
 
 /**
  * Begins a long operation as a job and returns the job; `changed` is called with it whenever it has come further. The
@@ -115,20 +118,28 @@ export async function run(path, body, changed = () => {}) {
   const answer = await response.json();
   if (response.status !== 202) return answer;
   return new Promise((resolve, reject) => {
+    const fail = (error) => { jobs.delete(ask); reject(error); };
     const follow = (job) => {
-      if (job.id !== answer.job.id) return;
       changed(job);
       if (job.state === "running") return;
-      jobs.delete(follow);
+      jobs.delete(ask);
       if (job.state === "done") resolve(job.result ?? {});
       else reject(new APIError(job.error ?? { code: "interrupted", message: "It was cancelled." }));
     };
-    jobs.add(follow);
+    const ask = (job) => {
+      if (job) { if (job.id === answer.job.id) follow(job); return; }
+      get(`jobs/${answer.job.id}`).then((found) => { if (jobs.has(ask)) follow(found.job); }, (error) => {
+        // An agent that does not answer now may answer when it is back; one that knows no such job was started anew.
+        if (error.code !== "no-agent") fail(error);
+      });
+    };
+    jobs.add(ask);
     // It may have ended before anybody listened.
-    get(`jobs/${answer.job.id}`).then(({ job }) => follow(job), reject);
+    ask(null);
   });
 }
 
+/** What follows jobs: each is called with a job that has come further, or with null when such news may have been missed. */
 const jobs = new Set();
 
 /** Types of events; a server-sent event with a name reaches listeners of that name only. */
@@ -144,7 +155,10 @@ const types = [
  */
 export function events(listen, missed, connected) {
   const source = new EventSource("/v1/events");
-  source.onopen = () => connected(true);
+  source.onopen = () => {
+    connected(true);
+    for (const follow of [...jobs]) follow(null);
+  };
   source.onerror = () => {
     connected(false);
     // An answer that is no stream ends an EventSource for good, without saying why: ask, and try again later.
@@ -155,7 +169,10 @@ export function events(listen, missed, connected) {
   for (const type of types) {
     source.addEventListener(type, (message) => {
       const event = JSON.parse(message.data);
-      if (type === "gap") missed();
+      if (type === "gap") {
+        missed();
+        for (const follow of [...jobs]) follow(null);
+      }
       if (type === "job") for (const follow of [...jobs]) follow(event.job);
       listen({ ...event, type });
     });

@@ -9,13 +9,10 @@ import { act, draw, isFailed, section, soon, stateName } from "./parts.js";
 export const title = "Attention";
 export const icon = "attention";
 
-/** Who waits to be let in does not stand in the status. */
-let pendingCount = 0;
-
 /** How many things there are to look at: each folder that has stopped, each conflict, each refused change, each folder with files that are not selected, and each who waits. */
 export function badge(status) {
   return status.folders.reduce((sum, folder) => sum + (isFailed(folder) ? 1 : 0) + (folder.conflicts ?? 0) + (folder.refused ?? 0)
-    + ((folder.extraneous ?? 0) > 0 ? 1 : 0), pendingCount);
+    + ((folder.extraneous ?? 0) > 0 ? 1 : 0), status.pending ?? 0);
 }
 
 export function mount(root, app) {
@@ -38,7 +35,6 @@ export function mount(root, app) {
     let pending;
     try { pending = await api.get("pending"); } catch (error) { return app.fail(error); }
     const total = pending.devices.length + pending.folders.length;
-    if (total !== pendingCount) { pendingCount = total; app.refresh(); }
     waiting.element.hidden = total === 0;
     loaded.add(loadPending);
     draw(waiting.body, [pending.devices.map(({ id, name }) => [id, name]), pending.folders.map(({ id, label }) => [id, label])], () => h("ul", { class: "plain" },
@@ -56,8 +52,12 @@ export function mount(root, app) {
     if (now !== counts) { counts = now; for (const part of parts) part.load(); }
     drawWell();
   });
+  const [conflicting, , refusing] = parts;
+  const again = soon(() => { conflicting.load(); refusing.load(); }, 3000);
   const stopEvents = app.onEvent((event) => {
-    if (["folder-changed", "files-changed", "index-updated", "gap"].includes(event.type)) for (const part of parts) part.load();
+    // Most changes show in the counts; one that went and one that came do not.
+    if (["files-changed", "index-updated"].includes(event.type)) again();
+    if (event.type === "gap") for (const part of parts) part.load();
     if (["device-pending", "folder-pending", "configuration-changed", "gap"].includes(event.type)) loadPending();
   });
   loadPending();
@@ -103,6 +103,7 @@ export function mount(root, app) {
       stopStatus();
       stopEvents();
       loadPending.stop();
+      again.stop();
       for (const part of parts) part.stop();
     },
   };

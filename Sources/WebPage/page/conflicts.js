@@ -62,8 +62,8 @@ export function conflicts(app, done) {
     const isThere = version.size !== undefined && version.size !== null;
     const who = app.status?.device === version.device ? "this device" : version.name || app.deviceName(version.device);
     return h("div", { class: "side" }, h("h4", {}, label),
-      h("dl", { class: "facts" }, h("dt", {}, "by"), h("dd", {}, who),
-        isThere ? [h("dt", {}, "size"), h("dd", {}, bytes(version.size)), h("dt", {}, "changed"), h("dd", {}, when(version.modified), " ", h("span", { class: "quiet" }, exact(version.modified)))]
+      h("dl", { class: "pairs" }, h("dt", {}, "by"), h("dd", {}, who),
+        isThere ? [h("dt", {}, "size"), h("dd", {}, bytes(version.size)), h("dt", {}, "changed"), h("dd", {}, when(version.modified), h("span", { class: "quiet" }, ` (${exact(version.modified)})`))]
           : [h("dt", {}, "state"), h("dd", {}, "deleted, or not here")],
         h("dt", {}, "name"), h("dd", {}, version.path)),
       isThere && picture.test(name) && h("img", { src: api.fileURL(reference(folder, version.path)), alt: `${label}: ${version.path}`, loading: "lazy" }));

@@ -20,6 +20,7 @@ export function mount(root, app) {
   const folder = section("Share a new folder");
   const invite = section("Invitations");
   list.body.className = "cards";
+  pending.element.hidden = true;
   const none = h("p", { class: "quiet" }, "This device knows no other yet: pair one near-by, or add one by its id.");
   list.element.append(none);
   root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, near.element, add.element, invite.element,
@@ -34,7 +35,8 @@ export function mount(root, app) {
     let waiting;
     try { waiting = await api.get("pending"); } catch (error) { return app.fail(error); }
     pending.element.hidden = waiting.devices.length + waiting.folders.length === 0;
-    const value = [waiting.devices.map(({ id, name, address }) => [id, name, address]), waiting.folders.map(({ id, label, device }) => [id, label, device])];
+    // Each try of a device comes from another port: that is no reason to draw its form anew.
+    const value = [waiting.devices.map(({ id, name }) => [id, name]), waiting.folders.map(({ id, label, device }) => [id, label, device])];
     draw(pending.body, value, () => h("ul", { class: "plain" },
       waiting.devices.map((device) => pendingDevice(device, app, loadPending)),
       waiting.folders.map((offer) => pendingFolder(offer, app, loadPending))));
@@ -93,7 +95,7 @@ function drawSelf(body, status, app) {
         await navigator.clipboard.writeText(status.device);
         app.say("The id is copied.");
       })),
-      h("dl", { class: "facts" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
+      h("dl", { class: "pairs" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
         status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [status.bluetooth.message, status.bluetooth.remedy].filter(Boolean).join(" "))],
         h("dt", {}, "version"), h("dd", {}, status.version)))));
 }
@@ -102,7 +104,7 @@ function drawSelf(body, status, app) {
 function deviceCard(id, app) {
   const { api } = app;
   const head = h("header", {});
-  const facts = h("dl", { class: "facts" });
+  const facts = h("dl", { class: "pairs" });
   const rates = h("p", { class: "quiet" });
   const shares = h("div", {});
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
@@ -256,7 +258,7 @@ function drawAdd(body, app) {
   const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "8 groups of 7 letters and digits" });
   const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
   const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "dynamic" });
-  const wrong = h("p", { class: "bad wide", role: "alert" });
+  const wrong = h("p", { class: "bad whole", role: "alert" });
   const submit = async () => {
     wrong.textContent = "";
     try {

@@ -24,7 +24,7 @@ export function difference(text, isCut) {
   const lines = parse(text);
   return [
     h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "Differences, from theirs to mine" },
-      lines.slice(0, 2000).map(({ kind, text: line }) => h("div", { class: kind }, h("span", { class: "sign" }, signs[kind]), h("span", {}, line || " ")))),
+      lines.slice(0, 2000).map(({ kind, text: line }) => h("div", { class: kind === "where" ? "hunk" : kind }, h("span", { class: "sign" }, signs[kind]), h("span", {}, line || " ")))),
     (isCut || lines.length > 2000) && h("p", { class: "quiet" }, "There is more; open both files to see all of it."),
   ];
 }

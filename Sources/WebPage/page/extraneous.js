@@ -1,6 +1,6 @@
 // Files that are on this disk and not selected: kept, deleted, ignored or moved, several at once.
 import { bytes, count, h, reference, when } from "./dom.js";
-import { act, draw, section, soon } from "./parts.js";
+import { act, draw, isFailed, section, soon } from "./parts.js";
 
 const pageSize = 100;
 const words = {
@@ -13,15 +13,19 @@ const words = {
   delete: ["Delete here…", "removed from this disk; no other device hears of it"],
 };
 
-/** A section of the view Attention. */
+/**
+ * A section of the view Attention. `load` looks at the disk: what was never selected no index knows, and status counts only
+ * what the index knows or the last such look found.
+ */
 export function extraneous(app, done) {
   const { api } = app;
-  const part = section("On this disk, and not selected");
+  const part = section("On this disk, and not selected", act("Look again", () => load()));
   part.element.hidden = true;
   const folders = new Map();
 
   const load = soon(async () => {
-    const wanted = (app.status?.folders ?? []).filter((folder) => (folder.extraneous ?? 0) > 0).map((folder) => folder.id);
+    const wanted = (app.status?.folders ?? []).filter((folder) => !isFailed(folder) && (folder.mode === "selective" || (folder.extraneous ?? 0) > 0))
+      .map((folder) => folder.id);
     for (const [id, folder] of folders) if (!wanted.includes(id)) { folder.element.remove(); folders.delete(id); }
     for (const id of wanted) {
       if (!folders.has(id)) {
@@ -30,9 +34,11 @@ export function extraneous(app, done) {
       }
       await folders.get(id).load();
     }
-    part.element.hidden = folders.size === 0;
+    part.element.hidden = found() === 0;
     done();
   });
+
+  const found = () => [...folders.values()].filter((folder) => !folder.element.hidden).length;
 
   function one(id) {
     const picks = h("div", { class: "picks", role: "group", "aria-label": `Files of ${app.folderName(id)}` });
@@ -58,6 +64,7 @@ export function extraneous(app, done) {
       const total = answer.total ?? entries.length;
       const paths = new Set(entries.map((entry) => entry.path));
       for (const path of chosen) if (!paths.has(path)) chosen.delete(path);
+      element.hidden = total === 0;
       said.textContent = count(total, "file");
       draw(picks, entries.map(({ path, size, modified, other }) => [path, size, modified, other]), () => entries.map((entry) => h("label", {},
         h("input", { type: "checkbox", checked: chosen.has(entry.path), "data-key": entry.path, value: entry.path,
@@ -125,5 +132,5 @@ export function extraneous(app, done) {
     }) === "yes";
   }
 
-  return { element: part.element, load, stop: () => load.stop(), get count() { return folders.size; } };
+  return { element: part.element, load, stop: () => load.stop(), get count() { return found(); } };
 }

@@ -58,6 +58,8 @@ export function mount(root, app) {
         }
       } catch (error) {
         if (ending.signal.aborted || error.status === 401) return;
+        // An agent that keeps no records has events all the same.
+        if (error.status === 404) return;
         if (error.status && error.status < 500) return app.fail(error);
       }
       // The agent has ended, or is another one now: what it says again is known by its number and time.

@@ -34,7 +34,7 @@ export function pairing(root, app) {
       h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id)));
     replace(root, before,
       h("p", {}, "Begin here and on the other device, which must be near-by or at an address that you know. Both then show six digits."),
-      boxes.length > 0 && h("fieldset", { class: "wide" }, h("legend", {}, "Share these folders with it"), boxes),
+      boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, "Share these folders with it"), boxes),
       h("div", { class: "tools" }, act("Begin pairing", () => {
         begin(boxes.map((box) => box.firstChild).filter((box) => box.checked).map((box) => box.value));
       }, { class: "main", "data-key": "begin" })));

@@ -76,16 +76,18 @@ export function poll(work, interval) {
   };
 }
 
-/** Calls `work` soon after the first of many calls, and never while it still runs. */
+/** Calls `work` after the first of many calls, at most once in so many milliseconds, and never while it still runs. */
 export function soon(work, pause = 300) {
   let timer = null;
   let isRunning = false;
-  const call = () => { timer ??= setTimeout(run, isRunning ? pause : Math.min(pause, 50)); };
+  let last = -Infinity;
+  const call = () => { timer ??= setTimeout(run, Math.max(30, isRunning ? pause : last + pause - performance.now())); };
   const run = async () => {
     timer = null;
     if (isRunning) return call();
     isRunning = true;
-    try { await work(); } finally { isRunning = false; }
+    try { await work(); } finally { isRunning = false; last = performance.now(); }
+    return undefined;
   };
   call.stop = () => clearTimeout(timer);
   return call;
