@@ -22,22 +22,24 @@ def link(agent, path):
 
 @pytest.fixture(scope="module")
 def films(module_lab):
-    """Two minutes of 1.5 Mbit/s at a node that sends 1 MiB/s."""
+    """Two minutes of 6 Mbit/s at a node that sends 2 MiB/s, which is less than a player could take."""
     lab = module_lab
-    node, agent = lab.syncthing(options={"limitBandwidthInLan": "true", "maxSendKbps": "1024"}), lab.agent()
+    node, agent = lab.syncthing(options={"limitBandwidthInLan": "true", "maxSendKbps": "2048"}), lab.agent()
     lab.introduce(agent, node)
     root = lab.folder_path(node, "films")
     os.makedirs(root)
     made = os.path.join(root, "film.mkv")
     subprocess.run(
-        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=12", "-f", "lavfi", "-i",
-         "sine=frequency=440", "-t", str(FILM_SECONDS), "-c:v", "mpeg4", "-b:v", "1500k", "-g", "24",
-         "-c:a", "mp2", "-b:a", "64k", made], check=True)
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=12,noise=alls=60:allf=t", "-f", "lavfi",
+         "-i", "sine=frequency=440", "-t", str(FILM_SECONDS), "-c:v", "mpeg4", "-b:v", "6000k", "-g", "24", "-c:a", "mp2",
+         "-b:a", "64k", made], check=True)
     # The table of an mp4 comes at its end, unless somebody asks for it at the start.
     subprocess.run(["ffmpeg", "-v", "error", "-i", made, "-c", "copy", os.path.join(root, "film.mp4")], check=True)
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", made, "-t", "8", "-c", "copy", os.path.join(root, "short.mp4")], check=True)
     lab.share(agent, "films", node)
-    node.wait_scanned("films", 2)
-    agent.wait_global("films", 2)
+    node.wait_scanned("films", 3)
+    agent.wait_global("films", 3)
     return node, agent, root
 
 
@@ -54,7 +56,7 @@ def test_a_film_starts_and_is_sought_in_without_being_fetched(films, name):
     node, agent, root = films
     path = os.path.join(root, name)
     size = os.path.getsize(path)
-    assert size > 8 * MIB
+    assert size > 50 * MIB
     url = link(agent, f"films:{name}")
     before = bytes_in(agent, node.id)
     for at in (None, FILM_SECONDS * 0.8, FILM_SECONDS * 0.3):
@@ -62,7 +64,8 @@ def test_a_film_starts_and_is_sought_in_without_being_fetched(films, name):
         assert len(seen) == 320 * 180 * 3 // 2 and seen == frame(path, at)
     cost = bytes_in(agent, node.id) - before
     print(f"{name}: three pictures of {size / MIB:.1f} MiB for {cost / MIB:.1f} MiB")
-    assert cost < size / 2
+    # ffmpeg reads on where it would have to seek a few MiB only.
+    assert cost < size / 3
 
 
 def test_mpv_plays_and_seeks(films):
@@ -75,17 +78,17 @@ def test_mpv_plays_and_seeks(films):
     said = (result.stdout + result.stderr).decode()
     assert result.returncode == 0, said
     assert "playing at 90.0" in said and "of 120." in said, said
-    assert bytes_in(agent, node.id) - before < os.path.getsize(os.path.join(root, "film.mp4")) / 2
+    assert bytes_in(agent, node.id) - before < os.path.getsize(os.path.join(root, "film.mp4")) / 3
 
 
 def test_a_film_is_played_to_its_end(films):
     """All of it, over the slow network, as it is."""
     _, agent, root = films
-    url = link(agent, "films:film.mp4")
+    url = link(agent, "films:short.mp4")
     hashes = [
         subprocess.run(["ffmpeg", "-v", "error", "-i", source, "-map", "0:v", "-f", "md5", "-"], check=True,
                        capture_output=True, timeout=300).stdout
-        for source in (url, os.path.join(root, "film.mp4"))]
+        for source in (url, os.path.join(root, "short.mp4"))]
     assert hashes[0] == hashes[1]
 
 
