@@ -118,6 +118,8 @@ def zips():
         yield "encrypted", secret, [member("dir/deep.txt", size=len(TEXT), encrypted=True, refused="encrypted")]
 
 
+# Of short names: genisoimage breaks those that it has to divide.
+FAR = "/abs/../" + "/".join(letter * 40 for letter in "abcdef")
 LONG = "a long name that no field of its own holds, " * 5 + "end"
 
 
@@ -132,7 +134,7 @@ def tree(root, deep=False):
         pathlib.Path(top, name).write_bytes(data)
     os.symlink("dir/deep.txt", os.path.join(top, "link"))
     if deep:
-        os.symlink("/abs/" + "x" * 200 + "/../" + "y" * 200, os.path.join(top, "far"))
+        os.symlink(FAR, os.path.join(top, "far"))
     for directory, directories, names in os.walk(top, topdown=False):
         for name in directories + names:
             os.utime(os.path.join(directory, name), (SECONDS, SECONDS), follow_symlinks=False)
@@ -152,7 +154,7 @@ def images():
         rock = rest + numbers + [
             member("1/2/3/4/5/6/7/8/9/bottom", b"bottom"), member("ümlaut ☃", NOISE), member(LONG, b"long"),
             member("empty", b""), member("link", kind="symlink", target="dir/deep.txt"),
-            member("far", kind="symlink", target="/abs/" + "x" * 200 + "/../" + "y" * 200),
+            member("far", kind="symlink", target=FAR),
         ]
         # Where directories are moved to, genisoimage shows the place.
         rock.append(member("rr_moved", kind="directory", modified=None))
