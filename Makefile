@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint fuzz benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint fuzz api-fuzz benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -73,6 +73,13 @@ bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in t
 
 fuzz: setup ## each fuzz target for FUZZ_SECONDS (60)
 	Tests/Fuzzing/run all $(or $(FUZZ_SECONDS),60)
+
+api-fuzz: debug .build/schemathesis/bin/schemathesis ## the control API, from its OpenAPI file: API_EXAMPLES (25) for each request
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Fuzzing/api.py "$(CURDIR)/.build/schemathesis/bin/schemathesis" $(or $(API_EXAMPLES),25)
+
+.build/schemathesis/bin/schemathesis: config/api-fuzz-requirements.txt
+	$(PYTHON) -m venv .build/schemathesis
+	.build/schemathesis/bin/pip install --quiet --requirement $<
 
 benchmark: build ## synctrain and Syncthing on the same data in the same run; a table with ratios
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Benchmarks/run

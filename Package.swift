@@ -33,7 +33,7 @@ let package = Package(
         .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .target(name: "CLinux"),
         // The files of the page: `Sources/WebPage/embed` writes which.
-        .target(name: "WebPage", exclude: ["embed", "page"]),
+        .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
 
         // MARK: pure
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),

@@ -40,6 +40,29 @@ public struct AgentServer: Service {
         }
     }
 
+    /// What the server answers from that is not the agent's.
+    public struct Surroundings: Sendable {
+        /// The agent's log.
+        public var records: RecordRing
+        /// Told of each change of a job.
+        public var announce: @Sendable (Job) -> Void
+        /// The modules of a QR code for a text, rows from the top, true for dark.
+        public var code: @Sendable (String) throws -> [[Bool]]
+        /// Seconds since 1970.
+        public var now: @Sendable () -> Int64
+
+        public init(
+            records: RecordRing = RecordRing(), announce: @escaping @Sendable (Job) -> Void = { _ in },
+            code: @escaping @Sendable (String) throws -> [[Bool]] = { _ in [[]] },
+            now: @escaping @Sendable () -> Int64 = { 0 }
+        ) {
+            self.records = records
+            self.announce = announce
+            self.code = code
+            self.now = now
+        }
+    }
+
     /// The way in that a connection took, and how many did.
     private struct Entrance: Sendable {
         enum Kind: Sendable {
@@ -69,10 +92,13 @@ public struct AgentServer: Service {
     ///   - onListening: called once when connections are taken.
     public init(
         control: any AgentControl, socketPath: String, links: LinkEndpoint? = nil,
-        pace: @escaping @Sendable (Int) async -> Void = { _ in }, limits: Limits = Limits(), logger: Logger,
-        onListening: @escaping @Sendable () async -> Void = {}
+        pace: @escaping @Sendable (Int) async -> Void = { _ in }, surroundings: Surroundings = Surroundings(),
+        limits: Limits = Limits(), logger: Logger, onListening: @escaping @Sendable () async -> Void = {}
     ) {
-        responder = ControlResponder(control: control, logger: logger, links: links, pace: pace)
+        responder = ControlResponder(
+            control: control, logger: logger, links: links, pace: pace,
+            jobs: JobRegistry(now: surroundings.now, announce: surroundings.announce), records: surroundings.records,
+            code: surroundings.code)
         socket = ControlSocket(path: socketPath)
         self.links = links
         self.limits = limits
@@ -88,6 +114,14 @@ public struct AgentServer: Service {
     public func run() async throws {
         let claim = try socket.claim()
         defer { claim.release() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await cancelWhenGracefulShutdown { await responder.jobs.run() } }
+            defer { group.cancelAll() }
+            try await serveAll()
+        }
+    }
+
+    private func serveAll() async throws {
         guard let links, let door = await open(links) else { return try await serveSocket() }
         defer { links.closed() }
         try await door.executeThenClose { visitors in

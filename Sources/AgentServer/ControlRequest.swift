@@ -18,6 +18,10 @@ struct ControlRequest: Equatable, Sendable {
     var cookies: [String]
     var entityTags: [String]
     var pageFields: [String]
+    /// The client does not wait for what may take long (RFC 7240).
+    var prefersAsync: Bool
+    /// The last server-sent event that the client has; nil if it has none.
+    var lastEventID: String?
     var body: [UInt8] = []
     /// What it is let in for; set when its head has come.
     var admission = Admission.user
@@ -44,6 +48,10 @@ struct ControlRequest: Equatable, Sendable {
         fetchSites = head.headers["sec-fetch-site"]
         cookies = head.headers["cookie"]
         entityTags = head.headers[canonicalForm: "if-none-match"].map { String($0) }
+        prefersAsync = head.headers[canonicalForm: "prefer"].contains {
+            $0.split(separator: ";").first?.lowercased() == "respond-async"
+        }
+        lastEventID = head.headers.first(name: "last-event-id").flatMap { $0.isEmpty ? nil : $0 }
         pageFields = head.headers[NetworkGuard.pageHeader]
     }
 }

@@ -75,9 +75,15 @@ extension ControlResponder {
     }
 
     func document(for operation: PageOperation) async throws -> [UInt8] {
-        switch operation {
+        if let document = try document(forJob: operation) { return document }
+        return switch operation {
         case .logIn: try ControlJSON.encode(try await control.logIn())
         case .logOut: try ControlJSON.encode(try await control.logOut())
+        case .entries(let query): try Self.document(of: try await control.entries(query))
+        case .search(let query): try Self.document(of: try await control.search(query))
+        case .description: PageFile.description.bytes
+        case .jobs, .job, .endJob, .records, .deviceCode:
+            throw ControlError(.failed, "\(operation) has no document. This is a bug; report it.")
         }
     }
 }

@@ -11,6 +11,11 @@ struct ControlResponder: Sendable {
     var links: LinkEndpoint?
     /// Returns when so many bytes of a file that a link leads to may go.
     var pace: @Sendable (Int) async -> Void = { _ in }
+    let jobs: JobRegistry
+    /// The agent's log.
+    let records: RecordRing
+    /// The modules of a QR code for a text, rows from the top, true for dark.
+    let code: @Sendable (String) throws -> [[Bool]]
 
     func respond(to request: ControlRequest, through sink: ResponseSink) async {
         do {
@@ -22,12 +27,16 @@ struct ControlResponder: Sendable {
             case .user, .session: break
             }
             let operation = try request.operation()
+            if let part = try await part(of: operation, request) { return try await sink.answer(json: part) }
+            if try await answerAsJob(operation, request, through: sink) { return }
             switch operation {
+            case .page(.deviceCode): try await answerDeviceCode(through: sink)
+            case .page(.records): try await stream(operation, request, through: sink)
             case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
                 .versions, .conflicts, .refused:
-                try await stream(operation, asEventStream: request.acceptsEventStream, through: sink)
+                try await stream(operation, request, through: sink)
             case .cluster(let asked) where asked.isStream:
-                try await stream(operation, asEventStream: false, through: sink)
+                try await stream(operation, request, through: sink)
             case .file(let path):
                 try await fileResponse(to: request, through: sink).send(path, ranges: request.ranges)
             case .fileHead(let path):
@@ -46,7 +55,7 @@ struct ControlResponder: Sendable {
         }
     }
 
-    private func document(for operation: ControlOperation) async throws -> [UInt8] {
+    func document(for operation: ControlOperation) async throws -> [UInt8] {
         switch operation {
         case .status: return try ControlJSON.encode(try await control.status())
         case .devices: return try ControlJSON.encode(DeviceList(devices: try await control.status().devices))
@@ -104,14 +113,22 @@ struct ControlResponder: Sendable {
     }
 
     /// An error before the first line is thrown; later it is the last line.
-    private func stream(_ operation: ControlOperation, asEventStream: Bool, through sink: ResponseSink) async throws {
-        let lines = LineStream(
-            sink: sink, framing: operation == .events && asEventStream ? .serverSentEvents : .lines)
+    private func stream(
+        _ operation: ControlOperation, _ request: ControlRequest, through sink: ResponseSink
+    ) async throws {
+        let isEventStream = operation == .events && request.acceptsEventStream
+        let lines = LineStream(sink: sink, framing: isEventStream ? .serverSentEvents : .lines)
         // The head of a stream needs none of the work.
         if sink.isHead { return try await lines.end() }
         do {
             try await cancelWhenGracefulShutdown {
                 switch operation {
+                case .events where isEventStream:
+                    try await control.events(after: request.lastEventID) { id in
+                        try await lines.send(id: id)
+                    } emit: { event in
+                        try await lines.send(try ControlJSON.encode(event), name: event.type, id: event.id)
+                    }
                 case .events:
                     try await lines.begin()
                     try await control.events { event in
@@ -158,6 +175,7 @@ struct ControlResponder: Sendable {
                         try await lines.send(try ControlJSON.encode(notice), name: "drop")
                     }
                 case .cluster(let asked): try await stream(asked, to: lines)
+                case .page(.records(let query)): try await stream(query, to: lines)
                 default: break
                 }
             }

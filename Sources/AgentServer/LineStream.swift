@@ -46,12 +46,22 @@ final class LineStream: Sendable {
     }
 
     /// Sends a document at once.
-    func send(_ json: [UInt8], name: String) async throws {
+    ///
+    /// - Parameter id: of a server-sent event: what the client comes back with.
+    func send(_ json: [UInt8], name: String, id: String? = nil) async throws {
         try await begin()
         switch framing {
         case .lines: try await sink.write(json + "\n".utf8)
-        case .serverSentEvents: try await sink.write("event: \(name)\ndata: ".utf8 + json + "\n\n".utf8)
+        case .serverSentEvents:
+            let head = (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: "
+            try await sink.write(head.utf8 + json + "\n\n".utf8)
         }
+    }
+
+    /// Says what a client of server-sent events comes back with, without an event.
+    func send(id: String) async throws {
+        try await begin()
+        if framing == .serverSentEvents { try await sink.write(Array("id: \(id)\n\n".utf8)) }
     }
 
     /// Adds an entry to the batch.

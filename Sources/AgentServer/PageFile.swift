@@ -9,6 +9,12 @@ struct PageFile: Sendable {
     /// By the content, so that a browser need not be sent again what it has.
     let entityTag: String
 
+    private init(_ file: web_page_file) {
+        name = String(cString: file.name)
+        bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+        entityTag = "\"\(SHA256.digest(bytes).description.prefix(32))\""
+    }
+
     var contentType: String {
         let ending = name.split(separator: ".").last ?? ""
         return Self.types[String(ending)] ?? "application/octet-stream"
@@ -21,6 +27,9 @@ struct PageFile: Sendable {
 
     static let index = "index.html"
 
+    /// The control API in OpenAPI.
+    static let description = PageFile(web_page_description())
+
     static func named(_ name: some StringProtocol) -> PageFile? { all[String(name)] }
 
     static var names: Set<String> { Set(all.keys) }
@@ -28,11 +37,8 @@ struct PageFile: Sendable {
     private static let all: [String: PageFile] = {
         var all: [String: PageFile] = [:]
         for index in 0..<web_page_file_count() {
-            let file = web_page_file_at(index)
-            let name = String(cString: file.name)
-            let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
-            let digest = SHA256.digest(bytes).description
-            all[name] = PageFile(name: name, bytes: bytes, entityTag: "\"\(digest.prefix(32))\"")
+            let file = PageFile(web_page_file_at(index))
+            all[file.name] = file
         }
         return all
     }()

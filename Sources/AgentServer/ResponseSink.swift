@@ -49,8 +49,9 @@ struct ResponseSink: Sendable {
     }
 
     /// A whole response of one JSON document.
-    func answer(status: Int = 200, json: [UInt8]) async throws {
-        try await begin(status: status, contentType: "application/json", contentLength: Int64(json.count))
+    func answer(status: Int = 200, json: [UInt8], headers: [(String, String)] = []) async throws {
+        try await begin(
+            status: status, contentType: "application/json", contentLength: Int64(json.count), headers: headers)
         try await write(json)
         try await end()
     }

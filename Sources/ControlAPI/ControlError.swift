@@ -17,6 +17,8 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         public static let noSuchFolder: Code = "no-such-folder"
         /// It was there: the file is deleted, or the link to it has expired.
         public static let gone: Code = "gone"
+        /// What is waited for is not selected and does not come by itself.
+        public static let notKept: Code = "not-kept"
         public static let alreadyExists: Code = "already-exists"
         public static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
@@ -113,7 +115,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .methodNotAllowed: 405
         case .gone: 410
         case .tooLarge: 413
-        case .alreadyExists, .confirmationNeeded, .keptOffBluetooth, .heldByPolicy, .overruled: 409
+        case .alreadyExists, .notKept, .confirmationNeeded, .keptOffBluetooth, .heldByPolicy, .overruled: 409
         case .selectionUnusable, .folderHalted: 409
         case .invalidRequest, .invalidConfiguration, .inexpressiblePath: 400
         case .rangeNotSatisfiable: 416

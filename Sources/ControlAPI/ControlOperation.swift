@@ -169,6 +169,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .pair(let request): try request.check()
         case .cluster(let operation): try operation.check()
         case .archive(let operation): try operation.check()
+        case .page(let operation): try operation.check()
         case .dropSend(let request): try request.check()
         case .dropReceive(let request): try request.check()
         case .scan(let request): try PathReference.check(request.paths)
@@ -285,7 +286,7 @@ public enum ControlOperation: Equatable, Sendable {
         try checkLimits()
     }
 
-    private enum Route: String {
+    enum Route: String, CaseIterable {
         case status = "/v1/status"
         case events = "/v1/events"
         case devices = "/v1/devices"

@@ -54,6 +54,14 @@ public enum EntryLine {
         line += "}\n".utf8
     }
 
+    /// The entry alone, without a line feed.
+    public static func json(_ entry: Entry) throws(ControlError) -> [UInt8] {
+        var line: [UInt8] = []
+        try append(entry, to: &line)
+        line.removeLast()
+        return line
+    }
+
     /// Reads a line, with or without its line feed. Throws the error that the line is, if it is one, and
     /// `invalidRequest` if it is neither.
     public static func parse(_ line: [UInt8]) throws(ControlError) -> Entry {

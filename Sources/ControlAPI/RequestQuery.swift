@@ -47,6 +47,15 @@ public struct RequestQuery: Sendable {
         }
     }
 
+    /// A number from 0 on.
+    public func number(_ name: String) throws(ControlError) -> Int? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int(text), number >= 0 else {
+            throw ControlError(.invalidRequest, "\(name) is a number from 0 on, not \(text.prefix(80)).")
+        }
+        return number
+    }
+
     public func count(_ name: String) throws(ControlError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number > 0 else {

@@ -245,13 +245,18 @@ public enum FetchEvent: Codable, Equatable, Sendable {
 /// Something that happened in the agent: what `logs` prints and the page listens to.
 public struct AgentEvent: Codable, Equatable, Sendable {
     /// Kebab-case: `device-connected`, `device-disconnected`, `index-updated`, `folder-changed`, `device-pending`,
-    /// `folder-pending`, `configuration-changed`, `transfer-changed`, `pairing-changed`.
+    /// `folder-pending`, `configuration-changed`, `transfer-changed`, `pairing-changed`, `job`, `gap`
+    /// (events are missing here: look at everything anew).
     public var type: String
     /// RFC 3339.
     public var time: String
     public var device: String?
     public var folder: String?
     public var message: String?
+    /// Names the event to whoever comes back for those behind it; nil from an agent that cannot.
+    public var id: String?
+    /// Of `job`.
+    public var job: Job?
 
     public init(type: String, time: String, device: String? = nil, folder: String? = nil, message: String? = nil) {
         self.type = type

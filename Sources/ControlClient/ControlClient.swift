@@ -22,6 +22,14 @@ public struct ControlClient: AgentControl {
         try await documents(.events, emit: emit)
     }
 
+    /// As without an id: the command line does not come back.
+    public func events(
+        after id: String?, begin: @Sendable (_ id: String) async throws -> Void,
+        emit: @Sendable (AgentEvent) async throws -> Void
+    ) async throws {
+        try await events(emit: emit)
+    }
+
     public func addDevice(_ settings: DeviceSettings) async throws { try await perform(.addDevice(settings)) }
 
     public func renameDevice(_ reference: String, to name: String) async throws {
@@ -211,6 +219,10 @@ public struct ControlClient: AgentControl {
     public func logIn() async throws -> LoginLink { try await document(.page(.logIn)) }
 
     public func logOut() async throws -> LogOutAnswer { try await document(.page(.logOut)) }
+
+    public func entries(_ query: EntryQuery) async throws -> EntryPage { try await document(.page(.entries(query))) }
+
+    public func search(_ query: SearchQuery) async throws -> EntryPage { try await document(.page(.search(query))) }
 
     public func link(_ request: LinkRequest) async throws -> FileLink { try await document(.link(request)) }
 

@@ -130,6 +130,8 @@ public final class Agent: Service, Sendable {
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
     let transfers: TransferRegistry
+    let listings = ListingCache()
+    let searches = SearchCache()
     private let partials = PartialBlocks()
     /// How fast blocks go out and come in.
     let limiters: (up: RateLimiter, down: RateLimiter)
@@ -185,7 +187,7 @@ public final class Agent: Service, Sendable {
         threads = NIOThreadPool.singleton
         transfers = TransferRegistry(now: setup.time.monotonic)
         startedAt = setup.time.wall()
-        let events = EventHub(wall: setup.time.wall)
+        let events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: setup.time.wall)
         self.events = events
         pending = PendingRegistry(index: index, events: events, time: setup.time, logger: setup.logger)
         folders = FolderRegistry(pending: pending, logger: setup.logger)

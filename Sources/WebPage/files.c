@@ -119,6 +119,10 @@ static const unsigned char file_28[] = {
 #embed "page/views.css"
 };
 
+static const unsigned char description[] = {
+#embed "openapi.json"
+};
+
 static const struct web_page_file files[] = {
     {"activity.js", file_0, sizeof file_0},
     {"api.js", file_1, sizeof file_1},
@@ -154,3 +158,7 @@ static const struct web_page_file files[] = {
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }
 
 struct web_page_file web_page_file_at(size_t index) { return files[index]; }
+
+struct web_page_file web_page_description(void) {
+    return (struct web_page_file){"openapi.json", description, sizeof description};
+}

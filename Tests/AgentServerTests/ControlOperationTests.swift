@@ -44,6 +44,17 @@ struct ControlOperationTests {
         .archive(.memberHead(MemberReference(archive: oddPath, member: "x"))),
         .page(.logIn), .page(.logOut), .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)),
         .thumbnail(oddPath),
+        .page(.logIn), .page(.logOut), .page(.jobs), .page(.job(1)), .page(.endJob(99)), .page(.deviceCode),
+        .page(.description),
+        .page(.records(RecordQuery())), .page(.records(RecordQuery(limit: 1, level: .error, isFollowing: true))),
+        .page(.entries(EntryQuery(path: oddPath))),
+        .page(
+            .entries(
+                EntryQuery(
+                    path: oddPath, offset: 7, limit: 1, sort: .modified, isDescending: true, filter: .conflicts))),
+        .page(.search(SearchQuery(text: "ä&b"))),
+        .page(.search(SearchQuery(text: "x", folder: "f g", offset: 20, limit: 10))),
+        .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)),
         .notes(oddPath),
         .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
@@ -100,7 +111,21 @@ struct ControlOperationTests {
         ("POST", "/v1/transfers", "method-not-allowed"), ("GET", "/v1/completion?folder=", "invalid-request"),
         ("POST", "/v1/wait", "invalid-request"),
         ("GET", "/v1/wait", "method-not-allowed"), ("GET", "/v1/changes?limit=10001", "invalid-request"),
-        ("POST", "/v1/changes", "method-not-allowed"),
+        ("POST", "/v1/changes", "method-not-allowed"), ("GET", "/v1/entries?path=a&limit=0", "invalid-request"),
+        ("GET", "/v1/entries?path=a&limit=1001", "invalid-request"),
+        ("GET", "/v1/entries?path=a&offset=-1", "invalid-request"),
+        ("GET", "/v1/entries?path=a&offset=99999999999999999999", "invalid-request"),
+        ("GET", "/v1/entries?path=a&offset=1000000001", "invalid-request"),
+        ("GET", "/v1/entries?path=a&limit=1&sort=colour", "invalid-request"),
+        ("GET", "/v1/entries?path=a&limit=1&order=up", "invalid-request"),
+        ("GET", "/v1/entries?path=a&limit=1&filter=", "invalid-request"),
+        ("GET", "/v1/entries?path=a&limit=1&recursive=true", "invalid-request"),
+        ("GET", "/v1/entries?limit=1", "invalid-request"), ("GET", "/v1/search?offset=0", "invalid-request"),
+        ("GET", "/v1/sessions", "method-not-allowed"), ("POST", "/v1/jobs", "method-not-allowed"),
+        ("POST", "/v1/jobs/1", "method-not-allowed"), ("GET", "/v1/jobs/0", "not-found"),
+        ("GET", "/v1/jobs/", "not-found"), ("GET", "/v1/jobs/x", "not-found"), ("GET", "/v1/jobs/1/2", "not-found"),
+        ("GET", "/v1/jobs/99999999999999999999", "not-found"), ("GET", "/v1/records?limit=10001", "invalid-request"),
+        ("GET", "/v1/records?level=loud", "invalid-request"), ("POST", "/v1/devices/qr", "method-not-allowed"),
     ])
     func refusesWhatItIsNot(method: String, target: String, code: String) {
         let error = #expect(throws: ControlError.self) {

@@ -70,6 +70,15 @@ final class ScriptedControl: AgentControl {
         try await onEvents?(emit)
     }
 
+    func events(
+        after id: String?, begin: @Sendable (_ id: String) async throws -> Void,
+        emit: @Sendable (AgentEvent) async throws -> Void
+    ) async throws {
+        try note(id.map { "events after \($0)" } ?? "events")
+        try await begin("run-0")
+        try await onEvents?(emit)
+    }
+
     func addDevice(_ settings: DeviceSettings) async throws { try note("addDevice \(settings)") }
     func renameDevice(_ reference: String, to name: String) async throws { try note("rename \(reference) to \(name)") }
     func removeDevice(_ reference: String) async throws { try note("removeDevice \(reference)") }
@@ -374,6 +383,20 @@ final class ScriptedControl: AgentControl {
     func logIn() async throws -> LoginLink {
         try note("log in")
         return LoginLink(url: "http://127.0.0.1:1/login?token=x", seconds: 60)
+    }
+
+    func entries(_ query: EntryQuery) async throws -> EntryPage {
+        try note(
+            "entries \(query.path.text) \(query.offset) \(query.limit) \(query.sort) \(query.isDescending) "
+                + "\(query.filter)")
+        return EntryPage(
+            entries: Array(entries.dropFirst(query.offset).prefix(query.limit)), offset: query.offset,
+            total: entries.count)
+    }
+
+    func search(_ query: SearchQuery) async throws -> EntryPage {
+        try note("search \(query.text) in \(query.folder ?? "all") \(query.offset) \(query.limit)")
+        return EntryPage(entries: entries, offset: query.offset, total: entries.count, isTruncated: true)
     }
 
     func logOut() async throws -> LogOutAnswer {

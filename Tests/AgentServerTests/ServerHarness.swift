@@ -20,23 +20,27 @@ struct ServerHarness {
     static func run(
         _ control: any AgentControl, limits: AgentServer.Limits = .patient, links: LinkEndpoint? = nil,
         pace: @escaping @Sendable (Int) async -> Void = { _ in },
+        surroundings: AgentServer.Surroundings = AgentServer.Surroundings(),
         _ body: @escaping @Sendable (ServerHarness) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
             let harness = ServerHarness(socketPath: directory + "/run/s.sock", links: links)
-            try await harness.serve(control, limits: limits, pace: pace) { try await body(harness) }
+            try await harness.serve(control, limits: limits, pace: pace, surroundings: surroundings) {
+                try await body(harness)
+            }
         }
     }
 
     func serve(
         _ control: any AgentControl, limits: AgentServer.Limits = .patient,
         pace: @escaping @Sendable (Int) async -> Void = { _ in },
+        surroundings: AgentServer.Surroundings = AgentServer.Surroundings(),
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
         let server = AgentServer(
-            control: control, socketPath: socketPath, links: links, pace: pace, limits: limits,
-            logger: .quiet
+            control: control, socketPath: socketPath, links: links, pace: pace, surroundings: surroundings,
+            limits: limits, logger: .quiet
         ) { continuation.finish() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }

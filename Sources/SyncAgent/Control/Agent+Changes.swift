@@ -8,12 +8,12 @@ extension Agent {
             let place = try query.path.map { try resolve(namingFolders($0)) }
             let since = query.since.map { setup.time.wall().seconds - $0 } ?? .min
             // Listened to before the first look, so that nothing falls between the two.
-            let events = query.isFollowing ? events.listen() : nil
+            let events = query.isFollowing ? events.listen().stream : nil
             var seen: [FolderID: Int64] = [:]
             var found = try await recorded(place, after: &seen, since: since, limit: query.limit)
             for change in found.suffix(query.limit) { try await emit(change) }
             guard let events else { return }
-            for await event in events where event.type == "files-changed" {
+            for await next in events where next.event.type == "files-changed" {
                 found = try await recorded(place, after: &seen, since: .min, limit: ChangeQuery.largestLimit)
                 for change in found { try await emit(change) }
             }

@@ -258,7 +258,7 @@ extension Agent {
             let news = Signal()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer { group.cancelAll() }
-                let events = events.listen()
+                let events = events.listen().stream
                 group.addTask { for await _ in events { news.notify() } }
                 for folder in Dictionary(grouping: places, by: \.folder.id).compactMap(\.value.first?.folder) {
                     let changed = folder.subscribe()
@@ -310,7 +310,7 @@ extension Agent {
         guard path.isEmpty || !selection.isLeftOut(path) else {
             if isHere, found?.isPresent == true, found?.isDirectory == false { return nil }
             throw ControlError(
-                .failed,
+                .notKept,
                 "\(name) is not kept here and does not come by itself; `synctrain select` keeps it, "
                     + "`synctrain fetch` gets it once", path: name)
         }

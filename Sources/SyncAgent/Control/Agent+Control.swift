@@ -30,8 +30,37 @@ extension Agent: AgentControl {
     }
 
     public func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
-        for await event in events.listen() { try await emit(event) }
+        try await events(after: nil, begin: { _ in }, emit: emit)
     }
+
+    public func events(
+        after id: String?, begin: @Sendable (_ id: String) async throws -> Void,
+        emit: @Sendable (AgentEvent) async throws -> Void
+    ) async throws {
+        let beginning = events.listen(after: id)
+        var last = (beginning.missed.first?.number ?? beginning.last + 1) - 1
+        try await begin(events.id(last))
+        if beginning.hasGap { try await emit(gap(before: last)) }
+        for missed in beginning.missed {
+            try await emit(missed.event)
+            last = missed.number
+        }
+        for await next in beginning.stream {
+            if next.number > last + 1 { try await emit(gap(before: next.number - 1)) }
+            try await emit(next.event)
+            last = next.number
+        }
+    }
+
+    private func gap(before number: Int) -> AgentEvent {
+        var event = AgentEvent(
+            type: "gap", time: events.now.rfc3339, message: "Events are missing here: look at everything anew.")
+        event.id = events.id(number)
+        return event
+    }
+
+    /// Tells everyone who listens of a job.
+    public func announce(_ job: ControlAPI.Job) { events.post("job", job: job) }
 
     // MARK: devices and folders
 
@@ -146,6 +175,37 @@ extension Agent: AgentControl {
                 guard let folder = folders.folder(found.folder) else { continue }
                 try await emit(try await reader(folder).entry(found))
             }
+        }
+    }
+
+    public func entries(_ query: EntryQuery) async throws -> EntryPage {
+        try await answering {
+            let (folder, path) = try resolve(query.path)
+            return try await reader(folder).page(of: path, query, listings, now: setup.time.monotonic)
+        }
+    }
+
+    public func search(_ query: SearchQuery) async throws -> EntryPage {
+        try await answering {
+            guard !query.text.isEmpty else {
+                throw ControlError(.invalidRequest, "give a part of a name to search for")
+            }
+            let key = SearchCache.Key(text: query.text, folder: try query.folder.map { try folder($0).id })
+            let result: SearchResult
+            if query.offset > 0, let kept = searches.result(key, now: setup.time.monotonic()) {
+                result = kept
+            } else {
+                result = try await index.search(query.text, in: key.folder, limit: PageLimits.found)
+                searches.keep(result, key, now: setup.time.monotonic())
+            }
+            var entries: [Entry] = []
+            for found in result.entries.dropFirst(query.offset).prefix(query.limit) {
+                guard let folder = folders.folder(found.folder) else { continue }
+                entries.append(try await reader(folder).entry(found))
+            }
+            return EntryPage(
+                entries: entries, offset: query.offset, total: result.entries.count,
+                isTruncated: result.isTruncated ? true : nil)
         }
     }
 

@@ -14,7 +14,7 @@ struct EntryReader: Sendable {
     let place: FolderPlace?
     let fetching: FetchEnvironment
 
-    private var threads: NIOThreadPool { fetching.threads }
+    var threads: NIOThreadPool { fetching.threads }
 
     /// The entry at `path`, with details; the folder's root for an empty path.
     func stat(_ path: String) async throws -> Entry {
@@ -84,7 +84,7 @@ struct EntryReader: Sendable {
     }
 
     /// The names in a directory on this disk, without Syncthing's own; none if it is not here.
-    private func namesOnDisk(in directory: RelativePath?, orNil isRoot: Bool) async throws -> [String: FileType] {
+    func namesOnDisk(in directory: RelativePath?, orNil isRoot: Bool) async throws -> [String: FileType] {
         guard let place, !isRoot else { return [:] }
         return try await threads.runIfActive {
             let list: [DirectoryEntry]
@@ -105,11 +105,14 @@ struct EntryReader: Sendable {
 
     // MARK: one entry
 
+    /// Looks on this disk for the one name; its directory may be large.
     func entry(_ found: GlobalEntry) async throws -> Entry {
-        try await entry(found, try await namesOnDisk(in: RelativePath(found.path)?.parent, orNil: found.path.isEmpty))
+        guard !found.path.isEmpty else { return try await entry(found, [:]) }
+        let prefix = String(found.path[..<found.name.startIndex])
+        return try await entry(found, try await types([String(found.name)], prefix))
     }
 
-    private func entry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
+    func entry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
         let selected = selected(found.path)
         if found.isDirectory {
             let isHere = found.path.isEmpty ? place != nil : names[String(found.name)] == .directory
@@ -170,7 +173,7 @@ struct EntryReader: Sendable {
     }
 
     /// A name that only this disk has; nil for what is none of the user's.
-    private func localEntry(_ path: String, _ names: [String: FileType]) async throws -> Entry? {
+    func localEntry(_ path: String, _ names: [String: FileType]) async throws -> Entry? {
         guard let place, let relative = RelativePath(path), !relative.isTemporary, !relative.isInternal,
             let status = try await threads.runIfActive({ try place.root.status(of: relative) })
         else { return nil }

@@ -18,7 +18,7 @@ struct FolderPlace: Sendable {
     /// Selected names that their files have left.
     let moved: [String]
     /// What the selection was read from: the ignore file, and those that it includes.
-    private let sources: [String: FileAccess.FileStatus?]
+    let sources: [String: FileAccess.FileStatus?]
 
     /// Opens the folder's root, checks its marker, and reads its selection, which in a selective folder has lines.
     static func open(

@@ -17,4 +17,7 @@ size_t web_page_file_count(void);
 /// `index` is less than their number.
 struct web_page_file web_page_file_at(size_t index);
 
+/// What the control API is, in OpenAPI.
+struct web_page_file web_page_description(void);
+
 #endif

@@ -31,7 +31,8 @@ enum AgentProgram {
             raiseDescriptorLimit()
             let file = ConfigurationFile(places)
             let configuration = try file.load()
-            let logger = try logger(options, configuration)
+            let records = RecordRing()
+            let logger = try logger(options, configuration, records)
             let stopping = StopRequest()
             let network = try DiscoveryNetwork.local()
             let makeDiscovery: DeviceDiscoveryMaker = { device, listening, isKnown in
@@ -71,6 +72,9 @@ enum AgentProgram {
             try await agent.listen()
             let server = AgentServer(
                 control: agent, socketPath: places.controlSocket, links: links, pace: { await agent.paceLinks($0) },
+                surroundings: AgentServer.Surroundings(
+                    records: records, announce: { agent.announce($0) }, code: { try QRCode.modules($0) },
+                    now: { WallTime.now.seconds }),
                 logger: logger, onListening: ready)
             // Those named first end last: what the server still answers when the agent has ended are errors, not silence,
             // and links are closed before what carries them.
@@ -106,7 +110,7 @@ enum AgentProgram {
     }
 
     private static func logger(
-        _ options: CommandEnvironment.RunOptions, _ configuration: Configuration
+        _ options: CommandEnvironment.RunOptions, _ configuration: Configuration, _ records: RecordRing
     ) throws -> Logger {
         let isTerminal = isatty(STDERR_FILENO) == 1
         let isJSON =
@@ -116,7 +120,12 @@ enum AgentProgram {
             case nil: configuration.log.format == .json || configuration.log.format == .auto && !isTerminal
             }
         let level = Logger.Level(rawValue: (options.logLevel?.rawValue ?? configuration.log.level.rawValue)) ?? .info
-        LoggingSystem.bootstrap { label in LineLogHandler(label: label, level: level, isJSON: isJSON) }
+        LoggingSystem.bootstrap { label in
+            MultiplexLogHandler([
+                LineLogHandler(label: label, level: level, isJSON: isJSON),
+                RingLogHandler(label: label, level: min(level, .info), ring: records),
+            ])
+        }
         return Logger(label: "synctrain")
     }
 

@@ -1,0 +1,113 @@
+/// Asks for a part of what is in a directory.
+public struct EntryQuery: Equatable, Sendable {
+    public enum Sort: String, CaseIterable, Sendable {
+        /// By the bytes of the names.
+        case name
+        /// Of directories, all that is below.
+        case size
+        case modified
+    }
+
+    public enum Filter: String, CaseIterable, Sendable {
+        case all
+        /// On this disk.
+        case here
+        /// Selected, by itself or with a directory above, or on the way to something selected.
+        case selected
+        /// Conflict copies.
+        case conflicts
+        /// On this disk without being selected.
+        case extraneous
+        /// What has something in it, and nothing else: what a tree shows.
+        case directories
+    }
+
+    public var path: PathReference
+    public var offset: Int
+    public var limit: Int
+    public var sort: Sort
+    public var isDescending: Bool
+    public var filter: Filter
+
+    public init(
+        path: PathReference, offset: Int = 0, limit: Int = PageLimits.entries, sort: Sort = .name,
+        isDescending: Bool = false, filter: Filter = .all
+    ) {
+        self.path = path
+        self.offset = offset
+        self.limit = limit
+        self.sort = sort
+        self.isDescending = isDescending
+        self.filter = filter
+    }
+}
+
+/// Asks for a part of what a search finds.
+public struct SearchQuery: Equatable, Sendable {
+    public var text: String
+    public var folder: String?
+    public var offset: Int
+    public var limit: Int
+
+    public init(text: String, folder: String? = nil, offset: Int = 0, limit: Int = PageLimits.entries) {
+        self.text = text
+        self.folder = folder
+        self.offset = offset
+        self.limit = limit
+    }
+}
+
+/// A part of a list, in one document.
+public struct EntryPage: Codable, Equatable, Sendable {
+    public var schema = 1
+    public var entries: [Entry]
+    public var offset: Int
+    /// Of the whole list.
+    public var total: Int
+    /// There is more than `total` says: a search ends after so many.
+    public var isTruncated: Bool?
+
+    public init(entries: [Entry], offset: Int, total: Int, isTruncated: Bool? = nil) {
+        self.entries = entries
+        self.offset = offset
+        self.total = total
+        self.isTruncated = isTruncated
+    }
+
+    enum CodingKeys: String, CodingKey { case schema, entries, offset, total, isTruncated = "truncated" }
+}
+
+/// What lists are cut by.
+public enum PageLimits {
+    /// Of a page.
+    public static let entries = 1000
+    /// No list is looked into further than this.
+    public static let offset = 1_000_000_000
+    /// What a paged search finds at most.
+    public static let found = 10_000
+}
+
+/// Which part of a list is asked for.
+public struct PageRange: Equatable, Sendable {
+    public var offset: Int
+    public var limit: Int
+
+    public init(offset: Int, limit: Int) {
+        self.offset = offset
+        self.limit = limit
+    }
+
+    /// Nil if a query asks for the whole list as a stream. Throws `invalidRequest` for what is no part.
+    ///
+    /// - Parameter isLimitAlone: a `limit` without an `offset` asks for a part, too; there are streams that have one.
+    public init?(_ query: RequestQuery, isLimitAlone: Bool = true) throws(ControlError) {
+        let (offset, limit) = (try query.number("offset"), try query.number("limit"))
+        guard offset != nil || isLimitAlone && limit != nil else { return nil }
+        self.init(offset: offset ?? 0, limit: limit ?? PageLimits.entries)
+        guard (1...PageLimits.entries).contains(self.limit), (0...PageLimits.offset).contains(self.offset) else {
+            throw ControlError(
+                .invalidRequest,
+                "A page has a limit from 1 to \(PageLimits.entries) and an offset from 0 to \(PageLimits.offset).")
+        }
+    }
+}
