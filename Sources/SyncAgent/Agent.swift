@@ -125,6 +125,7 @@ public final class Agent: Service, Sendable {
     let invitations: InvitationBoard
     let introduced = IntroductionInbox()
     let drops = DropRegistry()
+    let thumbnails: ThumbnailBoard
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
@@ -216,6 +217,8 @@ public final class Agent: Service, Sendable {
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
             time: setup.time, settings: settings)
+        thumbnails = ThumbnailBoard(
+            configuration.thumbnails, setup, fetching, cache: cache, index: index, folders: folders, policies: policies)
         for warning in files.warnings { setup.logger.warning("\(warning)") }
         try await apply(configuration)
     }
@@ -265,6 +268,7 @@ public final class Agent: Service, Sendable {
                 group.cancelAll()
             }
         }
+        thumbnails.close()
         for listener in listeners.all { await listener.close() }
         do {
             try index.close()

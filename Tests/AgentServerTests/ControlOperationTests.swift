@@ -40,6 +40,7 @@ struct ControlOperationTests {
         .conflicts(folder: "a&b"), .conflictDetails(oddPath),
         .resolveConflicts(ConflictResolution(paths: [oddPath, oddPath], keep: .theirs)),
         .page(.logIn), .page(.logOut), .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)),
+        .thumbnail(oddPath),
         .notes(oddPath),
         .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
