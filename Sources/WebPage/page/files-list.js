@@ -216,7 +216,7 @@ export class FileList {
     row.box.indeterminate = box === "mixed";
     row.box.setAttribute("aria-label", `Keep ${name} on this device`);
     replace(row.picture, icon(kindOf(entry)));
-    if (hasThumbnail(entry)) this.thumbnails.show(entry, row.picture, () => row.entry === entry && !row.element.hidden);
+    if (hasThumbnail(entry)) this.thumbnails.show(entry, row.picture, () => row.entry?.path === entry.path && row.entry.folder === entry.folder && !row.element.hidden);
     const state = stateOf(entry);
     replace(row.state, h("span", { class: `tag ${state.tone}`, title: state.title }, icon(state.icon), h("span", {}, state.word)));
     row.size.textContent = bytes(entry.size);

@@ -90,7 +90,12 @@ export class PagedSource {
     try {
       const answer = await this.load(page * pageSize, pageSize, controller.signal);
       if (this.isClosed || controller.signal.aborted) return;
-      const { entries } = answer;
+      // What is as it was stays the same object, and its row need not be drawn again.
+      const before = this.pages.get(page)?.entries;
+      const entries = answer.entries.map((entry, i) => {
+        const old = before?.[i];
+        return old && JSON.stringify(old) === JSON.stringify(entry) ? old : entry;
+      });
       const isLast = entries.length < pageSize;
       const end = page * pageSize + entries.length;
       this.total = answer.total ?? (isLast ? end : Math.max(this.total ?? 0, end + 1));

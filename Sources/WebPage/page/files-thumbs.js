@@ -29,6 +29,9 @@ export class Thumbnails {
     // There is none for good, or none now: then it is asked for again after half a minute.
     const missed = this.missed.get(key);
     if (missed !== undefined && performance.now() < missed) return;
+    // The row was only drawn anew.
+    const isAsked = (job) => job.key === key && job.place === place;
+    if (this.waiting.some(isAsked) || [...this.running].some((job) => isAsked(job) && !job.controller.signal.aborted)) return;
     this.waiting.push({ entry, key, place, isSeen });
     while (this.waiting.length > waitingMost) this.waiting.shift();
     queueMicrotask(() => this.#pump());

@@ -56,11 +56,20 @@ export class FolderTree {
     this.#markPlace();
   }
 
-  /** Reads again what is open. */
-  refresh() {
-    for (const node of [...this.nodes.values()]) {
-      if (node.isOpen && this.nodes.get(node.key) === node) this.#load(node).catch(() => {});
+  /** Reads again what is open, one after the other; what comes meanwhile is one more time. */
+  async refresh() {
+    this.isStale = true;
+    if (this.isRefreshing) return;
+    this.isRefreshing = true;
+    while (this.isStale) {
+      this.isStale = false;
+      for (const node of [...this.nodes.values()]) {
+        if (!node.isOpen || this.nodes.get(node.key) !== node) continue;
+        // A directory that is gone goes with the one that it was in.
+        try { await this.#load(node); } catch { continue; }
+      }
     }
+    this.isRefreshing = false;
   }
 
   #markPlace() {
