@@ -42,7 +42,6 @@ struct ControlOperationTests {
         .archive(.list(ArchiveQuery(archive: oddPath, offset: 5, limit: 7))),
         .archive(.member(MemberReference(archive: oddPath, member: "../ä&b=c"))),
         .archive(.memberHead(MemberReference(archive: oddPath, member: "x"))),
-        .page(.logIn), .page(.logOut), .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)),
         .thumbnail(oddPath),
         .page(.logIn), .page(.logOut), .page(.jobs), .page(.job(1)), .page(.endJob(99)), .page(.deviceCode),
         .page(.description),
