@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test bluetooth-lab bluetooth-figures lint fuzz api-fuzz benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint fuzz api-fuzz benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -38,7 +38,7 @@ debug: setup ## debug build
 demo: debug ## the main job on real files against a real Syncthing node, in a temporary folder
 	@SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
 
-test: unit-test interop-test ## all tests, against a real Syncthing too
+test: unit-test interop-test browser-test ## all tests, against a real Syncthing too and in a browser
 
 unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
@@ -55,6 +55,10 @@ unit-test: setup
 interop-test: debug
 	# Two files at a time: they wait for each other's programs more than they work.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Interop
+
+browser-test: debug ## the page, driven in a headless Chromium; screenshots go to .build/screenshots
+	# Two files at a time, each with a browser and agents of its own.
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
 
 lint: toolchain ## formatting, as CI checks it
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks

@@ -43,6 +43,7 @@ let package = Package(
         .target(name: "Selection", swiftSettings: strict),
         .target(name: "GhostDrop", dependencies: ["Cryptography"], swiftSettings: strict),
         .target(name: "Pairing", dependencies: ["Cryptography"], swiftSettings: strict),
+        .target(name: "Thumbnails", dependencies: ["Cryptography"], swiftSettings: strict),
 
         .target(
             name: "Reconciliation", dependencies: ["BlockExchange", "Cryptography", "Selection"],
@@ -145,7 +146,7 @@ let package = Package(
             dependencies: [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
                 "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
-                "Transport",
+                "Thumbnails", "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -258,6 +259,10 @@ let package = Package(
             dependencies: ["Pairing", "Cryptography", "SyncTestKit"],
             swiftSettings: strict),
         .testTarget(
+            name: "ThumbnailsTests",
+            dependencies: ["Thumbnails", "Cryptography", "SyncTestKit"],
+            swiftSettings: strict),
+        .testTarget(
             name: "TransportVirtualTests",
             dependencies: [
                 "TransportVirtual", "Transport", "TransportConformance", "GhostDrop", "LinkSecurity", "BlockExchange",
@@ -326,9 +331,8 @@ let package = Package(
             name: "SyncAgentTests",
             dependencies: [
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Transport",
-                "TransportTCP",
-                "TransportVirtual", "SyncTestKit",
+                "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails",
+                "Transport", "TransportTCP", "TransportVirtual", "SyncTestKit",
                 .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -5,7 +5,7 @@ extension ClusterOperation {
     var isStream: Bool {
         switch self {
         case .remoteNeeds, .changes: true
-        case .setPaused, .completion, .wait, .reload, .setPolicies: false
+        case .setPaused, .completion, .wait, .reload, .setPolicies, .transfers: false
         }
     }
 }
@@ -19,6 +19,7 @@ extension ControlResponder {
         case .reload: return try ControlJSON.encode(try await control.reload())
         case .completion(let folder, let device):
             return try ControlJSON.encode(try await control.completion(folder: folder, device: device))
+        case .transfers: return try ControlJSON.encode(try await control.transferList())
         case .remoteNeeds, .changes: break
         }
         return [UInt8](#"{"schema":1}"#.utf8)
@@ -34,7 +35,7 @@ extension ControlResponder {
                 let line = try ControlJSON.encode(change)
                 if query.isFollowing { try await lines.send(line, name: "change") } else { try await lines.add(line) }
             }
-        case .setPaused, .completion, .wait, .reload, .setPolicies: break
+        case .setPaused, .completion, .wait, .reload, .setPolicies, .transfers: break
         }
     }
 }

@@ -41,6 +41,7 @@ struct ControlResponder: Sendable {
                 try await fileResponse(to: request, through: sink).send(path, ranges: request.ranges)
             case .fileHead(let path):
                 try await fileResponse(to: request, through: sink).sendHead(path)
+            case .thumbnail(let path): try await answerThumbnail(of: path, through: sink)
             default:
                 try await sink.answer(json: try await document(for: operation))
             }
@@ -100,7 +101,7 @@ struct ControlResponder: Sendable {
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
-            .conflicts, .refused, .file, .fileHead:
+            .conflicts, .refused, .file, .fileHead, .thumbnail:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)

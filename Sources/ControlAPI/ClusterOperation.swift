@@ -8,10 +8,11 @@ public enum ClusterOperation: Equatable, Sendable {
     case changes(ChangeQuery)
     case reload
     case setPolicies(PolicyChange)
+    case transfers
 
     var method: ControlOperation.Method {
         switch self {
-        case .remoteNeeds, .completion, .changes: .get
+        case .remoteNeeds, .completion, .changes, .transfers: .get
         case .wait, .reload: .post
         case .setPaused, .setPolicies: .patch
         }
@@ -26,6 +27,7 @@ public enum ClusterOperation: Equatable, Sendable {
         case .changes: "/v1/changes"
         case .reload: "/v1/reload"
         case .setPolicies: "/v1/policies"
+        case .transfers: "/v1/transfers"
         }
     }
 
@@ -39,7 +41,7 @@ public enum ClusterOperation: Equatable, Sendable {
             (query.path.map { [("path", $0.text), ("cwd", $0.workingDirectory)] } ?? [])
                 + (query.since.map { [("since", String($0))] } ?? []) + [("limit", String(query.limit))]
                 + (query.isFollowing ? [("follow", "true")] : [])
-        case .setPaused, .wait, .reload, .setPolicies: []
+        case .setPaused, .wait, .reload, .setPolicies, .transfers: []
         }
     }
 
@@ -48,7 +50,7 @@ public enum ClusterOperation: Equatable, Sendable {
         case .setPaused(let change): try ControlJSON.encode(change)
         case .wait(let request): try ControlJSON.encode(request)
         case .setPolicies(let change): try ControlJSON.encode(change)
-        case .remoteNeeds, .completion, .changes, .reload: nil
+        case .remoteNeeds, .completion, .changes, .reload, .transfers: nil
         }
     }
 
@@ -65,7 +67,7 @@ public enum ClusterOperation: Equatable, Sendable {
                     .invalidRequest,
                     "limit is a number from 1 to \(ChangeQuery.largestLimit), since a number of seconds.")
             }
-        case .remoteNeeds, .completion, .reload: break
+        case .remoteNeeds, .completion, .reload, .transfers: break
         }
     }
 
@@ -88,8 +90,9 @@ public enum ClusterOperation: Equatable, Sendable {
                     isFollowing: try query.flag("follow")))
         case ("/v1/reload", .post): self = .reload
         case ("/v1/policies", .patch): self = .setPolicies(try ControlJSON.decode(PolicyChange.self, from: body))
+        case ("/v1/transfers", .get): self = .transfers
         case ("/v1/pause", _), ("/v1/completion", _), ("/v1/wait", _), ("/v1/changes", _), ("/v1/reload", _),
-            ("/v1/policies", _):
+            ("/v1/policies", _), ("/v1/transfers", _):
             throw ControlError(.methodNotAllowed, "\(path) does not take \(method); see docs/control-api.md.")
         default: return nil
         }
@@ -130,6 +133,8 @@ public protocol ClusterControl: Sendable {
     func reload() async throws -> ReloadAnswer
     /// Sets the policies of metered connections and batteries aside, or has them hold again, until the agent ends.
     func setPolicies(_ change: PolicyChange) async throws
+    /// What moves now.
+    func transferList() async throws -> TransferList
     /// What has changed, oldest first; goes on until cancelled if that is asked for.
     func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws
 }

@@ -24,6 +24,10 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
         public static let keptOffBluetooth: Code = "kept-off-bluetooth"
         /// The connection is metered or the battery low, and a policy holds it back.
+        /// There is none to be had of this file, or not at what it would cost.
+        public static let noThumbnail: Code = "no-thumbnail"
+        /// They are switched off, or a program or the sandbox for it is not to be had on this machine.
+        public static let thumbnailsOff: Code = "thumbnails-off"
         public static let heldByPolicy: Code = "held-by-policy"
         public static let confirmationNeeded: Code = "confirmation-needed"
         public static let timeout: Code = "timeout"
@@ -107,7 +111,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
     /// What the control server answers with.
     public var httpStatus: Int {
         switch code {
-        case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound: 404
+        case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound, .noThumbnail: 404
         case .methodNotAllowed: 405
         case .gone: 410
         case .tooLarge: 413
@@ -117,7 +121,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case .rangeNotSatisfiable: 416
         case .pairingRefused, .invitationRefused, .pairingMismatch, .notPairing, .dropRefused, .codesDiffer: 409
         case .pairingBlocked: 429
-        case .noHolder, .busy, .stopping: 503
+        case .noHolder, .busy, .stopping, .thumbnailsOff: 503
         case .timeout: 504
         case .noSpace: 507
         case .noPermission: 403

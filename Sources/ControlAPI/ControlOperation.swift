@@ -61,6 +61,7 @@ public enum ControlOperation: Equatable, Sendable {
     case file(PathReference)
     /// `HEAD` of the same.
     case fileHead(PathReference)
+    case thumbnail(PathReference)
     case link(LinkRequest)
     case cluster(ClusterOperation)
     case page(PageOperation)
@@ -75,7 +76,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .status, .events, .devices, .pairStatus, .nearby, .folders, .pending, .selection, .explain, .extraneous,
             .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations, .notes, .stat,
             .list,
-            .search, .whereis, .file:
+            .search, .whereis, .file, .thumbnail:
             .get
         case .fileHead: .head
         case .addDevice, .pair, .answerPairing, .dropSend, .dropReceive, .answerDrop, .addFolder, .setFolderMode,
@@ -143,7 +144,7 @@ public enum ControlOperation: Equatable, Sendable {
             .selection, .explain,
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
             .revokeInvitation, .notes, .stat, .list, .search, .whereis,
-            .file,
+            .file, .thumbnail,
             .fileHead, .page, .stop:
             return nil
         }
@@ -170,7 +171,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .fetch(let request): try PathReference.check(request.paths)
         case .link(let request): try request.check()
         case .versions(let path): try PathReference.check(path.map { [$0] } ?? [])
-        case .notes(let path): try PathReference.check([path])
+        case .notes(let path), .thumbnail(let path): try PathReference.check([path])
         case .changeNotes(let request): try PathReference.check([request.path])
         case .restoreVersion(let request): try PathReference.check([request.path])
         case .conflictDetails(let path): try PathReference.check([path])
@@ -266,6 +267,7 @@ public enum ControlOperation: Equatable, Sendable {
         case (.fetch, .post): self = .fetch(try ControlJSON.decode(FetchRequest.self, from: body))
         case (.file, .get): self = .file(try query.path())
         case (.file, .head): self = .fileHead(try query.path())
+        case (.thumbnail, .get): self = .thumbnail(try query.path())
         case (.links, .post): self = .link(try ControlJSON.decode(LinkRequest.self, from: body))
         case (.stop, .post): self = .stop
         default:
@@ -316,6 +318,7 @@ public enum ControlOperation: Equatable, Sendable {
         case whereis = "/v1/whereis"
         case fetch = "/v1/fetch"
         case file = "/v1/file"
+        case thumbnail = "/v1/thumbnail"
         case links = "/v1/links"
         case stop = "/v1/stop"
     }
@@ -375,6 +378,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .whereis(let path): (.whereis, path.query)
         case .fetch: (.fetch, [])
         case .file(let path), .fileHead(let path): (.file, path.query)
+        case .thumbnail(let path): (.thumbnail, path.query)
         case .link: (.links, [])
         case .stop, .cluster, .page: (.stop, [])
         }

@@ -70,6 +70,10 @@ public struct Entry: Codable, Equatable, Sendable {
     /// Of a directory: how many files and directories lie below it in the global index.
     public var files: Int64?
     public var directories: Int64?
+    /// Of a directory that is not selected: something below it is.
+    public var isSelectedBelow: Bool?
+    /// Of a selected directory: something below it is not.
+    public var isLeftOutBelow: Bool?
     /// Why it is not fetched although devices that hold it are connected, with what to do.
     public var waiting: String?
     /// Only from `extraneous`: the version of the other devices that is not the one here.
@@ -143,7 +147,7 @@ public struct Entry: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, waiting, details
-        case other, choices
+        case other, choices, isSelectedBelow = "selectedBelow", isLeftOutBelow = "leftOutBelow"
     }
 }
 

@@ -33,6 +33,8 @@ public enum EntryLine {
             line += #","directories":"#.utf8
             line += String(directories).utf8
         }
+        if entry.isSelectedBelow == true { line += #","selectedBelow":true"#.utf8 }
+        if entry.isLeftOutBelow == true { line += #","leftOutBelow":true"#.utf8 }
         if let waiting = entry.waiting {
             line += #","waiting":"#.utf8
             appendString(waiting, to: &line)

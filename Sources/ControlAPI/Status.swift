@@ -19,11 +19,14 @@ public struct AgentStatus: Codable, Equatable, Sendable {
     public var policies: PolicyStatus?
     /// Sentences about what is wrong with the agent as a whole, each with its remedy.
     public var problems: [String]
+    /// How many devices and folders wait to be let in; nil from an agent that does not say.
+    public var pending: Int?
 
     public init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
         http: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
-        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = []
+        bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
+        pending: Int? = nil
     ) {
         self.device = device
         self.name = name
@@ -37,6 +40,7 @@ public struct AgentStatus: Codable, Equatable, Sendable {
         self.bluetooth = bluetooth
         self.policies = policies
         self.problems = problems
+        self.pending = pending
     }
 }
 
@@ -138,22 +142,5 @@ extension DeviceStatus: Decodable {
             isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
             pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
             introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy))
-    }
-}
-
-public struct TransferStatus: Codable, Equatable, Sendable {
-    public var folder: String
-    public var path: String
-    public var bytesDone: Int64
-    public var bytesTotal: Int64
-    /// Ids of the devices that blocks are being asked of.
-    public var holders: [String]
-
-    public init(folder: String, path: String, bytesDone: Int64, bytesTotal: Int64, holders: [String]) {
-        self.folder = folder
-        self.path = path
-        self.bytesDone = bytesDone
-        self.bytesTotal = bytesTotal
-        self.holders = holders
     }
 }

@@ -21,5 +21,7 @@ extension ControlClient {
 
     public func setPolicies(_ change: PolicyChange) async throws { try await perform(.cluster(.setPolicies(change))) }
 
+    public func transferList() async throws -> TransferList { try await document(.cluster(.transfers)) }
+
     public func wait(_ request: WaitRequest) async throws { try await perform(.cluster(.wait(request))) }
 }

@@ -282,7 +282,7 @@ extension ControlClient {
     }
 
     /// Sends a request and hands the head of a good answer and its body to `receive`. A bad answer is thrown.
-    private func exchange<Result: Sendable>(
+    func exchange<Result: Sendable>(
         _ operation: ControlOperation, range: ByteRange? = nil,
         receive: (HTTPResponseHead, inout AnswerBody) async throws -> Result
     ) async throws -> Result {

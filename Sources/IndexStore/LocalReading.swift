@@ -115,6 +115,46 @@ extension IndexStore {
         }
     }
 
+    /// Names that are on this disk as far as the index knows, and the directory that they are in is not: at most `limit`, in
+    /// no order. Looking through a tree from its root does not come by them.
+    ///
+    /// Reads the rows of what this device has, of all folders, and those of their directories.
+    public func localOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let reader = try IndexReader(database, folder: row)
+            func isPresent(_ entry: String) -> String {
+                """
+                EXISTS (SELECT 1 FROM local AS l CROSS JOIN announced AS a
+                    ON a.entry = l.entry AND a.announcer = \(Announcement.thisDevice)
+                    WHERE l.entry = \(entry) AND l.inode IS NOT NULL
+                        AND a.flags & \(AnnouncementCoding.deletedFlag) = 0)
+                """
+            }
+            let select = try RawStatement(
+                database,
+                """
+                SELECT entry.id FROM local CROSS JOIN entry ON entry.id = local.entry
+                WHERE entry.folder = ?1 AND entry.parent <> ?2 AND \(isPresent("entry.id"))
+                    AND NOT \(isPresent("entry.parent"))
+                LIMIT ?3
+                """)
+            try select.bind(1, row.number)
+            try select.bind(2, row.root)
+            try select.bind(3, Int64(clamping: limit))
+            defer { select.reset() }
+            var known: [Int64: [UInt8]] = [:]
+            var orphans: [String] = []
+            while try select.step() {
+                guard let path = try reader.path(of: select.integer(0), known: &known) else {
+                    throw MalformedRow("no entry")
+                }
+                orphans.append(path)
+            }
+            return orphans
+        }
+    }
+
     /// What this device has, on disk or not, of names with any of `flags`, in no order of names but always the same.
     ///
     /// Reads the rows of what this device has, of all folders: 1,000,000 in less than 0.1 s if none is flagged.

@@ -28,6 +28,15 @@ struct PathTrie: Sendable {
         fileprivate(set) var below = PathTrie.none
         /// The first line that includes a path, or what is in it, further down than this one.
         fileprivate(set) var includeBelow = PathTrie.none
+        /// The first line that leaves out a path, or what is in it, further down than this one.
+        fileprivate(set) var leaveOutBelow = PathTrie.none
+    }
+
+    /// What a line does to the path that it names.
+    enum Effect {
+        case includes, leavesOut
+        /// Lines before it decide.
+        case none
     }
 
     static let root = 0
@@ -74,15 +83,24 @@ struct PathTrie: Sendable {
         }
     }
 
-    /// Notes at all ancestors which lines include something below them; `isAlive` tells such lines.
-    mutating func markIncludes(_ isAlive: (LineIndex) -> Bool) {
+    /// Notes at all ancestors which lines include something below them, and which leave something out.
+    mutating func markEffects(_ effect: (LineIndex) -> Effect) {
         for index in nodes.indices.dropFirst().reversed() {
             let node = nodes[index]
-            var first = node.includeBelow
-            if node.exact != PathTrie.none, isAlive(node.exact) { first = min(first, node.exact) }
-            if node.below != PathTrie.none, isAlive(node.below) { first = min(first, node.below) }
+            var (include, leaveOut) = (node.includeBelow, node.leaveOutBelow)
+            func note(_ line: LineIndex) {
+                guard line != PathTrie.none else { return }
+                switch effect(line) {
+                case .includes: include = min(include, line)
+                case .leavesOut: leaveOut = min(leaveOut, line)
+                case .none: break
+                }
+            }
+            note(node.exact)
+            if node.below != node.exact { note(node.below) }
             let parent = Int(node.parent)
-            nodes[parent].includeBelow = min(nodes[parent].includeBelow, first)
+            nodes[parent].includeBelow = min(nodes[parent].includeBelow, include)
+            nodes[parent].leaveOutBelow = min(nodes[parent].leaveOutBelow, leaveOut)
         }
     }
 

@@ -185,10 +185,10 @@ struct PatternTable: Sendable {
         return node
     }
 
-    /// The same table with what `PathTrie.markIncludes` adds; `isAlive` is asked about lines and told the table.
-    func markingIncludes(_ isAlive: (LineIndex, PatternTable) -> Bool) -> PatternTable {
+    /// The same table with what `PathTrie.markEffects` adds; `effect` is asked about lines and told the table.
+    func markingEffects(_ effect: (LineIndex, PatternTable) -> PathTrie.Effect) -> PatternTable {
         var marked = self
-        marked.rooted.markIncludes { isAlive($0, self) }
+        marked.rooted.markEffects { effect($0, self) }
         return marked
     }
 }

@@ -55,20 +55,23 @@ public struct Selection: Sendable, Equatable {
             if pattern.matchesEverything { break }
         }
         // Lines that others outdo by case are kept: that only lets a walk open a directory in vain.
-        exactCase = PatternTable(exact).markingIncludes { Selection.isAlive($0, patterns[Int($0)], in: $1) }
+        exactCase = PatternTable(exact).markingEffects { Selection.effect($0, patterns[Int($0)], in: $1) }
         foldedCase =
             folded.isEmpty
-            ? nil : PatternTable(folded).markingIncludes { Selection.isAlive($0, patterns[Int($0)], in: $1) }
+            ? nil : PatternTable(folded).markingEffects { Selection.effect($0, patterns[Int($0)], in: $1) }
     }
 
-    /// Whether a rooted literal line includes anything, or is outdone by literal lines before it.
-    private static func isAlive(_ line: PathTrie.LineIndex, _ pattern: IgnorePattern, in table: PatternTable) -> Bool {
-        guard !pattern.isIgnoring, let path = pattern.literalPath else { return false }
-        return path.withBytes { path in
+    /// Whether a rooted literal line includes anything or leaves it out, or is outdone by literal lines before it.
+    private static func effect(
+        _ line: PathTrie.LineIndex, _ pattern: IgnorePattern, in table: PatternTable
+    ) -> PathTrie.Effect {
+        guard let path = pattern.literalPath else { return .none }
+        let isAlive = path.withBytes { path in
             var steps = 0
             return table.firstLine(.itself, path, includingGlobs: false, steps: &steps) == line
                 || table.firstLine(.everythingBelow, path, includingGlobs: false, steps: &steps) >= line
         }
+        return isAlive ? (pattern.isIgnoring ? .leavesOut : .includes) : .none
     }
 
     public static func == (left: Self, right: Self) -> Bool { left.patterns == right.patterns }
@@ -155,14 +158,22 @@ public struct Selection: Sendable, Equatable {
     /// though it may be ignored itself.
     ///
     /// Patterns with wildcards are not looked at: what they include is known only when it is met.
-    public func isParentOfSelected(_ path: String) -> Bool {
+    public func isParentOfSelected(_ path: String) -> Bool { hasLine(below: path) { $0.includeBelow } }
+
+    /// Whether the path is a directory above something that a `/path` line leaves out, though it may be kept itself.
+    ///
+    /// Patterns with wildcards are not looked at.
+    public func isParentOfLeftOut(_ path: String) -> Bool { hasLine(below: path) { $0.leaveOutBelow } }
+
+    /// Whether a rooted line decides of something below `path`, `first` being the node's first such line.
+    private func hasLine(below path: String, _ first: (PathTrie.Node) -> PathTrie.LineIndex) -> Bool {
         path.withBytes { path in
             let path = PathBytes.isRoot(path) ? UnsafeBufferPointer(rebasing: path[..<0]) : path
             if PathBytes.isInternal(path) { return false }
             var steps = 0
             let limit = firstLine(.everythingBelow, path, steps: &steps)
             func isParent(in table: PatternTable, _ path: UnsafeBufferPointer<UInt8>) -> Bool {
-                table.rootedNode(path).map { table.rooted.nodes[$0].includeBelow < limit } ?? false
+                table.rootedNode(path).map { first(table.rooted.nodes[$0]) < limit } ?? false
             }
             if isParent(in: exactCase, path) { return true }
             guard let foldedCase else { return false }

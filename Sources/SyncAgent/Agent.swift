@@ -125,10 +125,11 @@ public final class Agent: Service, Sendable {
     let invitations: InvitationBoard
     let introduced = IntroductionInbox()
     let drops = DropRegistry()
+    let thumbnails: ThumbnailBoard
     let events: EventHub
     let threads: NIOThreadPool
     let fetching: FetchEnvironment
-    let transfers = TransferRegistry()
+    let transfers: TransferRegistry
     let listings = ListingCache()
     let searches = SearchCache()
     private let partials = PartialBlocks()
@@ -184,6 +185,7 @@ public final class Agent: Service, Sendable {
         cache = try BlockCache(
             directory: setup.places.blockCache, byteLimit: Int(clamping: configuration.cache.byteLimit))
         threads = NIOThreadPool.singleton
+        transfers = TransferRegistry(now: setup.time.monotonic)
         startedAt = setup.time.wall()
         let events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: setup.time.wall)
         self.events = events
@@ -217,6 +219,8 @@ public final class Agent: Service, Sendable {
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
             time: setup.time, settings: settings)
+        thumbnails = ThumbnailBoard(
+            configuration.thumbnails, setup, fetching, cache: cache, index: index, folders: folders, policies: policies)
         for warning in files.warnings { setup.logger.warning("\(warning)") }
         try await apply(configuration)
     }
@@ -266,6 +270,7 @@ public final class Agent: Service, Sendable {
                 group.cancelAll()
             }
         }
+        thumbnails.close()
         for listener in listeners.all { await listener.close() }
         do {
             try index.close()
@@ -336,7 +341,7 @@ public final class Agent: Service, Sendable {
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
             dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
-            devices: devices, index: index, events: events, time: setup.time, partials: partials,
+            devices: devices, index: index, transfers: transfers, events: events, time: setup.time, partials: partials,
             drops: drops, slowLinkPolicy: slowLinkPolicy, held: { [policies] in policies.held },
             limits: { [limiters, sharedLimits] route in
                 guard route != .radio else { return nil }

@@ -4,7 +4,119 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char file_0[] = {
+#embed "page/activity.js"
+};
+
+static const unsigned char file_1[] = {
+#embed "page/api.js"
+};
+
+static const unsigned char file_2[] = {
+#embed "page/app.js"
+};
+
+static const unsigned char file_3[] = {
+#embed "page/attention.js"
+};
+
+static const unsigned char file_4[] = {
+#embed "page/conflicts.js"
+};
+
+static const unsigned char file_5[] = {
+#embed "page/devices.js"
+};
+
+static const unsigned char file_6[] = {
+#embed "page/diff.js"
+};
+
+static const unsigned char file_7[] = {
+#embed "page/dom.js"
+};
+
+static const unsigned char file_8[] = {
+#embed "page/extraneous.js"
+};
+
+static const unsigned char file_9[] = {
+#embed "page/files-details.js"
+};
+
+static const unsigned char file_10[] = {
+#embed "page/files-list.js"
+};
+
+static const unsigned char file_11[] = {
+#embed "page/files-names.js"
+};
+
+static const unsigned char file_12[] = {
+#embed "page/files-preview.js"
+};
+
+static const unsigned char file_13[] = {
+#embed "page/files-scroll.js"
+};
+
+static const unsigned char file_14[] = {
+#embed "page/files-select.js"
+};
+
+static const unsigned char file_15[] = {
+#embed "page/files-source.js"
+};
+
+static const unsigned char file_16[] = {
+#embed "page/files-thumbs.js"
+};
+
+static const unsigned char file_17[] = {
+#embed "page/files-tree.js"
+};
+
+static const unsigned char file_18[] = {
+#embed "page/files.css"
+};
+
+static const unsigned char file_19[] = {
+#embed "page/files.js"
+};
+
+static const unsigned char file_20[] = {
+#embed "page/icons.svg"
+};
+
+static const unsigned char file_21[] = {
 #embed "page/index.html"
+};
+
+static const unsigned char file_22[] = {
+#embed "page/invitations.js"
+};
+
+static const unsigned char file_23[] = {
+#embed "page/log.js"
+};
+
+static const unsigned char file_24[] = {
+#embed "page/pairing.js"
+};
+
+static const unsigned char file_25[] = {
+#embed "page/parts.js"
+};
+
+static const unsigned char file_26[] = {
+#embed "page/refused.js"
+};
+
+static const unsigned char file_27[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_28[] = {
+#embed "page/views.css"
 };
 
 static const unsigned char description[] = {
@@ -12,7 +124,35 @@ static const unsigned char description[] = {
 };
 
 static const struct web_page_file files[] = {
-    {"index.html", file_0, sizeof file_0},
+    {"activity.js", file_0, sizeof file_0},
+    {"api.js", file_1, sizeof file_1},
+    {"app.js", file_2, sizeof file_2},
+    {"attention.js", file_3, sizeof file_3},
+    {"conflicts.js", file_4, sizeof file_4},
+    {"devices.js", file_5, sizeof file_5},
+    {"diff.js", file_6, sizeof file_6},
+    {"dom.js", file_7, sizeof file_7},
+    {"extraneous.js", file_8, sizeof file_8},
+    {"files-details.js", file_9, sizeof file_9},
+    {"files-list.js", file_10, sizeof file_10},
+    {"files-names.js", file_11, sizeof file_11},
+    {"files-preview.js", file_12, sizeof file_12},
+    {"files-scroll.js", file_13, sizeof file_13},
+    {"files-select.js", file_14, sizeof file_14},
+    {"files-source.js", file_15, sizeof file_15},
+    {"files-thumbs.js", file_16, sizeof file_16},
+    {"files-tree.js", file_17, sizeof file_17},
+    {"files.css", file_18, sizeof file_18},
+    {"files.js", file_19, sizeof file_19},
+    {"icons.svg", file_20, sizeof file_20},
+    {"index.html", file_21, sizeof file_21},
+    {"invitations.js", file_22, sizeof file_22},
+    {"log.js", file_23, sizeof file_23},
+    {"pairing.js", file_24, sizeof file_24},
+    {"parts.js", file_25, sizeof file_25},
+    {"refused.js", file_26, sizeof file_26},
+    {"style.css", file_27, sizeof file_27},
+    {"views.css", file_28, sizeof file_28},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

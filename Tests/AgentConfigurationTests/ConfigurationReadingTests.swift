@@ -124,6 +124,25 @@ import Testing
         #expect(http.rate == 2 << 20)
     }
 
+    @Test func thumbnails() throws {
+        #expect(try parse("[thumbnails]\n").thumbnails == ThumbnailSettings())
+        let text = """
+            [thumbnails]
+            enabled = false
+            cache = "~/t"
+            limit = 0
+            fetch-limit = "1 MiB"
+            fetch-limit-slow = 5
+            folder = "photos"
+            directory = "a/b"
+            """
+        #expect(
+            try parse(text).thumbnails
+                == ThumbnailSettings(
+                    isEnabled: false, cache: "/home/anna/t", byteLimit: 0, fetchLimit: 1 << 20, slowFetchLimit: 5,
+                    folder: FolderID("photos"), directory: "a/b"))
+    }
+
     /// A wrong file, the line that is to be named, and words that the message must have.
     static let mistakes: [(text: String, code: ConfigurationError.Code, line: Int, words: [String])] = {
         let id1 = testDevice(1).description
@@ -177,6 +196,11 @@ import Testing
             ("[http]\nnetwork = \"yes\"\n", .wrongType, 2, ["true"]),
             ("[http]\nhosts = [\"nas.local:80\"]\n", .invalidValue, 2, ["without a port"]),
             ("[http]\n\nrate = \"100 B\"\n", .invalidValue, 3, ["rate"]),
+            ("[thumbnails]\nlimit = \"x\"\n", .invalidValue, 2, ["GiB"]),
+            ("[thumbnails]\nfolders = \"x\"\n", .unknownKey, 2, ["did you mean `folder`?"]),
+            ("[thumbnails]\ndirectory = \"../x\"\n", .invalidValue, 2, [".thumbnails"]),
+            ("[thumbnails]\ndirectory = \".stfolder/x\"\n", .invalidValue, 2, [".thumbnails"]),
+            ("[thumbnails]\n\ncache = \"x\"\n", .invalidValue, 3, ["`x`"]),
             ("name = \"a\\nb\"\n", .invalidValue, 1, ["control"]),
             ("device = [{ id = \"\(id1)\" }]\n", .wrongType, 1, ["[[device]]"]),
             ("\n[device]\nid = \"\(id1)\"\n", .wrongType, 2, ["[[device]]"]),

@@ -50,13 +50,14 @@ struct ControlOperationTests {
         .page(.search(SearchQuery(text: "ä&b"))),
         .page(.search(SearchQuery(text: "x", folder: "f g", offset: 20, limit: 10))),
         .link(LinkRequest(path: oddPath)), .link(LinkRequest(path: oddPath, seconds: 1)),
+        .thumbnail(oddPath),
         .notes(oddPath),
         .changeNotes(NoteChange(path: oddPath, set: ["k": "ä b"], remove: ["x"])),
         .cluster(.setPaused(PauseChange(folders: ["a b"], devices: ["c"], isPaused: true, seconds: 60))),
         .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
         .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
-        .cluster(.changes(ChangeQuery())), .cluster(.reload),
+        .cluster(.changes(ChangeQuery())), .cluster(.reload), .cluster(.transfers),
         .cluster(.setPolicies(PolicyChange(isIgnored: true, seconds: 60))),
         .cluster(.setPolicies(PolicyChange(isIgnored: false))),
         .cluster(.changes(ChangeQuery(path: oddPath, since: 60, limit: 5, isFollowing: true))),
@@ -103,7 +104,8 @@ struct ControlOperationTests {
         ("POST", "/v1/drop/receive", "invalid-request"), ("POST", "/v1/drop/answer", "invalid-request"),
         ("GET", "/v1/drop/send", "method-not-allowed"), ("PATCH", "/v1/pause", "invalid-request"),
         ("GET", "/v1/pause", "method-not-allowed"), ("GET", "/v1/need?device=", "invalid-request"),
-        ("GET", "/v1/completion?folder=", "invalid-request"), ("POST", "/v1/wait", "invalid-request"),
+        ("POST", "/v1/transfers", "method-not-allowed"), ("GET", "/v1/completion?folder=", "invalid-request"),
+        ("POST", "/v1/wait", "invalid-request"),
         ("GET", "/v1/wait", "method-not-allowed"), ("GET", "/v1/changes?limit=10001", "invalid-request"),
         ("POST", "/v1/changes", "method-not-allowed"), ("GET", "/v1/entries?path=a&limit=0", "invalid-request"),
         ("GET", "/v1/entries?path=a&limit=1001", "invalid-request"),
@@ -278,13 +280,22 @@ struct ByteRangeTests {
 
 struct EntryLineTests {
     static let entries: [Entry] = [
-        Sample.file("a"), Sample.directory(""), Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
+        Sample.file("a"), Sample.directory(""), mixed(selected: .no), mixed(selected: .explicit),
+        Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
         Sample.file("none", size: .min, holders: []),
         Sample.file("two", state: .conflict, selected: .implicit, holders: ["A", "B\"C"]),
         Entry(
             kind: .symlink, folder: "f\t", path: "l", size: 0, modified: nil, state: .present, selected: .explicit,
             details: .init(permissions: "0777", version: "A:1", modifiedBy: "A", symlinkTarget: "x\"y")),
     ]
+
+    /// A directory that is kept in part.
+    private static func mixed(selected: Entry.Selected) -> Entry {
+        var entry = Sample.directory("mixed")
+        entry.selected = selected
+        if selected == .no { entry.isSelectedBelow = true } else { entry.isLeftOutBelow = true }
+        return entry
+    }
 
     @Test(arguments: entries)
     func isReadAsItIsWritten(_ entry: Entry) throws {
@@ -300,7 +311,7 @@ struct EntryLineTests {
 
     @Test func everyCutOrChangedByteIsHarmless() throws {
         var line: [UInt8] = []
-        try EntryLine.append(Self.entries[4], to: &line)
+        try EntryLine.append(Self.entries[6], to: &line)
         var refused = 0
         for index in line.indices {
             for byte: UInt8 in [0, 0x22, 0x5c, 0x2c, 0x7d, 0x39, 0xff] {

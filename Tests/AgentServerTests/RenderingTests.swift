@@ -110,6 +110,21 @@ struct RenderingTests {
             ])
     }
 
+    @Test func aTransferSaysHowFastItIsAndHowLongItTakes() {
+        var status = AgentStatus.sample
+        status.transfers[0].bytesPerSecond = 1 << 20
+        status.transfers.append(
+            TransferStatus(
+                folder: "docs", path: "c", bytesDone: 0, bytesTotal: 4096, holders: [], bytesPerSecond: 0))
+        status.transfers[0].secondsLeft = 75
+        let lines = StatusRendering(style: Style(hasColor: false, escapesNames: true)).lines(status)
+        #expect(
+            lines.suffix(2) == [
+                "25 %    200 B  docs:a/b.bin  from nas  1.0 MiB/s, 1 min 15 s left",
+                " 0 %  4.0 KiB  docs:c                  0 B/s",
+            ])
+    }
+
     @Test func progressIsCutToTheWidth() {
         let text = ProgressLine.text(
             path: "photos/\u{7}x.jpg", done: 3 << 20, total: 30 << 20, bytesPerSecond: 1 << 20, peer: "from nas, b",

@@ -41,6 +41,16 @@ extension ScriptedControl {
 }
 
 extension ScriptedControl {
+    func transferList() async throws -> TransferList {
+        try note("transfers")
+        return TransferList(
+            transfers: [
+                TransferEntry(
+                    folder: "docs", path: "a/b.bin", device: "AAAAAAA-B", transport: "tcp", direction: .outgoing,
+                    bytesDone: 50, size: 200, bytesPerSecond: 25, secondsLeft: 6)
+            ], total: 1)
+    }
+
     func changes(_ query: ChangeQuery, emit: @Sendable (ChangeEntry) async throws -> Void) async throws {
         try note("changes \(query.path?.text ?? "all") \(query.since ?? 0) \(query.limit) \(query.isFollowing)")
         try await emit(

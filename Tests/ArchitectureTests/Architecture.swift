@@ -28,6 +28,7 @@ struct Architecture {
             "Transport": [],
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
+            "Thumbnails": ["Cryptography"],
             "TransportVirtual": ["Transport", "GhostDrop"],
             "MessageBus": ["CLinux", "CSystemd"],
             "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus"],
@@ -46,7 +47,7 @@ struct Architecture {
             "SyncAgent": [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
                 "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
-                "Transport",
+                "Thumbnails", "Transport",
             ],
             // The server carries AgentControl and does not know who implements it; so does the client.
             "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
@@ -118,7 +119,7 @@ struct Architecture {
         ],
         pure: [
             "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport", "GhostDrop",
-            "Pairing",
+            "Pairing", "Thumbnails",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

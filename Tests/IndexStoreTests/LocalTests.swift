@@ -37,6 +37,30 @@ import Testing
         #expect(try await index.store.localUpdates(of: music, after: 2, limit: 2).map(\.sequence) == [3, 4])
     }
 
+    /// What lies in a directory that is not there itself is found, deep or not; what was deleted, never seen on the disk, or
+    /// lies in the root or in a directory that is there, is none.
+    @Test func orphansAreNamesWhoseDirectoryIsGone() async throws {
+        let index = try await TestIndex()
+        func directory(_ name: String, isDeleted: Bool = false) -> FileInfo {
+            FileInfo(name: name, kind: .directory, isDeleted: isDeleted, version: version((alice, 1)))
+        }
+        var deleted = file("gone/deleted", version((alice, 2)))
+        deleted.isDeleted = true
+        deleted.size = 0
+        deleted.blocks = []
+        let here = [
+            directory("d"), file("d/a", version((alice, 1))), file("top", version((alice, 1))),
+            directory("gone/d"), file("gone/d/a", version((alice, 1))), file("gone/b", version((alice, 1))),
+        ]
+        var changes = here.map { LocalChange.set(LocalEntry(file: $0, status: Self.status)) }
+        changes.append(.set(LocalEntry(file: directory("gone", isDeleted: true))))
+        changes.append(.set(LocalEntry(file: deleted)))
+        changes.append(.set(LocalEntry(file: file("gone/never", version((alice, 1))))))
+        try await index.store.applyLocal(in: music, changes) { _ in false }
+        #expect(try await Set(index.store.localOrphans(of: music, limit: 10)) == ["gone/d", "gone/b"])
+        #expect(try await index.store.localOrphans(of: music, limit: 1).count == 1)
+    }
+
     @Test func pagesOfUpdatesEndWithTheirBlocks() async throws {
         let index = try await TestIndex()
         let changes = (0..<5).map { number in

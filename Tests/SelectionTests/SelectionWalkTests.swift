@@ -38,7 +38,26 @@ import Testing
         #expect(selection.isLeftOut(path) == (state == .no && !isParent))
     }
 
+    @Test(arguments: [
+        ("docs", true), ("docs/private", false), ("docs/other", false), ("music", false), ("photos", false), ("", true),
+        ("video", false),
+    ])
+    func saysWhereSomethingIsLeftOut(path: String, expected: Bool) throws {
+        #expect(try Selection(parsing: Self.selective).isParentOfLeftOut(path) == expected)
+    }
+
+    @Test(arguments: [
+        // Without a line for the rest all is kept; a line that comes too late leaves nothing out; wildcards are not looked at.
+        ("/a/b", "a", true), ("/a/b", "", true), ("/a/b", "c", false), ("!/a\n/a/b\n*", "a", false),
+        ("!/a/b\n/a/b/c\n*", "a", false), ("/a/b/c\n!/a/b\n*", "a", true), ("/a/*\n!/a\n*", "a", false),
+        ("(?i)/A/b\n!/a\n*", "a", true),
+    ])
+    func edgesOfLeavingOut(text: String, path: String, expected: Bool) throws {
+        #expect(try Selection(parsing: text).isParentOfLeftOut(path) == expected)
+    }
+
     @Test func withoutPatternsEverythingIsKept() {
+        #expect(!Selection.everything.isParentOfLeftOut("a"))
         #expect(Selection.everything.selectedState(of: "a") == .implicit)
         #expect(Selection.everything.mayContainSelected("a/b"))
         #expect(Selection.everything.explain("a").decision.reason == .noPattern)

@@ -113,7 +113,8 @@ final class SimulatedAgent: Sendable {
         let engine = FolderEngine(
             session,
             FolderEngineEnvironment(
-                localDevice: id, index: index, fetching: fetching, transfers: TransferRegistry(), events: events,
+                localDevice: id, index: index, fetching: fetching,
+                transfers: TransferRegistry(now: agentTime.monotonic), events: events,
                 watchProgram: nil, hashingWorkers: 0, filesAtOnce: 1, time: agentTime,
                 // No reading is ever so soon after a change that the disk's clock could not tell.
                 diskTime: {

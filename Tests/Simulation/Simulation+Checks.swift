@@ -87,6 +87,8 @@ extension Simulation {
     // MARK: checking
 
     func check() async throws -> [String] {
+        // The line of what was renamed goes when all have heard of it, which may be the last thing that happens.
+        for agent in agents { agent.selectionChanged() }
         let trees = agents.map { $0.files.tree() }
         var problems = checkContents(trees)
         problems += try await checkReplicas(trees)

@@ -129,8 +129,10 @@ extension Simulation {
             !agent.files.isDirectory(to), makeParents(agent, of: to)
         else { return }
         let before = agent.files.content(to)
+        let wasKept = agent.mayKeep(from)
         guard agent.files.rename(from, to: to) else { return }
         ledger.supersede(before)
+        if wasKept, let moved = agent.files.content(to) { ledger.movedAway[moved, default: []].insert(agent.number) }
         did(agent, "renames \(from) to \(to)\(before.map { " over \(Self.short($0))" } ?? "")", from, to)
     }
 
@@ -158,10 +160,11 @@ extension Simulation {
 
     /// Who deletes what he keeps means it to be deleted everywhere; who removes what is not selected only frees space,
     /// and what others have stays. Unless his agent has not heard yet that it is not selected: if it is selected again
-    /// before, the agent cannot tell.
+    /// before, the agent cannot tell. Nor does what he moved here from a name that he keeps stay: that name is deleted everywhere.
     private func supersedeByDeletion(_ content: SHA256Digest?, of name: String, at agent: SimulatedAgent) {
         guard let content else { return }
-        guard !agent.mayKeep(name), agents.contains(where: { $0.files.holds(content) }) else {
+        let wasMoved = ledger.movedAway[content]?.contains(agent.number) == true
+        guard !agent.mayKeep(name), !wasMoved, agents.contains(where: { $0.files.holds(content) }) else {
             return ledger.supersede(content)
         }
         ledger.setAside[content, default: []].insert(agent.number)

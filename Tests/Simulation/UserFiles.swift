@@ -161,6 +161,8 @@ struct Ledger {
     private(set) var superseded: Set<SHA256Digest> = []
     /// By which agents it was removed to free space, while others had it.
     var setAside: [SHA256Digest: Set<Int>] = [:]
+    /// Who moved the content away from a name that he keeps.
+    var movedAway: [SHA256Digest: Set<Int>] = [:]
     /// What the user of an agent removed from a name by hand to free its space, by agent and name.
     var removedByHand: [String: SHA256Digest] = [:]
 

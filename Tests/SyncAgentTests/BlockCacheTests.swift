@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func useOrderIsLeastRecentFirst() {
-        var order = UseOrder()
+        var order = UseOrder<SHA256Digest>()
         let keys = (0..<4).map { block($0, size: 1).hash }
         for key in keys { order.use(key) }
         order.use(keys[0])

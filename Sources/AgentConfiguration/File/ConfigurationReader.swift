@@ -53,7 +53,7 @@ struct ConfigurationReader {
         let settings = settings(root, in: "", outline, [])
         try settings.allow([
             "name", "listen", "discovery", "bluetooth", "cache", "fetch", "http", "log", "offered-folders", "limits",
-            "policies",
+            "policies", "thumbnails",
             "device", "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
@@ -91,6 +91,9 @@ struct ConfigurationReader {
             if let isOpen = try http.bool("network") { configuration.http.isOpenToNetwork = isOpen }
             if let hosts = try http.strings("hosts") { configuration.http.hosts = hosts }
             configuration.http.rate = try http.rate("rate")
+        }
+        if let section = try section("thumbnails", of: root, outline) {
+            configuration.thumbnails = try section.thumbnails(userHome: userHome)
         }
         if let log = try section("log", of: root, outline) {
             try log.allow(["level", "format"])

@@ -47,6 +47,20 @@ enum DefaultConfiguration {
         # How fast files are sent, all together, such as "20 MiB/s"; 0: as fast as they come.
         rate = 0
 
+        [thumbnails]
+        # Small pictures of photos and films, here or not. They are made by other programs in a sandbox: Debian's packages
+        # bubblewrap, libvips-tools and ffmpeg.
+        enabled = true
+        # Where they are kept, and how much of them: those used longest ago go first. Left out, in this user's cache.
+        # cache = "~/.cache/synctrain/thumbnails"
+        limit = "256 MiB"
+        # How much may be fetched for one: usually; and over a metered connection or Bluetooth.
+        fetch-limit = "16 MiB"
+        fetch-limit-slow = "256 KiB"
+        # A directory of a synced folder that has those of other devices, and gets those made here if it is selected.
+        # folder = "photos"
+        # directory = ".thumbnails"
+
         [limits]
         # How fast blocks may go out and come in, over all links but Bluetooth, such as "2 MiB/s"; 0: as fast as they can.
         up = 0

@@ -12,6 +12,10 @@ public struct AgentPlaces: Equatable, Sendable {
     public let log: String
     /// A directory.
     public let blockCache: String
+    /// A directory: thumbnails, where the configuration names no other.
+    public let thumbnails: String
+    /// A directory: files that thumbnails are being made of; what is in it is nobody's when the agent starts.
+    public let thumbnailWork: String
     public let controlSocket: String
     /// The one directory of `--home`; nil with the XDG places.
     public let home: String?
@@ -88,6 +92,8 @@ public struct AgentPlaces: Equatable, Sendable {
         lock = state + "/lock"
         log = state + "/agent.log"
         blockCache = cache + "/blocks"
+        thumbnails = cache + "/thumbnails"
+        thumbnailWork = cache + "/thumbnails.work"
         controlSocket = runtime + "/agent.sock"
         self.home = home
         self.userHome = userHome

@@ -75,6 +75,7 @@ public struct Configuration: Equatable, Sendable {
     public var fetch: Fetch
     public var log: Log
     public var http = HTTPSettings()
+    public var thumbnails = ThumbnailSettings()
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.
     public var offeredFolders: String?
     public var limits: TransferLimits

@@ -45,7 +45,8 @@ enum AnnouncementCoding {
         return kind
     }
 
-    static func isDeleted(_ flags: Int64) -> Bool { flags & 1 << 3 != 0 }
+    static let deletedFlag: Int64 = 1 << 3
+    static func isDeleted(_ flags: Int64) -> Bool { flags & deletedFlag != 0 }
 
     static func isInvalid(_ flags: Int64) -> Bool { flags & 1 << 4 != 0 }
 

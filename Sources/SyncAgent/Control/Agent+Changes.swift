@@ -28,8 +28,14 @@ extension Agent {
         let names = deviceNames
         var found: [(time: Int64, entry: ChangeEntry)] = []
         for folder in place.map({ [$0.folder] }) ?? folders.all {
-            let changes = try await index.changes(
-                in: folder.id, below: place?.path ?? "", after: seen[folder.id] ?? 0, since: since, limit: limit)
+            let changes: [RecordedChange]
+            do {
+                changes = try await index.changes(
+                    in: folder.id, below: place?.path ?? "", after: seen[folder.id] ?? 0, since: since, limit: limit)
+            } catch let error as IndexStoreError where error.code == .noSuchFolder && place == nil {
+                // Removed since the folders were listed.
+                continue
+            }
             if let last = changes.last { seen[folder.id] = last.number }
             found += changes.map { change in
                 let device = change.device?.description

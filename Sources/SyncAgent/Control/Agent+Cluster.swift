@@ -45,6 +45,10 @@ extension Agent {
         }
     }
 
+    public func transferList() async throws -> TransferList {
+        transfers.list { devices.device($0)?.session?.kind.rawValue }
+    }
+
     public func setPolicies(_ change: PolicyChange) async throws {
         policies.setIgnored(change.isIgnored, until: change.seconds.map { setup.time.wall().seconds + $0 })
         takePolicies()

@@ -24,7 +24,8 @@ extension Agent: AgentControl {
                 listening: listeningAddresses.map(\.description), http: setup.web?.address(), folders: folders,
                 devices: devices.all.map(\.status), transfers: transfers.all,
                 bluetooth: setup.radio?.status(), policies: policies.status,
-                problems: [discovery?.problem, setup.web?.problem()].compactMap { $0 })
+                problems: [discovery?.problem, setup.web?.problem()].compactMap { $0 } + thumbnails.problems,
+                pending: try await pendingDevices().count + pendingFolders().count)
         }
     }
 

@@ -56,14 +56,14 @@ extension Agent {
             let size = Int64(file.effectiveBlockSize)
             let blocks = Array(Int(bytes.lowerBound / size)...Int(bytes.upperBound / size))
             let readAhead = ReadAhead(limit: max(2, Self.readAheadBytes / Int(size)))
+            let transfer = transfers.begin(
+                folder: folder.id, path: path, bytesTotal: bytes.upperBound - bytes.lowerBound + 1)
+            defer { transfers.end(transfer) }
             let fetch = BlockFetch(
                 folder: folder.id, file: file, holders: found.holders, environment: fetching,
                 store: { [cache] block, bytes in
                     cache.keep(Array(bytes.readableBytesView), hash: file.blocks[block].hash)
-                })
-            let transfer = transfers.begin(
-                folder: folder.id, path: path, bytesTotal: bytes.upperBound - bytes.lowerBound + 1)
-            defer { transfers.end(transfer) }
+                }, came: { [transfers] in transfers.came(transfer, $0, from: $1) })
             // What goes wrong before the first bytes are here is still an answer of its own.
             var hasStarted = false
             try await fetch.runInOrder(blocks, readAhead: readAhead) { block, data in

@@ -71,6 +71,7 @@ extension Configuration {
         if log != new.log { names.append("log") }
         // Its rate is looked at for each piece that is sent.
         if http.listen != new.http.listen || http.hosts != new.http.hosts { names.append("http") }
+        if thumbnails != new.thumbnails { names.append("thumbnails") }
         return names
     }
 

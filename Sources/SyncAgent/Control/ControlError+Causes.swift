@@ -13,6 +13,8 @@ extension ControlError {
         case let error as ControlError: self = error
         case let error as FileAccessError: self.init(error, path: path ?? error.path)
         case let error as RelativePathError: self.init(.invalidRequest, error.message, path: path)
+        case let error as IndexStoreError where error.code == .noSuchFolder:
+            self.init(.noSuchFolder, error.message, path: path)
         case let error as IndexStoreError:
             self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)

@@ -116,11 +116,13 @@ struct EntryReader: Sendable {
         let selected = selected(found.path)
         if found.isDirectory {
             let isHere = found.path.isEmpty ? place != nil : names[String(found.name)] == .directory
-            return Entry(
+            var entry = Entry(
                 kind: .directory, folder: folder.id.rawValue, path: found.path, size: found.below.bytes,
                 modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) },
                 state: isHere ? .present : selected == .no ? .absent : .selected, selected: selected,
                 files: found.below.files, directories: found.below.directories)
+            markMixed(&entry)
+            return entry
         }
         guard let file = found.file else {
             throw ControlError(.noSuchPath, "there is no \(found.path)", path: found.path)
@@ -196,6 +198,16 @@ struct EntryReader: Sendable {
         case .explicit: .explicit
         case .implicit: .implicit
         case .no: .no
+        }
+    }
+
+    /// Says of a directory whether what is below it is kept in part.
+    private func markMixed(_ entry: inout Entry) {
+        guard let selection = place?.selection else { return }
+        if entry.selected == .no {
+            if selection.isParentOfSelected(entry.path) { entry.isSelectedBelow = true }
+        } else if selection.isParentOfLeftOut(entry.path) {
+            entry.isLeftOutBelow = true
         }
     }
 

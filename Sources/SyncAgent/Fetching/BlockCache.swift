@@ -11,7 +11,7 @@ final class BlockCache: Sendable {
     private struct State {
         var sizes: [SHA256Digest: Int] = [:]
         /// Oldest use first.
-        var order = UseOrder()
+        var order = UseOrder<SHA256Digest>()
         var byteCount = 0
     }
 
@@ -129,30 +129,30 @@ final class BlockCache: Sendable {
 }
 
 /// Keys in the order of their last use: a doubly linked list in a dictionary, every step constant time.
-struct UseOrder {
+struct UseOrder<Key: Hashable> {
     private struct Links {
-        var older: SHA256Digest?
-        var newer: SHA256Digest?
+        var older: Key?
+        var newer: Key?
     }
 
-    private var links: [SHA256Digest: Links] = [:]
-    private var oldest: SHA256Digest?
-    private var newest: SHA256Digest?
+    private var links: [Key: Links] = [:]
+    private var oldest: Key?
+    private var newest: Key?
 
-    mutating func use(_ key: SHA256Digest) {
+    mutating func use(_ key: Key) {
         forget(key)
         links[key] = Links(older: newest, newer: nil)
         if let newest { links[newest]?.newer = key } else { oldest = key }
         newest = key
     }
 
-    mutating func forget(_ key: SHA256Digest) {
+    mutating func forget(_ key: Key) {
         guard let link = links.removeValue(forKey: key) else { return }
         if let older = link.older { links[older]?.newer = link.newer } else { oldest = link.newer }
         if let newer = link.newer { links[newer]?.older = link.older } else { newest = link.older }
     }
 
-    mutating func takeOldest() -> SHA256Digest? {
+    mutating func takeOldest() -> Key? {
         guard let key = oldest else { return nil }
         forget(key)
         return key

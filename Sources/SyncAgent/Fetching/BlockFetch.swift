@@ -74,6 +74,8 @@ struct BlockFetch: Sendable {
     var purpose = SlowLinkPolicy.Purpose.onDemand
     /// Called with each verified block on a thread for disk work, before it is delivered; several at a time.
     var store: (@Sendable (_ block: Int, _ bytes: ByteBuffer) throws -> Void)?
+    /// Called with the size of each block that a device sent, before it is delivered.
+    var came: (@Sendable (_ byteCount: Int64, _ from: DeviceID) -> Void)?
 
     private static let localLookahead = 64
 
@@ -208,6 +210,7 @@ struct BlockFetch: Sendable {
                 case .block(let assignment, let bytes, let arrival):
                     guard scheduler.succeeded(assignment, at: now()) else { break }
                     isGivingUp = false
+                    came?(Int64(bytes.readableBytes), assignment.holder)
                     horizon = max(
                         horizon, try await deliver(blocks[assignment.block], bytes, assignment.holder, arrival))
                 case .failed(let assignment, let failure):

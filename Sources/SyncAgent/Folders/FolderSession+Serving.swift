@@ -9,9 +9,12 @@ import NIOPosix
 struct BlockAnswer: Sendable {
     var data: ByteBuffer
     var code: ResponseCode
+    /// Of the file that the bytes are of; nil where they are of none.
+    var fileSize: Int64?
 
-    init(_ data: ByteBuffer) {
+    init(_ data: ByteBuffer, fileSize: Int64? = nil) {
         self.data = data
+        self.fileSize = fileSize
         code = .ok
     }
 
@@ -29,6 +32,7 @@ extension FolderSession {
         let path: RelativePath
         /// The file as it was when the index saw it.
         let status: IndexedStatus
+        let fileSize: Int64
         /// What the index announces for the block, if that is known.
         let announced: SHA256Digest?
 
@@ -42,10 +46,10 @@ extension FolderSession {
             guard data.readableBytes == count else { return BlockAnswer(.noSuchFile) }
             // Looked at after reading: what was written before would show.
             guard let hash = request.hash, try announced != hash || IndexedStatus(file.status()) != status else {
-                return BlockAnswer(data)
+                return BlockAnswer(data, fileSize: fileSize)
             }
             let isWhatWasAskedFor = data.withUnsafeReadableBytes { SHA256.digest($0) } == hash
-            return isWhatWasAskedFor ? BlockAnswer(data) : BlockAnswer(.noSuchFile)
+            return isWhatWasAskedFor ? BlockAnswer(data, fileSize: fileSize) : BlockAnswer(.noSuchFile)
         }
     }
 
@@ -95,7 +99,9 @@ extension FolderSession {
         let announced = try await served.hash(of: request, sequence: local.file.sequence) {
             try await index.local(id, request.name)
         }
-        return .success(Reading(request: request, path: path, status: status, announced: announced))
+        return .success(
+            Reading(
+                request: request, path: path, status: status, fileSize: local.file.size, announced: announced))
     }
 
     private func answer(_ reading: Reading, _ root: RootDirectory) -> BlockAnswer {

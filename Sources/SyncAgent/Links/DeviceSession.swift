@@ -19,6 +19,7 @@ struct LinkEnvironment: Sendable {
     var folders: FolderRegistry
     var devices: DeviceRegistry
     var index: IndexStore
+    var transfers: TransferRegistry
     var events: EventHub
     var time: AgentTime
     var partials: PartialBlocks
@@ -451,6 +452,8 @@ private struct Owner: PeerSessionOwner {
             return answers
         }
         guard let folder = folder(id, for: .answer) else { return requests.map { _ in BlockAnswer(.generic) } }
-        return await folder.serve(requests)
+        let answers = await folder.serve(requests)
+        environment.transfers.served(requests, answers, of: id, to: device.id)
+        return answers
     }
 }

@@ -186,9 +186,15 @@ struct StatusRendering: Sendable {
                 return [
                     "\(Quantity.percent(transfer.bytesDone, of: transfer.bytesTotal)) %",
                     Quantity.size(transfer.bytesTotal), style.name("\(transfer.folder):\(transfer.path)"),
-                    names.isEmpty ? "" : "from \(style.name(names.joined(separator: ", ")))",
+                    names.isEmpty ? "" : "from \(style.name(names.joined(separator: ", ")))", pace(transfer),
                 ]
             }, alignments: [.right, .right])
+    }
+
+    private func pace(_ transfer: TransferStatus) -> String {
+        guard let rate = transfer.bytesPerSecond else { return "" }
+        let left = transfer.secondsLeft.map { ", \(Quantity.duration(seconds: $0)) left" } ?? ""
+        return Quantity.rate(rate) + left
     }
 
     private func totals(_ totals: FolderStatus.Totals) -> String {

@@ -294,11 +294,16 @@ struct FilePuller: Sendable {
                 left.append(entry)
             }
         }
-        let shown = small.map { transfers.begin(folder: folder, path: $0.file.name, bytesTotal: $0.file.size) }
-        defer { shown.forEach(transfers.end) }
+        let shown = Dictionary(
+            small.map { ($0.file.name, transfers.begin(folder: folder, path: $0.file.name, bytesTotal: $0.file.size)) },
+            uniquingKeysWith: { first, _ in first })
+        defer { shown.values.forEach(transfers.end) }
         let fetch = SmallFileFetch(
             folder: folder, root: root, environment: environment, freeSpaceFloor: freeSpaceFloor,
-            isInOrder: filesAtOnce == 1)
+            isInOrder: filesAtOnce == 1,
+            came: { [transfers] name, byteCount, holder in
+                if let transfer = shown[name] { transfers.progressed(transfer, by: byteCount, from: holder) }
+            })
         var done: [(Item, Staged)] = []
         for (position, bytes) in try await fetch.run(small).enumerated() {
             let entry = chosen[position]

@@ -10,6 +10,8 @@ import Selection
 extension FolderEngine {
     /// Changes that are kept together, so that a new name and the deletion of the old one are announced as a rename.
     fileprivate static let heldChangeLimit = 2000
+    /// Names without their directory that one look at everything goes after.
+    private static let orphanLimit = 10_000
     fileprivate static let heldBlockLimit = 50_000
     /// How soon a file that was still being written is looked at again.
     private static let unsettledPause: Duration = .seconds(3)
@@ -59,6 +61,15 @@ extension FolderEngine {
         let report: ScanReport
         do {
             report = try await scanner.scan(subtrees) { try await collector.take($0.findings) }
+            if subtrees == nil {
+                // Gone before the directory that they were in: from the root one does not come by them.
+                let orphans = try await index.localOrphans(of: folder, limit: Self.orphanLimit)
+                if !orphans.isEmpty {
+                    _ = try await scanner.scan(orphans.compactMap { RelativePath($0) }) {
+                        try await collector.take($0.findings)
+                    }
+                }
+            }
         } catch let error as ScanError {
             throw FolderHalt(
                 reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message)

@@ -25,6 +25,8 @@ struct SmallFileFetch: Sendable {
     let freeSpaceFloor: UInt64
     /// Whether each is asked for when the one before has come, so that every run with the same inputs is the same.
     let isInOrder: Bool
+    /// Called with the bytes of a file as they come.
+    var came: (@Sendable (_ name: String, _ byteCount: Int64, _ from: DeviceID) -> Void)?
 
     /// Gives each file staged, in the order of the items; nil for those that are left over. Throws `CancellationError`.
     func run(_ items: [Item]) async throws -> [StagedFile?] {
@@ -132,6 +134,7 @@ struct SmallFileFetch: Sendable {
         do {
             let bytes = try await source.session.request(request, isBulk: true)
             pace.answered(source.holder, after: environment.time.monotonic() - start)
+            came?(request.name, Int64(bytes.readableBytes), source.holder)
             return bytes
         } catch let error as CancellationError {
             throw error

@@ -1,0 +1,180 @@
+// The control API, as docs/control-api.md has it.
+
+/** What the agent answers instead of a result: `code`, a message that ends with what to do, `retryable`, `path`. */
+export class APIError extends Error {
+  constructor({ code = "failed", message = "The agent gave no reason.", retryable = false, path } = {}, status = 0) {
+    super(message);
+    this.code = code;
+    this.retryable = retryable;
+    this.path = path;
+    this.status = status;
+  }
+}
+
+function target(path, query = {}) {
+  const words = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== false) words.append(key, value);
+  }
+  const text = words.toString().replaceAll("+", "%20");
+  return text ? `/v1/${path}?${text}` : `/v1/${path}`;
+}
+
+async function send(method, path, { query, body, signal, headers = {} } = {}) {
+  const options = { method, signal, credentials: "same-origin", headers: { "X-Synctrain": "page", ...headers } };
+  if (body !== undefined) {
+    options.body = JSON.stringify(body);
+    options.headers["Content-Type"] = "application/json";
+  }
+  let response;
+  try {
+    response = await fetch(target(path, query), options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new APIError({ code: "no-agent", message: "The agent does not answer. Start it: synctrain agent start", retryable: true });
+  }
+  if (!response.ok) {
+    let document = {};
+    try { document = await response.json(); } catch { /* an answer that is no error document has no words for it */ }
+    const error = new APIError(document, response.status);
+    if (error.status === 401) for (const listen of loggedOut) listen(error);
+    throw error;
+  }
+  return response;
+}
+
+const loggedOut = new Set();
+
+/** Calls `listen` when the agent does not know this browser, or not any more. */
+export function onLoggedOut(listen) { loggedOut.add(listen); }
+
+/** A document. */
+export async function get(path, query, signal) { return (await send("GET", path, { query, signal })).json(); }
+export async function post(path, body = {}, signal) { return (await send("POST", path, { body, signal })).json(); }
+export async function patch(path, body = {}) { return (await send("PATCH", path, { body })).json(); }
+export async function remove(path, query) { return (await send("DELETE", path, { query })).json(); }
+
+/** Lines of NDJSON, each as it comes; leaving the loop ends the request. An error in the middle is thrown. */
+export async function* lines(method, path, { query, body, signal } = {}) {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop);
+  try {
+    const response = await send(method, path, { query, body, signal: controller.signal });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const parts = (rest + value).split("\n");
+      rest = parts.pop();
+      for (const part of parts) {
+        const line = JSON.parse(part);
+        if (line.type === "error") throw new APIError(line);
+        yield line;
+      }
+    }
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    controller.abort();
+  }
+}
+
+/**
+ * A part of a list, `{entries, total, truncated}`, `total` undefined where nobody has counted, `truncated` true where there is
+ * more than was counted: `limit` of them from `offset` on. An
+ * agent that answers with lines has all of them, and the part is cut out here.
+ */
+export async function page(path, { limit, offset = 0, ...query }, signal) {
+  const response = await send("GET", path, { query: { ...query, limit, offset: String(offset) }, signal });
+  if ((response.headers.get("Content-Type") ?? "").startsWith("application/json")) {
+    const { entries, total, truncated } = await response.json();
+    return { entries, total, truncated };
+  }
+  const all = [];
+  for (const line of (await response.text()).split("\n")) {
+    if (!line) continue;
+    const entry = JSON.parse(line);
+    if (entry.type === "error") throw new APIError(entry);
+    all.push(entry);
+  }
+  return { entries: all.slice(offset, offset + limit), total: all.length };
+}
+
+/** Where the bytes of a file are, for `src`. */
+export function fileURL(reference, { download = false } = {}) { return target("file", { path: reference, download: download || undefined }); }
+export function thumbnailURL(reference) { return target("thumbnail", { path: reference }); }
+export function memberURL(reference, member, { download = false } = {}) {
+  return target("archive/member", { path: reference, member, download: download || undefined });
+}
+
+/**
+ * Begins a long operation as a job and returns the job; `changed` is called with it whenever it has come further. The
+ * promise ends with the result, or throws what the job failed with.
+ */
+export async function run(path, body, changed = () => {}) {
+  const response = await send("POST", path, { body, headers: { Prefer: "respond-async" } });
+  const answer = await response.json();
+  if (response.status !== 202) return answer;
+  return new Promise((resolve, reject) => {
+    const fail = (error) => { jobs.delete(ask); reject(error); };
+    const follow = (job) => {
+      changed(job);
+      if (job.state === "running") return;
+      jobs.delete(ask);
+      if (job.state === "done") resolve(job.result ?? {});
+      else reject(new APIError(job.error ?? { code: "interrupted", message: "It was cancelled." }));
+    };
+    const ask = (job) => {
+      if (job) { if (job.id === answer.job.id) follow(job); return; }
+      get(`jobs/${answer.job.id}`).then((found) => { if (jobs.has(ask)) follow(found.job); }, (error) => {
+        // An agent that does not answer now may answer when it is back; one that knows no such job was started anew.
+        if (error.code !== "no-agent") fail(error);
+      });
+    };
+    jobs.add(ask);
+    // It may have ended before anybody listened.
+    ask(null);
+  });
+}
+
+/** What follows jobs: each is called with a job that has come further, or with null when such news may have been missed. */
+const jobs = new Set();
+
+/** Types of events; a server-sent event with a name reaches listeners of that name only. */
+const types = [
+  "device-connected", "device-disconnected", "index-updated", "folder-changed", "device-pending", "folder-pending",
+  "configuration-changed", "transfer-changed", "pairing-changed", "selection-changed", "selection-followed", "files-changed",
+  "policies-changed", "job", "gap",
+];
+
+/**
+ * The agent's events, for as long as the page lives: the browser connects again by itself and says what it had last.
+ * `listen(event)` gets each; `missed()` is called when some could not be had again, `connected(true or false)` when that changes.
+ */
+export function events(listen, missed, connected) {
+  const source = new EventSource("/v1/events");
+  source.onopen = () => {
+    connected(true);
+    for (const follow of [...jobs]) follow(null);
+  };
+  source.onerror = () => {
+    connected(false);
+    // An answer that is no stream ends an EventSource for good, without saying why: ask, and try again later.
+    if (source.readyState !== EventSource.CLOSED) return;
+    get("status").catch(() => {});
+    setTimeout(() => { missed(); events(listen, missed, connected); }, 5000);
+  };
+  for (const type of types) {
+    source.addEventListener(type, (message) => {
+      const event = JSON.parse(message.data);
+      if (type === "gap") {
+        missed();
+        for (const follow of [...jobs]) follow(null);
+      }
+      if (type === "job") for (const follow of [...jobs]) follow(event.job);
+      listen({ ...event, type });
+    });
+  }
+}

@@ -1,0 +1,180 @@
+// The page: which view is shown, what all views know, and how anything is said or asked.
+import * as api from "./api.js";
+import { button, h, icon, replace } from "./dom.js";
+
+/**
+ * A view is a module with `title`, `icon`, and `mount(root, app)`, which draws into `root` and returns
+ * `{ route(parts), unmount() }`: `route` is called with the decoded parts of the address behind the view's name, at once and
+ * whenever they change; `unmount` ends what the view began. Optional: `badge(status)`, a number for the view's link.
+ */
+const names = ["files", "activity", "devices", "attention", "log"];
+const views = new Map();
+
+/** What all views share. */
+export const app = {
+  api,
+  /** The last status document; null before the first. */
+  status: null,
+  /** Calls `listen(status)` now, if there is one, and with each new one; returns what ends that. */
+  onStatus(listen) {
+    statusListeners.add(listen);
+    if (app.status) listen(app.status);
+    return () => statusListeners.delete(listen);
+  },
+  /** Calls `listen(event)` with each event of the agent; `{type:"gap"}` says that all may have changed. */
+  onEvent(listen) {
+    eventListeners.add(listen);
+    return () => eventListeners.delete(listen);
+  },
+  /** Asks for the status soon; many calls are one. */
+  refresh() {
+    if (!refreshing) refreshing = setTimeout(load, 150);
+  },
+  go(view, ...parts) { location.hash = address(view, ...parts); },
+  address,
+  /** Says a thing that happened: to screen readers, and for a while below. */
+  say(text) {
+    document.getElementById("said").textContent = text;
+    notice(text, "info", 6000);
+  },
+  /** Shows an error and what to do, until it is closed. */
+  fail(error) {
+    if (error.name === "AbortError" || error.status === 401) return;
+    notice(error.message, "error");
+  },
+  /** Runs what may fail, and shows why it did. */
+  async attempt(work) {
+    try { return await work(); } catch (error) { app.fail(error); return undefined; }
+  },
+  ask,
+  /** The name of a device, if the status has one, else the beginning of its id. */
+  deviceName(id) {
+    if (!id) return "";
+    if (app.status?.device === id) return "this device";
+    return app.status?.devices.find((device) => device.id === id)?.name || id.slice(0, 7);
+  },
+  folderName(id) {
+    return app.status?.folders.find((folder) => folder.id === id)?.label || id;
+  },
+};
+
+const statusListeners = new Set();
+const eventListeners = new Set();
+let refreshing = null;
+let shown = { name: null, view: null };
+
+function address(view, ...parts) {
+  return "#/" + [view, ...parts].map(encodeURIComponent).join("/");
+}
+
+/**
+ * A question in a dialog: `{title, body, choices: [{label, value, kind?}]}`, body text or nodes. The promise ends with the
+ * chosen value, or null for Escape. The first choice has the focus: put the safe one first.
+ */
+function ask({ title, body, choices }) {
+  return new Promise((resolve) => {
+    const heading = h("h2", { id: "question" }, title);
+    const dialog = h("dialog", { "aria-labelledby": "question" }, heading, h("div", { class: "body" }, body));
+    const finish = (value) => { dialog.close(); dialog.remove(); resolve(value); };
+    dialog.append(h("div", { class: "choices" }, choices.map(({ label, value, kind }) =>
+      h("button", { type: "button", class: kind, onclick: () => finish(value) }, label))));
+    dialog.addEventListener("cancel", (event) => { event.preventDefault(); finish(null); });
+    document.body.append(dialog);
+    dialog.showModal();
+    dialog.querySelector(".choices button")?.focus();
+  });
+}
+
+function notice(text, kind, time) {
+  const notices = document.getElementById("notices");
+  // The same thing said twice is one notice.
+  for (const other of notices.children) if (other.dataset.text === text) other.remove();
+  while (notices.children.length >= 5) notices.firstChild.remove();
+  const box = h("div", { class: `notice ${kind}`, "data-text": text }, h("p", {}, text));
+  box.append(button("Close", () => box.remove()));
+  notices.append(box);
+  if (time) setTimeout(() => box.remove(), time);
+}
+
+async function load() {
+  refreshing = null;
+  try {
+    app.status = await api.get("status");
+  } catch (error) {
+    if (error.status !== 401) document.getElementById("state").textContent = error.message;
+    return;
+  }
+  drawBar();
+  for (const listen of statusListeners) listen(app.status);
+}
+
+function drawBar() {
+  const { status } = app;
+  document.getElementById("device").textContent = status.name;
+  const connected = status.devices.filter((device) => device.connected).length;
+  const working = status.folders.filter((folder) => ["syncing", "scanning", "receiving-index"].includes(folder.state)).length;
+  document.getElementById("state").textContent =
+    `${connected} of ${status.devices.length} devices connected` + (working ? `, ${working} folders at work` : "");
+  drawLinks();
+}
+
+function drawLinks() {
+  replace(document.getElementById("views"), names.map((name) => {
+    const view = views.get(name);
+    const badge = app.status && view.badge?.(app.status);
+    return h("a", { href: address(name), "aria-current": shown.name === name && "page" },
+      icon(view.icon), h("span", {}, view.title),
+      badge ? h("span", { class: "badge" }, String(badge), h("span", { class: "unseen" }, " to look at")) : null);
+  }));
+}
+
+function follow() {
+  const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map((part) => {
+    try { return decodeURIComponent(part); } catch { return part; }
+  });
+  const name = names.includes(parts[0]) ? parts[0] : names[0];
+  if (shown.name !== name) {
+    shown.view?.unmount?.();
+    const root = document.getElementById("view");
+    replace(root);
+    root.className = name;
+    shown = { name, view: views.get(name).mount(root, app) };
+    document.title = `${views.get(name).title} – synctrain`;
+    drawLinks();
+  }
+  shown.view.route?.(parts.slice(1));
+}
+
+function showLogin() {
+  shown.view?.unmount?.();
+  shown = { name: null, view: { route() {} } };
+  replace(document.getElementById("view"), h("section", { class: "empty login" },
+    h("h2", {}, "This browser is not known to the agent"),
+    h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
+    h("p", {}, "It opens this page with a link that is good once, for a minute.")));
+}
+
+async function begin() {
+  for (const name of names) views.set(name, await import(`./${name}.js`));
+  let isLoggedOut = false;
+  api.onLoggedOut(() => {
+    if (isLoggedOut) return;
+    isLoggedOut = true;
+    showLogin();
+  });
+  drawLinks();
+  await load();
+  if (isLoggedOut) return;
+  api.events((event) => {
+    app.refresh();
+    for (const listen of eventListeners) listen(event);
+  }, () => app.refresh(), (isConnected) => {
+    document.body.classList.toggle("away", !isConnected);
+    if (!isConnected) document.getElementById("state").textContent = "The agent does not answer; trying again.";
+    else app.refresh();
+  });
+  window.addEventListener("hashchange", follow);
+  follow();
+}
+
+begin();

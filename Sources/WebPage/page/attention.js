@@ -1,0 +1,110 @@
+// What waits for a person: folders that have stopped, conflicts, files that are not selected, changes that were refused, and
+// who wants to be let in. Each with the safe choice first.
+import { bytes, count, h } from "./dom.js";
+import { conflicts } from "./conflicts.js";
+import { extraneous } from "./extraneous.js";
+import { refused } from "./refused.js";
+import { act, draw, isFailed, section, soon, stateName } from "./parts.js";
+
+export const title = "Attention";
+export const icon = "attention";
+
+/** How many things there are to look at: each folder that has stopped, each conflict, each refused change, each folder with files that are not selected, and each who waits. */
+export function badge(status) {
+  return status.folders.reduce((sum, folder) => sum + (isFailed(folder) ? 1 : 0) + (folder.conflicts ?? 0) + (folder.refused ?? 0)
+    + ((folder.extraneous ?? 0) > 0 ? 1 : 0), status.pending ?? 0);
+}
+
+export function mount(root, app) {
+  const { api } = app;
+  const stopped = section("Folders that have stopped");
+  const waiting = section("Waiting to be let in");
+  const well = h("div", { class: "well", hidden: true, role: "status" }, h("p", { class: "sign", "aria-hidden": "true" }, "✓"),
+    h("h2", {}, "All is well"), h("p", { class: "quiet" }, "No folder has stopped, no versions conflict, and nobody waits to be let in."));
+  const loaded = new Set();
+  const parts = [conflicts, extraneous, refused].map((make) => make(app, () => { loaded.add(make); drawWell(); }));
+  stopped.element.hidden = waiting.element.hidden = true;
+  root.append(h("h2", { class: "unseen", tabindex: "-1" }, title), stopped.element, ...parts.map((part) => part.element), waiting.element, well);
+
+  function drawWell() {
+    // Nothing is said to be well before all was looked at.
+    well.hidden = loaded.size < 4 || !stopped.element.hidden || !waiting.element.hidden || parts.some((part) => part.count > 0);
+  }
+
+  const loadPending = soon(async () => {
+    let pending;
+    try { pending = await api.get("pending"); } catch (error) { return app.fail(error); }
+    const total = pending.devices.length + pending.folders.length;
+    waiting.element.hidden = total === 0;
+    loaded.add(loadPending);
+    draw(waiting.body, [pending.devices.map(({ id, name }) => [id, name]), pending.folders.map(({ id, label }) => [id, label])], () => h("ul", { class: "plain" },
+      pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, `The device ${device.name || device.id.slice(0, 7)} wants to connect.`),
+        h("a", { href: app.address("devices", "pending") }, "Look at it"))),
+      pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, `${app.deviceName(folder.device)} offers the folder ${folder.label || folder.id}.`),
+        h("a", { href: app.address("devices", "pending") }, "Look at it")))));
+    drawWell();
+  });
+
+  let counts = "";
+  const stopStatus = app.onStatus((status) => {
+    drawStopped(status.folders.filter(isFailed));
+    const now = JSON.stringify(status.folders.map((folder) => [folder.id, folder.conflicts, folder.extraneous, folder.refused]));
+    if (now !== counts) { counts = now; for (const part of parts) part.load(); }
+    drawWell();
+  });
+  const [conflicting, , refusing] = parts;
+  const again = soon(() => { conflicting.load(); refusing.load(); }, 3000);
+  const stopEvents = app.onEvent((event) => {
+    // Most changes show in the counts; one that went and one that came do not.
+    if (["files-changed", "index-updated"].includes(event.type)) again();
+    if (event.type === "gap") for (const part of parts) part.load();
+    if (["device-pending", "folder-pending", "configuration-changed", "gap"].includes(event.type)) loadPending();
+  });
+  loadPending();
+
+  function drawStopped(folders) {
+    stopped.element.hidden = folders.length === 0;
+    draw(stopped.body, folders.map(({ id, label, state, message, path, need }) => [id, label, state, message, path, state === "low-space" && need]), () => folders.map((folder) => {
+      const canConfirm = ["halted-root-emptied", "halted-mass-delete"].includes(folder.state);
+      return h("article", { class: "card", "data-stopped": folder.id },
+        h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, stateName(folder.state))),
+        h("p", {}, folder.message), h("p", { class: "quiet" }, folder.path),
+        folder.state === "low-space" && h("p", {}, `${count(folder.need.files, "file")}, ${bytes(folder.need.bytes)}, still to come. Free space on the disk, or deselect files in `,
+          h("a", { href: app.address("files", folder.id) }, "Files"), "."),
+        folder.state.startsWith("halted-") && h("div", { class: "tools" },
+          act("Bring it back…", () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
+          canConfirm && act("It was deleted on purpose…", () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })));
+    }));
+  }
+
+  async function settle(folder, action) {
+    const plan = await app.attempt(() => api.post("folders/action", { folder: folder.id, action, dryRun: true }));
+    if (!plan) return;
+    const name = folder.label || folder.id;
+    const numbers = [plan.files > 0 && `${count(plan.files, "file")} (${bytes(plan.bytes)})`, plan.directories > 0 && count(plan.directories, "directory", "directories"),
+      plan.deletions > 0 && `${count(plan.deletions, "name")} to delete`].filter(Boolean).join(", ") || "nothing";
+    const answer = await app.ask({
+      title: action === "repair" ? `Bring back what is missing of ${name}?` : `Delete it on the other devices, too?`,
+      body: [h("p", {}, action === "repair" ? `Nothing is deleted anywhere. What is missing comes back: ${numbers}.`
+        : `What is gone here was deleted on purpose, and the other devices delete it, too: ${numbers}.`),
+      plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
+      choices: [{ label: "Not now", value: "no" }, action === "repair" ? { label: "Bring it back", value: "yes", kind: "main" }
+        : { label: "Delete it everywhere", value: "yes", kind: "danger" }],
+    });
+    if (answer !== "yes") return;
+    const outcome = await app.attempt(() => api.run("folders/action", { folder: folder.id, action, dryRun: false }));
+    if (outcome) app.say(action === "repair" ? `${name} goes on; what is missing comes back.` : `${name} goes on; the other devices delete it.`);
+    app.refresh();
+  }
+
+  return {
+    route() {},
+    unmount() {
+      stopStatus();
+      stopEvents();
+      loadPending.stop();
+      again.stop();
+      for (const part of parts) part.stop();
+    },
+  };
+}

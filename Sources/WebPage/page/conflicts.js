@@ -1,0 +1,107 @@
+// Conflicts: both versions side by side, how they differ, and which one is kept.
+import { bytes, h, reference, when } from "./dom.js";
+import { act, draw, section, soon } from "./parts.js";
+import { difference } from "./diff.js";
+
+const shown = 25;
+const picture = /\.(jpe?g|png|gif|webp|avif|bmp)$/i;
+
+/** A section of the view Attention; `load` asks for the list anew, `done` is called when something was settled. */
+export function conflicts(app, done) {
+  const { api } = app;
+  const part = section("Conflicts");
+  const list = h("div", {});
+  const more = h("div", { class: "tools" });
+  part.body.append(list, more);
+  part.element.hidden = true;
+  let limit = shown;
+  const cards = new Map();
+
+  const load = soon(async () => {
+    let answer;
+    try { answer = await api.page("conflicts", { limit }); } catch (error) { return app.fail(error); }
+    const { entries, total } = answer;
+    part.element.hidden = entries.length === 0;
+    // A card stays as it is while its conflict does, with what is open and focused in it.
+    const keys = new Set(entries.map(key));
+    for (const [name, card] of cards) if (!keys.has(name)) { leave(card); cards.delete(name); }
+    for (const conflict of entries) {
+      if (cards.has(key(conflict))) continue;
+      const card = draft(conflict);
+      cards.set(key(conflict), card);
+      list.append(card);
+    }
+    draw(more, [entries.length, total], () => (total ?? 0) > entries.length
+      ? act(`Show more of ${total}`, () => { limit += shown; load(); }, { "data-key": "more" }) : null);
+    done();
+  });
+
+  function leave(card) {
+    const hadFocus = card.contains(document.activeElement);
+    const next = card.nextElementSibling ?? card.previousElementSibling;
+    card.remove();
+    if (hadFocus) (next?.querySelector("h3") ?? document.querySelector("#view h2")).focus();
+  }
+
+  function draft(conflict) {
+    const text = h("div", {});
+    const details = h("details", { ontoggle: () => { if (details.open && !text.hasChildNodes()) compare(conflict, text); } },
+      h("summary", {}, "How they differ"), text);
+    const choices = h("div", { class: "tools" },
+      act("Keep both", () => settle(conflict, "both"), { class: "main" }),
+      act("Keep mine", () => settle(conflict, "mine")), act("Keep theirs", () => settle(conflict, "theirs")));
+    const card = h("article", { class: "card", "data-conflict": conflict.path },
+      h("header", {}, h("h3", { tabindex: "-1" }, conflict.path), h("span", { class: "quiet" }, `in ${app.folderName(conflict.folder)}`)),
+      h("div", { class: "sides" }, side("Mine", conflict.folder, conflict.mine, conflict.path), side("Theirs", conflict.folder, conflict.theirs, conflict.path)),
+      details, choices);
+    if (isText(conflict)) details.open = cards.size === 0;
+    return card;
+  }
+
+  function side(label, folder, version, name) {
+    const isThere = version.size !== undefined && version.size !== null;
+    const who = app.status?.device === version.device ? "this device" : version.name || app.deviceName(version.device);
+    return h("div", { class: "side" }, h("h4", {}, label),
+      h("dl", { class: "pairs" }, h("dt", {}, "by"), h("dd", {}, who),
+        isThere ? [h("dt", {}, "size"), h("dd", {}, bytes(version.size)), h("dt", {}, "changed"), h("dd", {}, when(version.modified), h("span", { class: "quiet" }, ` (${exact(version.modified)})`))]
+          : [h("dt", {}, "state"), h("dd", {}, "deleted, or not here")],
+        h("dt", {}, "name"), h("dd", {}, version.path)),
+      isThere && picture.test(name) && h("img", { src: api.fileURL(reference(folder, version.path)), alt: `${label}: ${version.path}`, loading: "lazy" }));
+  }
+
+  async function compare(conflict, text) {
+    const answer = await app.attempt(() => api.get("conflicts/details", { path: reference(conflict.folder, conflict.copy) }));
+    const found = answer?.conflicts.find((one) => one.conflict.copy === conflict.copy);
+    if (!found) return;
+    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, found.remark ?? "Nothing is known of how they differ.")]
+      .flat().filter(Boolean));
+  }
+
+  async function settle(conflict, keep) {
+    if (keep !== "both") {
+      const loser = keep === "mine" ? "theirs" : "mine";
+      const answer = await app.ask({
+        title: `Keep ${keep} of ${conflict.path}?`,
+        body: h("p", {}, `The version that is ${loser} gives way on all devices. It goes to this folder's archive of old versions; if the folder has none, it is gone.`),
+        choices: [{ label: "Cancel", value: "no" }, { label: `Keep ${keep}`, value: "yes", kind: "danger" }],
+      });
+      if (answer !== "yes") return;
+    }
+    const answer = await app.attempt(() => api.run("conflicts/resolve",
+      { paths: [{ text: reference(conflict.folder, conflict.copy), workingDirectory: "/" }], keep }));
+    if (!answer) return load();
+    for (const outcome of answer.outcomes ?? []) {
+      if (outcome.problem) app.fail(new api.APIError({ message: outcome.problem }));
+      else if (outcome.renamed) app.say(`Both are kept: the other is ${outcome.renamed}.`);
+      else app.say(outcome.archived ? `Settled; the other version is in ${outcome.archived}.` : "Settled.");
+    }
+    app.refresh();
+    load();
+  }
+
+  return { element: part.element, load, stop: () => load.stop(), get count() { return cards.size; } };
+}
+
+function key(conflict) { return JSON.stringify([conflict.folder, conflict.path, conflict.copy, conflict.mine, conflict.theirs]); }
+function isText(conflict) { return !picture.test(conflict.path) && [conflict.mine, conflict.theirs].every((version) => (version.size ?? 0) < 1 << 20); }
+function exact(time) { return time ? new Date(time).toLocaleString() : ""; }

@@ -1,0 +1,315 @@
+// This device and the others: links, who may do what, and how new ones come in.
+import { bytes, h, replace, when } from "./dom.js";
+import { invitations } from "./invitations.js";
+import { pairing } from "./pairing.js";
+import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
+
+export const title = "Devices";
+export const icon = "devices";
+
+const roles = [["read", "may read"], ["write", "may read and change"], ["admin", "may also bring devices and folders"]];
+const modes = [["selective", "only what is selected"], ["full", "all of it"]];
+
+export function mount(root, app) {
+  const { api } = app;
+  const self = section("This device");
+  const pending = section("Waiting to be let in");
+  const list = section("Other devices");
+  const near = section("Pair a device near-by");
+  const add = section("Add a device by its id");
+  const folder = section("Share a new folder");
+  const invite = section("Invitations");
+  list.body.className = "cards";
+  pending.element.hidden = true;
+  const none = h("p", { class: "quiet" }, "This device knows no other yet: pair one near-by, or add one by its id.");
+  list.element.append(none);
+  root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, near.element, add.element, invite.element,
+    folder.element, self.element);
+
+  const pair = pairing(near.body, app);
+  const invited = invitations(invite.body, app);
+  drawAdd(add.body, app);
+  drawNewFolder(folder.body, app);
+
+  const loadPending = soon(async () => {
+    let waiting;
+    try { waiting = await api.get("pending"); } catch (error) { return app.fail(error); }
+    pending.element.hidden = waiting.devices.length + waiting.folders.length === 0;
+    // Each try of a device comes from another port: that is no reason to draw its form anew.
+    const value = [waiting.devices.map(({ id, name }) => [id, name]), waiting.folders.map(({ id, label, device }) => [id, label, device])];
+    draw(pending.body, value, () => h("ul", { class: "plain" },
+      waiting.devices.map((device) => pendingDevice(device, app, loadPending)),
+      waiting.folders.map((offer) => pendingFolder(offer, app, loadPending))));
+  });
+
+  const cards = new Map();
+  const stopStatus = app.onStatus((status) => {
+    drawSelf(self.body, status, app);
+    for (const [id, card] of cards) if (!status.devices.some((device) => device.id === id)) { card.element.remove(); cards.delete(id); }
+    for (const device of status.devices) {
+      let card = cards.get(device.id);
+      if (!card) {
+        card = deviceCard(device.id, app);
+        cards.set(device.id, card);
+        list.body.append(card.element);
+      }
+      card.show(device, status);
+    }
+    none.hidden = status.devices.length > 0;
+  });
+  const stopRates = poll(async () => {
+    try {
+      const { transfers } = await api.get("transfers");
+      for (const [id, card] of cards) card.showRates(transfers.filter((row) => row.device === id));
+    } catch { /* Rates are an extra: what is wrong with the agent the status says. */ }
+  }, 2000);
+  const stopEvents = app.onEvent((event) => {
+    if (["device-pending", "folder-pending", "configuration-changed", "gap"].includes(event.type)) loadPending();
+    if (["configuration-changed", "gap"].includes(event.type)) invited.load();
+  });
+  loadPending();
+
+  return {
+    route([part]) {
+      const place = { pair: near, add, invite, pending }[part];
+      place?.element.scrollIntoView();
+      place?.element.querySelector("h2").focus({ preventScroll: true });
+    },
+    unmount() {
+      pair.stop();
+      stopStatus();
+      stopRates();
+      stopEvents();
+      loadPending.stop();
+    },
+  };
+}
+
+function drawSelf(body, status, app) {
+  draw(body, [status.device, status.name, status.version, status.listening, status.bluetooth], () => h("div", { class: "self" },
+    h("img", { class: "qr", src: "/v1/devices/qr", alt: "This device's id as a QR code",
+      onerror: (event) => { event.target.hidden = true; } }),
+    h("div", {}, h("h3", {}, status.name),
+      h("p", { class: "id", id: "own-id" }, status.device),
+      navigator.clipboard && act("Copy the id", () => app.attempt(async () => {
+        await navigator.clipboard.writeText(status.device);
+        app.say("The id is copied.");
+      })),
+      h("dl", { class: "pairs" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
+        status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [status.bluetooth.message, status.bluetooth.remedy].filter(Boolean).join(" "))],
+        h("dt", {}, "version"), h("dd", {}, status.version)))));
+}
+
+/** A device as a card whose forms keep what is typed into them while what it shows changes. */
+function deviceCard(id, app) {
+  const { api } = app;
+  const head = h("header", {});
+  const facts = h("dl", { class: "pairs" });
+  const rates = h("p", { class: "quiet" });
+  const shares = h("div", {});
+  const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
+  const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const isUnchanged = (input) => input !== document.activeElement && input.dataset.typed !== "yes";
+  for (const input of [name, addresses]) input.addEventListener("input", () => { input.dataset.typed = "yes"; });
+  const settings = h("details", {}, h("summary", {}, "Name, addresses, removing"),
+    h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field("Name", name), h("button", {}, "Rename")),
+    h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
+      field("Addresses", addresses, "dynamic: look for it near-by; or tcp://HOST:PORT; several with commas"), h("button", {}, "Set addresses")),
+    h("div", { class: "tools" }, act("Remove this device…", remove, { class: "danger" })));
+  const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings);
+  let device = null;
+
+  const change = (work, said) => app.attempt(async () => { await work(); if (said) app.say(said); app.refresh(); });
+  const rename = () => change(async () => {
+    await api.patch("devices", { device: id, name: name.value.trim() });
+    name.dataset.typed = "";
+  }, "Renamed.");
+  const move = () => change(async () => {
+    await api.post("devices", { id, addresses: addressList(addresses.value) });
+    addresses.dataset.typed = "";
+  }, "The addresses are set.");
+  async function remove() {
+    const answer = await app.ask({
+      title: `Remove ${device.name || id.slice(0, 7)}?`,
+      body: h("p", {}, "It is shared with no more. Files stay on both devices."),
+      choices: [{ label: "Keep it", value: "keep" }, { label: "Remove it", value: "remove", kind: "danger" }],
+    });
+    if (answer === "remove") await change(() => api.remove("devices", { device: id }), "Removed.");
+  }
+
+  return {
+    element,
+    showRates(rows) {
+      const sum = (direction) => rows.filter((row) => row.direction === direction).reduce((all, row) => all + row.bytesPerSecond, 0);
+      const [come, go] = [sum("in"), sum("out")];
+      rates.textContent = rows.length === 0 ? "" : `now ${bytes(come)}/s in, ${bytes(go)}/s out`;
+    },
+    show(now, status) {
+      device = now;
+      if (isUnchanged(name)) name.value = device.name;
+      if (isUnchanged(addresses)) addresses.value = device.addresses.join(", ");
+      const label = device.name || id.slice(0, 7);
+      draw(head, [label, device.connected, device.paused, device.pausedUntil], () => [
+        h("h3", { tabindex: "-1" }, label),
+        h("span", { class: `tag ${device.connected ? "good" : ""}` }, device.paused ? "paused" : device.connected ? "connected" : "not connected"),
+        act(device.paused ? "Resume" : "Pause", () => change(() => api.patch("pause", { folders: [], devices: [id], all: false, paused: !device.paused })),
+          { "aria-label": `${device.paused ? "Resume" : "Pause"} ${label}`, "data-key": "pause" })]);
+      const minute = Math.floor(Date.now() / 60000);
+      draw(facts, [device.transport, device.address, device.addresses, device.client, device.lastSeen, device.bytesIn, device.bytesOut, device.lastError, device.introducedBy, device.pausedUntil, minute], () => [
+        device.connected
+          ? [h("dt", {}, "link"), h("dd", {}, `${transportName(device.transport)}, ${device.address}`)]
+          : [h("dt", {}, "last seen"), h("dd", {}, device.lastSeen ? when(device.lastSeen) : "never")],
+        device.pausedUntil && [h("dt", {}, "paused until"), h("dd", {}, new Date(device.pausedUntil).toLocaleString())],
+        !device.connected && !device.paused && [h("dt", {}, "why"), h("dd", {}, device.lastError || waitingText(device))],
+        device.client && [h("dt", {}, "program"), h("dd", {}, device.client)],
+        h("dt", {}, "carried"), h("dd", {}, `${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
+        device.introducedBy && [h("dt", {}, "brought by"), h("dd", {}, app.deviceName(device.introducedBy))],
+        h("dt", {}, "id"), h("dd", { class: "id" }, id)]);
+      drawShares(status);
+    },
+  };
+
+  function drawShares(status) {
+    const shared = status.folders.filter((folder) => folder.devices.includes(id));
+    const others = status.folders.filter((folder) => !folder.devices.includes(id));
+    draw(shares, [shared.map((folder) => [folder.id, folder.label, folder.roles?.[id]]), others.map((folder) => [folder.id, folder.label])], () => {
+      const pick = choice(others.map((folder) => [folder.id, folder.label || folder.id]), undefined, { "aria-label": "Folder to share" });
+      return [
+        shared.length === 0 && h("p", { class: "quiet" }, "No folder is shared with it."),
+        h("ul", { class: "plain" }, shared.map((folder) => h("li", { class: "line", "data-folder": folder.id },
+          h("span", {}, folder.label || folder.id),
+          choice(roles, folder.roles?.[id] ?? "write", {
+            "aria-label": `What it may do in ${folder.label || folder.id}`, "data-key": `role ${folder.id}`,
+            onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), "The role is set."),
+          })))),
+        others.length > 0 && h("div", { class: "tools" }, pick, act("Share with it", () => {
+          const folder = others.find((one) => one.id === pick.value);
+          return change(() => share(api, folder, [id]), `${folder.label || folder.id} is shared with it.`);
+        }, { "data-key": "share" }))];
+    });
+  }
+}
+
+function waitingText(device) {
+  if (device.addresses.length === 0) return "It has no address here and has to call this device: switch it on.";
+  return device.addresses.every((address) => address === "dynamic")
+    ? "Not seen near-by yet: switch it on, or set its address below." : "It is being called: is it switched on?";
+}
+
+/** Shares a folder that is here with further devices. */
+function share(api, folder, devices) {
+  return api.post("folders", { id: folder.id, path: folder.path, mode: folder.mode, type: folder.type, devices, paused: false });
+}
+
+// MARK: those who wait
+
+function pendingDevice(device, app, reload) {
+  const { api } = app;
+  const name = h("input", { type: "text", value: device.name, maxlength: "100", autocomplete: "off" });
+  const boxes = app.status?.folders.map((folder) => h("label", { class: "check" },
+    h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id))) ?? [];
+  const accept = () => app.attempt(async () => {
+    await api.post("devices", { id: device.id, name: name.value.trim() });
+    for (const box of boxes.map((box) => box.firstChild).filter((box) => box.checked)) {
+      await share(api, app.status.folders.find((folder) => folder.id === box.value), [device.id]);
+    }
+    app.say(`${name.value || device.id.slice(0, 7)} is let in.`);
+    app.refresh();
+    reload();
+  });
+  return h("li", { "data-pending": device.id },
+    h("p", {}, h("strong", {}, device.name || "A device without a name"), ` at ${device.address} wants to connect, `, when(device.lastSeen)),
+    h("p", { class: "id" }, device.id),
+    h("p", { class: "quiet" }, "Anybody can call himself anything: compare the id with what the other device shows."),
+    h("details", {}, h("summary", {}, "Let it in"),
+      h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } }, field("Name", name),
+        boxes.length > 0 && h("fieldset", {}, h("legend", {}, "Folders to share with it"), boxes),
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Add this device")))));
+}
+
+function pendingFolder(offer, app, reload) {
+  const { api } = app;
+  const directory = h("input", { type: "text", required: true, value: proposedDirectory(app.status, offer.label || offer.id), autocomplete: "off", spellcheck: "false" });
+  const mode = choice(modes, "selective");
+  const accept = () => app.attempt(async () => {
+    await api.post("folders", { id: offer.id, label: offer.label, path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [offer.device], paused: false });
+    app.say(`${offer.label || offer.id} is here.`);
+    app.refresh();
+    reload();
+  });
+  return h("li", { "data-offer": offer.id },
+    h("p", {}, app.deviceName(offer.device), " offers the folder ", h("strong", {}, offer.label || offer.id), " ", h("span", { class: "quiet" }, `(${offer.id})`), ", ", when(offer.lastSeen)),
+    h("details", {}, h("summary", {}, "Take it"),
+      h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
+        field("Directory on this device", directory, "absolute; it is made if it is not there"), field("What is kept here", mode),
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Take this folder")))));
+}
+
+/** Beside the folders that there are. */
+function proposedDirectory(status, name) {
+  const parent = status?.folders[0]?.path.replace(/\/[^/]*$/, "");
+  return parent ? `${parent}/${name.replaceAll("/", "-")}` : "";
+}
+
+// MARK: new ones
+
+function drawAdd(body, app) {
+  const { api } = app;
+  const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false", placeholder: "8 groups of 7 letters and digits" });
+  const name = h("input", { type: "text", autocomplete: "off", maxlength: "100" });
+  const addresses = h("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "dynamic" });
+  const wrong = h("p", { class: "bad whole", role: "alert" });
+  const submit = async () => {
+    wrong.textContent = "";
+    try {
+      const list = addressList(addresses.value);
+      await api.post("devices", { id: id.value.trim(), name: name.value.trim() || undefined, addresses: list.length > 0 ? list : undefined });
+      app.say(`${name.value || "The device"} is added. It has to add this device, too.`);
+      for (const input of [id, name, addresses]) input.value = "";
+      app.refresh();
+    } catch (error) {
+      wrong.textContent = error.message;
+      id.focus();
+    }
+  };
+  replace(body, h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
+    field("Id", id, "as the other device shows it"), field("Name", name), field("Addresses", addresses, "where to call it, such as tcp://HOST:PORT; nothing: look for it near-by"),
+    wrong, h("div", { class: "tools" }, h("button", { class: "main" }, "Add"), pictureButton(id, wrong))));
+}
+
+/** Reads an id from a picture of its QR code, where the browser can. */
+function pictureButton(id, wrong) {
+  if (!("BarcodeDetector" in window)) return null;
+  const file = h("input", { type: "file", accept: "image/*", capture: "environment", onchange: read });
+  async function read() {
+    wrong.textContent = "";
+    try {
+      const picture = await createImageBitmap(file.files[0]);
+      const [found] = await new BarcodeDetector({ formats: ["qr_code"] }).detect(picture);
+      if (!found) throw new Error("There is no QR code in this picture. Take it from nearer, with the whole code in it.");
+      id.value = found.rawValue.trim();
+      id.focus();
+    } catch (error) {
+      wrong.textContent = error.message;
+    }
+  }
+  return field("Or a picture of its QR code", file);
+}
+
+function drawNewFolder(body, app) {
+  const { api } = app;
+  const id = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
+  const label = h("input", { type: "text", autocomplete: "off" });
+  const directory = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
+  const mode = choice(modes, "full");
+  const submit = () => app.attempt(async () => {
+    await api.post("folders", { id: id.value.trim(), label: label.value.trim(), path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [], paused: false });
+    app.say(`${label.value || id.value} is a folder now. Share it with a device above.`);
+    for (const input of [id, label, directory]) input.value = "";
+    app.refresh();
+  });
+  replace(body, h("details", {}, h("summary", {}, "A directory of this device"),
+    h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
+      field("Id", id, "the same on all devices"), field("Name", label), field("Directory", directory, "absolute"), field("What is kept here", mode),
+      h("div", { class: "tools" }, h("button", { class: "main" }, "Add the folder")))));
+}

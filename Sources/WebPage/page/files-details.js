@@ -1,0 +1,249 @@
+// All that is known of one entry, and what can be done with it.
+import { button, bytes, count, h, icon, reference, replace, when } from "./dom.js";
+import { kindOf, nameOf, parentOf, shown, stateOf, tickSelects } from "./files-names.js";
+import { previewOf } from "./files-preview.js";
+import { removeEverywhere } from "./files-select.js";
+
+const holdings = {
+  complete: "has it", partly: "has a part", older: "has an older version", other: "has another version", deleted: "deleted it",
+  "not-kept": "does not keep it", nothing: "does not have it", unknown: "has not told yet",
+};
+
+/** `actions`: `tick(entry)`, `close()`, `changed()`. A part is drawn again only if it says something else. */
+export class Details {
+  constructor(app, actions) {
+    this.app = app;
+    this.actions = actions;
+    this.entry = null;
+    this.drawn = new Map();
+    this.title = h("h2", { tabindex: "-1" });
+    this.look = h("div", { class: "look" });
+    this.progress = h("div", { class: "fetching" });
+    this.buttons = h("div", { class: "tools" });
+    this.facts = h("dl", { class: "facts" });
+    this.why = h("div");
+    this.where = h("div");
+    this.versions = h("div");
+    this.element = h("aside", { class: "details", "aria-label": "Details", hidden: true },
+      h("header", {}, this.title, h("button", { type: "button", class: "plain", "aria-label": "Close details", onclick: () => actions.close() }, icon("close"))),
+      this.look, this.buttons, this.progress, this.facts, this.why, this.where, this.versions);
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !event.target.closest("video, audio")) { event.stopPropagation(); actions.close(); }
+    });
+  }
+
+  get isOpen() { return this.entry !== null; }
+
+  show(entry) {
+    const isSame = this.entry && this.entry.folder === entry.folder && this.entry.path === entry.path;
+    const isSameFile = isSame && this.entry.size === entry.size && this.entry.modified === entry.modified;
+    this.entry = entry;
+    this.element.hidden = false;
+    if (!isSame) {
+      this.controller?.abort();
+      this.drawn.clear();
+      for (const part of [this.progress, this.why, this.where, this.versions]) replace(part);
+      this.title.replaceChildren(h("bdi", {}, shown(nameOf(entry.path) || this.app.folderName(entry.folder))));
+    }
+    // A film that plays goes on as long as it is the same film.
+    if (!isSameFile) {
+      this.preview?.close();
+      this.preview = previewOf(this.app, entry);
+      replace(this.look, this.preview?.element ?? h("div", { class: "stand-in" }, icon(kindOf(entry))));
+    }
+    this.#drawButtons();
+    this.#drawFacts(entry);
+    this.#load();
+  }
+
+  /** Asks again what may have changed. */
+  refresh() { if (this.entry) this.#load(); }
+
+  close() {
+    this.controller?.abort();
+    this.preview?.close();
+    this.preview = null;
+    this.entry = null;
+    this.element.hidden = true;
+  }
+
+  async #load() {
+    this.controller?.abort();
+    this.controller = new AbortController();
+    const { signal } = this.controller;
+    const { api } = this.app;
+    const path = reference(this.entry.folder, this.entry.path);
+    const part = async (load, draw) => {
+      try {
+        const answer = await load();
+        if (!signal.aborted) draw(answer);
+      } catch (error) {
+        if (error.name !== "AbortError" && !signal.aborted) draw(null, error);
+      }
+    };
+    // One after the other: a page has six connections, and the list and the preview want theirs.
+    await part(() => api.get("stat", { path }, signal), (entry, error) => {
+      if (error) return this.#once("facts", error.message, this.facts, () => h("p", { class: "bad" }, error.message));
+      this.entry = { ...entry };
+      this.#drawButtons();
+      this.#drawFacts(entry);
+    });
+    await part(() => api.get("explain", { path }, signal), (explained, error) => this.#drawWhy(explained, error));
+    await part(() => api.get("whereis", { path }, signal), (where, error) => this.#drawWhere(where, error));
+    if (this.entry?.type === "file") {
+      await part(async () => (await api.page("versions", { path, limit: 50, offset: 0 }, signal)).entries, (versions) => this.#drawVersions(versions));
+    }
+  }
+
+  /** Draws a part if what it says is new, and gives the focus back to what had it. */
+  #once(name, state, place, make) {
+    const text = JSON.stringify(state);
+    if (this.drawn.get(name) === text) return;
+    this.drawn.set(name, text);
+    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.key ?? "" : null;
+    replace(place, make());
+    if (focused === null) return;
+    const again = [...place.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused && !element.disabled);
+    (again ?? this.title).focus();
+  }
+
+  #drawButtons() {
+    const { entry, app } = this;
+    const path = reference(entry.folder, entry.path);
+    const isRoot = entry.path === "";
+    const keeps = !tickSelects(entry);
+    const isFile = entry.type === "file";
+    const canFetch = isFile && ["absent", "selected", "queued", "partial"].includes(entry.state);
+    this.#once("buttons", [path, keeps, isFile, canFetch], this.buttons, () => [
+      isRoot ? null : button(keeps ? "Let go" : "Keep here", () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
+      isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), "Download") : null,
+      isFile ? button("Copy link", () => this.#link(path), { "data-key": "link" }) : null,
+      canFetch ? button("Fetch now", () => this.#fetch(path), { "data-key": "fetch" }) : null,
+      isRoot ? null : button("Delete everywhere…", async () => {
+        if (await removeEverywhere(app, [this.entry])) this.actions.changed();
+      }, { class: "danger", "data-key": "delete" }),
+    ]);
+  }
+
+  #drawFacts(entry) {
+    const { app } = this;
+    const state = stateOf(entry);
+    const { details = {} } = entry;
+    const rows = [];
+    const add = (term, ...what) => rows.push(h("div", {}, h("dt", {}, term), h("dd", {}, ...what)));
+    add("State", h("span", { class: `tag ${state.tone}` }, icon(state.icon), h("span", {}, state.word)),
+      state.title ? h("div", { class: "quiet" }, state.title) : null);
+    add("Place", h("bdi", { class: "path" }, shown([app.folderName(entry.folder), parentOf(entry.path)].filter(Boolean).join(" / "))));
+    const inside = entry.type === "directory" && entry.files !== undefined
+      ? ` in ${count(entry.files, "file")} and ${count(entry.directories ?? 0, "directory", "directories")}` : "";
+    add("Size", bytes(entry.size), inside);
+    if (entry.modified) add("Modified", when(entry.modified), details.modifiedBy ? ` by ${this.#maker(details.modifiedBy)}` : "");
+    if (details.symlinkTarget !== undefined) add("Leads to", h("bdi", {}, shown(details.symlinkTarget)));
+    if (details.version) add("Version", h("span", { class: "mono" }, details.version));
+    if (details.blocks) add("Blocks", `${details.blocks.toLocaleString()} of ${bytes(details.blockSize)}`);
+    if (details.localPath) add("On this disk", h("bdi", { class: "mono path" }, shown(details.localPath)));
+    this.#once("facts", [entry, Math.floor(Date.now() / 60_000), app.status?.devices.map((device) => device.name)], this.facts, () => rows);
+  }
+
+  /** The device that an index calls by the beginning of its id. */
+  #maker(shortID) {
+    const devices = [{ id: this.app.status?.device ?? "" }, ...(this.app.status?.devices ?? [])];
+    const found = devices.find(({ id }) => id && id.startsWith(shortID));
+    return found ? shown(this.app.deviceName(found.id)) : shortID;
+  }
+
+  #drawWhy(explained, error) {
+    this.#once("why", [explained, error?.message], this.why, () => {
+      if (error) return h("p", { class: "bad" }, error.message);
+      const isKept = explained.selected !== "no";
+      const { line } = explained;
+      const text = {
+        line: isKept ? "It is kept" : "It is not kept",
+        "no-line": "It is kept, because no line leaves it out.",
+        root: "The folder itself.",
+        "internal-name": "It is one of Syncthing's own files, which are never synced.",
+        "temporary-name": "It is the name of a file that is still being written.",
+      }[explained.reason] ?? (isKept ? "It is kept." : "It is not kept.");
+      return [h("h3", {}, isKept ? "Why it is kept" : "Why it is not kept"),
+        explained.reason === "line" && line
+          ? h("p", {}, `${text} because of line ${line.number} of ${line.file}: `, h("code", {}, shown(line.text)),
+            explained.matchedPath && explained.matchedPath !== explained.path ? [", which takes in ", h("bdi", {}, shown(explained.matchedPath))] : null)
+          : h("p", {}, text),
+        explained.parentOfSelected && !isKept ? h("p", {}, "The directory is there because something in it is kept.") : null];
+    });
+  }
+
+  #drawWhere(where, error) {
+    this.#once("where", [where, error?.message], this.where, () => {
+      if (error) return h("p", { class: "bad" }, error.message);
+      const devices = where.devices ?? [];
+      const nobody = !devices.some((device) => !device.this && device.has === "complete");
+      return [h("h3", {}, "Where it is"), h("ul", { class: "devices" }, devices.map((device) => h("li", {},
+        h("span", { class: `dot ${device.this || device.connected ? "on" : ""}`, "aria-hidden": "true" }),
+        h("bdi", { class: "who" }, device.this ? "This device" : shown(device.name || device.id.slice(0, 7))),
+        h("span", {}, holdings[device.has] ?? "does not have it"),
+        h("span", { class: "quiet" }, device.this ? "" : device.connected ? "connected" : device.lastSeen ? ["last seen ", when(device.lastSeen)] : "never seen"),
+        device.files !== undefined ? h("span", { class: "quiet" }, `${count(device.files, "file")}, ${bytes(device.bytes)}`) : null))),
+      nobody && this.entry?.type === "file" && !["present", "modified"].includes(this.entry.state)
+        ? h("p", { class: "warn" }, "No other device has said that it has it whole.") : null];
+    });
+  }
+
+  #drawVersions(versions) {
+    this.#once("versions", versions ?? [], this.versions, () => {
+      if (!versions?.length) return null;
+      return [h("h3", {}, "Versions kept in the archive"), h("ul", { class: "devices" }, versions.map((version) => h("li", {},
+        h("span", {}, when(version.archived)), h("span", { class: "quiet" }, bytes(version.size)),
+        button("Restore", () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": `Restore the version of ${new Date(version.archived).toLocaleString()}` }))))];
+    });
+  }
+
+  async #restore(version) {
+    const { app } = this;
+    const choice = await app.ask({
+      title: "Restore this version?",
+      body: h("p", {}, "It becomes the newest version on all devices. What is there now goes to the archive."),
+      choices: [{ label: "Cancel", value: null }, { label: "Restore", value: "restore", kind: "main" }],
+    });
+    if (choice !== "restore") return;
+    const path = { text: reference(version.folder, version.path), workingDirectory: "/" };
+    const at = Date.parse(version.archived) / 1000;
+    const done = await app.attempt(() => app.api.post("versions/restore", { path, at: Math.floor(at), confirmed: true }));
+    if (!done) return;
+    app.say("The version was restored.");
+    this.actions.changed();
+  }
+
+  async #link(path) {
+    const { app } = this;
+    const link = await app.attempt(() => app.api.post("links", { path: { text: path, workingDirectory: "/" }, seconds: 7200 }));
+    if (!link) return;
+    try {
+      await navigator.clipboard.writeText(link.url);
+      app.say("The link is copied. It is good for two hours; any player or browser on this machine opens it.");
+    } catch {
+      await app.ask({
+        title: "A link to the file",
+        body: [h("p", {}, "It is good for two hours; any player or browser on this machine opens it."),
+          h("input", { type: "text", readonly: true, value: link.url, class: "wide", "aria-label": "Link", onfocus: (event) => event.target.select() })],
+        choices: [{ label: "Close", value: null }],
+      });
+    }
+  }
+
+  async #fetch(path) {
+    const { app, entry } = this;
+    const bar = h("progress", { max: 1, "aria-label": `Fetching ${shown(nameOf(entry.path))}` });
+    const words = h("p", { class: "quiet" }, "Fetching…");
+    replace(this.progress, bar, words);
+    const done = await app.attempt(() => app.api.run("fetch", { paths: [{ text: path, workingDirectory: "/" }], force: false }, ({ progress }) => {
+      if (!progress?.bytesTotal) return;
+      bar.value = progress.bytesDone / progress.bytesTotal;
+      words.textContent = `${bytes(progress.bytesDone)} of ${bytes(progress.bytesTotal)}${progress.bytesPerSecond ? `, ${bytes(progress.bytesPerSecond)}/s` : ""}`;
+    }));
+    if (this.entry && reference(this.entry.folder, this.entry.path) === path) replace(this.progress);
+    if (!done) return;
+    app.say(`“${shown(nameOf(entry.path))}” was fetched.`);
+    this.actions.changed();
+  }
+}

@@ -1,0 +1,89 @@
+// What a name and an entry are to a person: pure, no elements, no requests.
+
+/** Characters that are not seen, or that turn the direction of writing, so that a name could pass for another. */
+const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** A name as it may be shown: what cannot be seen is shown as its number, `⟨202E⟩`. */
+export function shown(name) {
+  return name.replace(unseen, (character) => `⟨${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+export function nameOf(path) { return path.slice(path.lastIndexOf("/") + 1); }
+export function parentOf(path) { return path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ""; }
+
+const endings = {
+  picture: "jpg jpeg jpe png gif webp avif bmp ico",
+  photo: "heic heif tif tiff dng cr2 cr3 nef arw orf rw2 raf jxl psd",
+  film: "mp4 m4v webm mkv mov ogv avi mpg mpeg ts m2ts wmv flv 3gp",
+  sound: "mp3 m4a aac ogg oga opus flac wav weba wma aiff",
+  pdf: "pdf",
+  archive: "zip jar cbz epub iso apk docx xlsx pptx odt ods odp",
+  text: "txt md markdown rst org tex log csv tsv json ndjson jsonl yaml yml toml ini conf cfg xml svg html htm css js mjs ts "
+    + "jsx tsx py rb rs go swift c h cc cpp hpp m mm java kt cs sh bash zsh fish pl php lua sql diff patch srt vtt sub gpx ics "
+    + "vcf eml bib asc sha256 md5 gitignore stignore dockerfile makefile cmake gradle properties env",
+};
+const kinds = new Map();
+for (const [kind, list] of Object.entries(endings)) {
+  for (const ending of list.split(" ")) if (!kinds.has(ending)) kinds.set(ending, kind);
+}
+
+/** `picture`, `photo` (a picture that browsers cannot show), `film`, `sound`, `pdf`, `archive`, `text` or `file`, by the ending. */
+export function kindOfName(name) {
+  const lower = name.toLowerCase();
+  return kinds.get(lower.slice(lower.lastIndexOf(".") + 1)) ?? "file";
+}
+
+export function kindOf(entry) {
+  if (entry.type === "directory") return "folder";
+  return entry.type === "symlink" ? "link" : kindOfName(nameOf(entry.path));
+}
+
+export function hasThumbnail(entry) {
+  return entry.type === "file" && ["picture", "photo", "film"].includes(kindOf(entry));
+}
+
+const words = {
+  absent: ["Not here", "cloud", "quiet"],
+  selected: ["To come", "clock", "accent"],
+  queued: ["Queued", "clock", "accent"],
+  partial: ["Partly here", "clock", "accent"],
+  present: ["Here", "check", "good"],
+  modified: ["Changed here", "changed", "accent"],
+  conflict: ["Conflict", "attention", "bad"],
+  extraneous: ["Extraneous", "attention", "warn"],
+};
+
+/** How an entry stands on this device: `{word, icon, tone, title}`. */
+export function stateOf(entry) {
+  if (entry.waiting) return { word: "Waits", icon: "clock", tone: "warn", title: entry.waiting };
+  if (entry.type === "directory" && entry.state !== "extraneous") {
+    const box = boxOf(entry);
+    if (box === "mixed") return { word: "Partly kept", icon: "check", tone: "accent", title: "Something in it is kept on this device" };
+    if (box === "true") return { word: "Kept", icon: "check", tone: "good", title: "All in it is kept on this device" };
+    return entry.state === "present"
+      ? { word: "Not kept", icon: "cloud", tone: "quiet", title: "The directory is on this disk, but nothing in it is kept" }
+      : { word: "Not here", icon: "cloud", tone: "quiet", title: "Only on other devices" };
+  }
+  const [word, icon, tone] = words[entry.state] ?? [entry.state, "file", "quiet"];
+  return { word, icon, tone, title: titles[entry.state] ?? "" };
+}
+
+const titles = {
+  absent: "Only on other devices; open it to read it from there",
+  selected: "Kept; not on this disk yet",
+  queued: "Kept; it waits for its turn",
+  partial: "Some of it is on this disk",
+  present: "On this disk, in the newest version",
+  modified: "On this disk, changed here",
+  conflict: "A version that is in conflict with another",
+  extraneous: "On this disk, but not kept",
+};
+
+/** The selection box's state: `true`, `false` or `mixed`. */
+export function boxOf(entry) {
+  if (entry.selected !== "no") return entry.leftOutBelow ? "mixed" : "true";
+  return entry.selectedBelow ? "mixed" : "false";
+}
+
+/** Which way a tick goes: what is kept as a whole is let go, anything else is kept. */
+export function tickSelects(entry) { return boxOf(entry) !== "true"; }

@@ -1,0 +1,115 @@
+// What a tick means: asked for without doing it, shown with its cost, then done.
+import { bytes, count, h, reference } from "./dom.js";
+import { nameOf, shown } from "./files-names.js";
+
+function paths(entries) {
+  return entries.map((entry) => ({ text: reference(entry.folder, entry.path), workingDirectory: "/" }));
+}
+
+const sum = (answer, pick) => answer.folders.reduce((total, folder) => total + (pick(folder) ?? 0), 0);
+
+/** Entries as people call them: the name, or how many. */
+function called(app, entries) {
+  if (entries.length !== 1) return count(entries.length, "entry", "entries");
+  return `“${shown(nameOf(entries[0].path) || app.folderName(entries[0].folder))}”`;
+}
+
+function lines(answer) {
+  const changes = answer.folders.flatMap(({ added, removed }) => [...removed.map((line) => `− ${line}`), ...added.map((line) => `+ ${line}`)]);
+  if (changes.length === 0) return null;
+  return h("details", {}, h("summary", {}, "Lines of .stignore"), h("pre", {}, changes.map(shown).join("\n")));
+}
+
+/** Names that stay with the reason for it, ten at most. */
+export function stayingList(staying, total = staying.length) {
+  return h("ul", { class: "staying" }, staying.slice(0, 10).map(({ path, message, size }) =>
+    h("li", {}, h("bdi", {}, shown(path)), ` (${bytes(size)}): ${message}`)),
+  total > 10 ? h("li", {}, `and ${(total - 10).toLocaleString()} more`) : null);
+}
+
+/** Asks what keeping the entries costs, and keeps them. Answers whether anything was changed. */
+export async function keep(app, entries) {
+  const body = { paths: paths(entries), select: true };
+  const plan = await app.attempt(() => app.api.post("selection", { ...body, dryRun: true }));
+  if (!plan) return false;
+  const files = sum(plan, ({ cost }) => cost.fetchFiles);
+  const size = sum(plan, ({ cost }) => cost.fetchBytes);
+  const adopted = sum(plan, ({ cost }) => cost.adoptedFiles);
+  const name = called(app, entries);
+  const choice = await app.ask({
+    title: `Keep ${name} on this device?`,
+    body: [
+      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(size)}, will be fetched.` : "Nothing has to be fetched."),
+      adopted ? h("p", {}, `${count(adopted, "file")} that lie here already will be kept from now on.`) : null,
+      h("p", { class: "quiet" }, entries.some((entry) => entry.type === "directory")
+        ? "What is added to it later, on any device, comes here as well." : "Changes of other devices come here as well."),
+      lines(plan),
+    ],
+    choices: [{ label: "Keep", value: "keep", kind: "main" }, { label: "Cancel", value: null }],
+  });
+  if (choice !== "keep") return false;
+  const done = await app.attempt(() => app.api.run("selection", { ...body, dryRun: false }));
+  if (done) app.say(files ? `${name} is kept from now on; ${bytes(size)} are on their way.` : `${name} is kept from now on.`);
+  return Boolean(done);
+}
+
+/** Asks what letting the entries go frees and what stays, and lets them go. Answers whether anything was changed. */
+export async function letGo(app, entries) {
+  const body = { paths: paths(entries), select: false };
+  const plan = await app.attempt(() => app.api.post("selection", { ...body, local: "free", dryRun: true }));
+  if (!plan) return false;
+  const freed = sum(plan, ({ freeing }) => freeing?.freedFiles);
+  const size = sum(plan, ({ freeing }) => freeing?.freedBytes);
+  const stays = sum(plan, ({ freeing }) => freeing?.stayingFiles);
+  const spared = sum(plan, ({ cost }) => cost.sparedFiles);
+  const name = called(app, entries);
+  const isHere = freed > 0 || stays > 0;
+  const choices = [{ label: "Cancel", value: null }];
+  if (isHere) choices.push({ label: "Let go, leave the files here", value: "keep" });
+  choices.push(freed > 0 ? { label: `Let go and free ${bytes(size)}`, value: "free", kind: "main" }
+    : { label: "Let go", value: isHere ? "free" : "keep", kind: "main" });
+  // With nothing to be freed both choices would do the same.
+  if (isHere && freed === 0) choices.splice(1, 1);
+  const choice = await app.ask({
+    title: `Let ${name} go from this device?`,
+    body: [
+      freed ? h("p", { class: "cost" }, `${count(freed, "file")}, ${bytes(size)}, can go from this disk: other devices have them as they are here.`) : null,
+      spared ? h("p", {}, `${count(spared, "file")} will not be fetched any more.`) : null,
+      stays ? [h("p", { class: "warn" }, `${count(stays, "file")} will stay on this disk:`),
+        stayingList(plan.folders.flatMap(({ freeing }) => freeing?.staying ?? []), stays)] : null,
+      h("p", { class: "quiet" }, "Nothing is deleted on other devices."),
+      lines(plan),
+    ],
+    choices,
+  });
+  if (!choice) return false;
+  const done = await app.attempt(() => app.api.run("selection", { ...body, local: choice, dryRun: false }));
+  if (!done) return false;
+  const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
+  app.say(gone ? `${name} was let go; ${bytes(gone)} are free again.` : `${name} was let go.`);
+  return true;
+}
+
+/** Asks what deleting the entries on all devices means, and does it. Answers whether anything was changed. */
+export async function removeEverywhere(app, entries) {
+  const plan = await app.attempt(() => app.api.post("remove", { paths: paths(entries), dryRun: true }));
+  if (!plan) return false;
+  const files = sum(plan, (folder) => folder.files);
+  const staying = plan.folders.flatMap((folder) => folder.staying ?? []);
+  const holders = plan.folders.flatMap((folder) => folder.holders ?? []);
+  const name = called(app, entries);
+  const choice = await app.ask({
+    title: `Delete ${name} on all devices?`,
+    body: [
+      h("p", { class: "cost bad" }, `${count(files, "file")}, ${bytes(sum(plan, (folder) => folder.bytes))}, will be deleted everywhere.`),
+      holders.length ? [h("p", {}, "It is on:"), h("ul", {}, holders.map((holder) =>
+        h("li", {}, `${shown(holder.name || holder.id.slice(0, 7))}: ${count(holder.files, "file")}${holder.connected ? "" : ", not connected: when it comes back"}`)))] : null,
+      staying.length ? [h("p", { class: "warn" }, "These are deleted nowhere:"), stayingList(staying)] : null,
+    ],
+    choices: [{ label: "Cancel", value: null }, { label: "Delete everywhere", value: "delete", kind: "danger" }],
+  });
+  if (choice !== "delete") return false;
+  const done = await app.attempt(() => app.api.run("remove", { paths: paths(entries), dryRun: false }));
+  if (done) app.say(`${name} was deleted on all devices.`);
+  return Boolean(done);
+}

@@ -1,0 +1,503 @@
+// Files: folders, their directories and files, whether they are on this disk or not.
+import { bytes, count, h, icon as drawIcon, reference, replace } from "./dom.js";
+import { Details } from "./files-details.js";
+import { FileList } from "./files-list.js";
+import { nameOf, parentOf, shown, tickSelects } from "./files-names.js";
+import { keep, letGo } from "./files-select.js";
+import { PagedSource } from "./files-source.js";
+import { Thumbnails } from "./files-thumbs.js";
+import { FolderTree } from "./files-tree.js";
+
+export const title = "Files";
+export const icon = "files";
+
+const filters = [
+  ["all", "All"], ["here", "Only here"], ["selected", "Only kept"], ["conflicts", "Conflicts"], ["extraneous", "Extraneous"],
+];
+const emptyTexts = {
+  all: "Nothing is in this directory.", here: "Nothing of this directory is on this disk.", selected: "Nothing in this directory is kept.",
+  conflicts: "There is no conflict in this directory.", extraneous: "Nothing extraneous is in this directory.",
+};
+const folderStates = {
+  idle: "up to date", paused: "paused", fetching: "for fetching only", starting: "starting", "receiving-index": "receiving the index",
+  scanning: "scanning", syncing: "syncing",
+};
+const remembered = 50;
+
+export function mount(root, app) { return new FilesView(root, app); }
+
+class FilesView {
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+    this.place = null;
+    this.sort = { by: "name", order: "asc" };
+    this.filter = "all";
+    this.positions = new Map();
+    this.kinds = new Map();
+    this.thumbnails = new Thumbnails(app.api);
+    this.tree = new FolderTree(app, (folder, path) => this.#goTo(folder, path, "directory"));
+    this.list = new FileList(app, this.thumbnails, {
+      open: (entry) => this.#open(entry),
+      choose: (entry) => this.#choose(entry),
+      tick: (entry) => this.#tick(entry),
+      sort: (by) => this.#sortBy(by),
+      moved: (index, entry) => this.#moved(entry),
+      up: () => this.#up(),
+      escape: () => this.#escape(),
+      find: () => this.search.focus(),
+      seek: (text, from) => this.#seek(text, from),
+    });
+    this.details = new Details(app, {
+      tick: (entry) => this.#tick(entry),
+      close: () => this.#closeDetails(),
+      changed: () => this.#refresh(),
+    });
+    this.#build();
+    this.ends = [
+      app.onStatus((status) => this.#status(status)),
+      app.onEvent((event) => this.#event(event)),
+    ];
+  }
+
+  #build() {
+    this.crumbs = h("ol", { class: "crumbs" });
+    this.search = h("input", { type: "search", placeholder: "Search names", "aria-label": "Search names", autocomplete: "off", spellcheck: "false" });
+    this.search.addEventListener("input", () => this.#searchSoon());
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") { event.preventDefault(); this.#clearSearch(); this.list.focus(); }
+      if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); this.#searchNow(); this.list.focus(); }
+    });
+    this.scope = h("select", { "aria-label": "Where to search" }, h("option", { value: "folder" }, "in this folder"), h("option", { value: "all" }, "in all folders"));
+    this.scope.addEventListener("change", () => this.#searchNow());
+    this.filterBox = h("select", { "aria-label": "Which files to show" }, filters.map(([value, label]) => h("option", { value }, label)));
+    this.filterBox.addEventListener("change", () => { this.filter = this.filterBox.value; this.#list(); });
+    this.treeButton = h("button", { type: "button", class: "for-narrow", "aria-expanded": "false", onclick: () => this.#showTree(!this.isTreeShown) }, drawIcon("folder"), "Folders");
+    this.detailsButton = h("button", { type: "button", onclick: () => this.#chooseHere() }, drawIcon("info"), h("span", { class: "for-wide" }, "Details"));
+    this.detailsButton.setAttribute("aria-label", "Details of this directory");
+    this.summary = h("p", { class: "summary quiet", role: "status" });
+    this.overview = h("div", { class: "overview" });
+    this.pane = h("nav", { class: "folders", "aria-label": "Folders" }, this.tree.element);
+    this.pane.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.isTreeShown) { this.#showTree(false); this.treeButton.focus(); }
+    });
+    this.middle = h("div", { class: "middle" }, this.list.root, this.overview);
+    replace(this.root,
+      h("div", { class: "tools" }, this.treeButton, h("nav", { "aria-label": "Place", class: "place" }, this.crumbs),
+        h("div", { class: "finding", role: "search" }, this.search, this.scope), this.filterBox, this.detailsButton),
+      h("div", { class: "panes" }, this.pane, this.middle, this.details.element),
+      this.summary);
+    this.#showSort();
+  }
+
+  // Where
+
+  route(parts) {
+    const [folder, ...rest] = parts;
+    clearTimeout(this.following);
+    if (this.isSearching) this.#endSearch();
+    this.#showTree(false);
+    if (folder === undefined) return this.#showOverview();
+    this.#showPlace(folder, rest.join("/"));
+  }
+
+  unmount() {
+    for (const end of this.ends) end();
+    clearTimeout(this.refreshing);
+    clearTimeout(this.searching);
+    clearTimeout(this.following);
+    this.asking?.abort();
+    this.source?.close();
+    this.details.close();
+    this.list.close();
+    this.thumbnails.close();
+  }
+
+  #goTo(folder, path, kind) {
+    this.kinds.set(reference(folder, path), kind);
+    for (const key of this.kinds.keys()) {
+      if (this.kinds.size <= remembered) break;
+      this.kinds.delete(key);
+    }
+    const address = this.app.address("files", folder, ...(path ? path.split("/") : []));
+    if (location.hash === address) this.route([folder, ...(path ? path.split("/") : [])]);
+    else location.hash = address;
+  }
+
+  /** A directory is listed; a file is shown beside the directory that it is in. */
+  async #showPlace(folder, path) {
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    let kind = path === "" ? "directory" : this.kinds.get(reference(folder, path));
+    let entry = null;
+    if (kind !== "directory") {
+      entry = this.#known(folder, path);
+      kind = entry?.type;
+    }
+    if (!kind) {
+      try {
+        entry = await this.app.api.get("stat", { path: reference(folder, path) }, signal);
+        kind = entry.type;
+      } catch (error) {
+        if (error.name === "AbortError" || signal.aborted) return;
+        return this.#showMissing(folder, path, error);
+      }
+      if (signal.aborted) return;
+    }
+    const directory = kind === "directory" ? path : parentOf(path);
+    const isNew = !this.place || this.place.folder !== folder || this.place.path !== directory;
+    if (isNew) {
+      this.#rememberPosition();
+      this.place = { folder, path: directory };
+      this.#closePanel();
+      this.#list();
+    }
+    if (kind === "directory") {
+      if (!isNew) this.#closePanel();
+      this.kinds.delete(reference(folder, path));
+    } else {
+      this.#showPanel(entry);
+      this.#moveTo(entry);
+    }
+  }
+
+  /** Has the list stand at an entry, now or when its page comes. */
+  #moveTo(entry) {
+    this.coming = null;
+    const index = this.source.findKnown((known) => known.path === entry.path && known.folder === entry.folder);
+    if (index >= 0) this.list.moveTo(index, { quietly: true });
+    else if (this.source.total === null) this.coming = entry;
+  }
+
+  #known(folder, path) {
+    if (!this.source || !this.place) return null;
+    const index = this.source.findKnown((entry) => entry.path === path && entry.folder === folder);
+    return index < 0 ? null : this.source.at(index);
+  }
+
+  #showMissing(folder, path, error) {
+    this.place = { folder, path };
+    this.source?.close();
+    this.source = null;
+    this.#closePanel();
+    this.#drawCrumbs();
+    this.list.root.hidden = true;
+    this.overview.hidden = false;
+    replace(this.overview, h("div", { class: "empty" }, h("p", {}, error.message),
+      h("p", {}, h("a", { href: this.app.address("files", ...(path ? [folder] : [])) }, path ? "To the folder" : "To all folders"))));
+  }
+
+  #rememberPosition() {
+    if (!this.source || !this.place || this.isSearching) return;
+    const key = reference(this.place.folder, this.place.path);
+    this.positions.delete(key);
+    this.positions.set(key, this.list.position);
+    for (const old of this.positions.keys()) {
+      if (this.positions.size <= remembered) break;
+      this.positions.delete(old);
+    }
+  }
+
+  #list() {
+    const { folder, path } = this.place;
+    const hadFocus = this.list.element.contains(document.activeElement) || document.activeElement === document.body
+      || document.activeElement?.id === "view";
+    const { by, order } = this.sort;
+    const query = { path: reference(folder, path), sort: by, order, filter: this.filter };
+    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("entries", { ...query, limit, offset }, signal), () => this.#sourceChanged()),
+      { label: `Files in ${shown(nameOf(path) || this.app.folderName(folder))}`, ...this.positions.get(reference(folder, path)) });
+    this.list.emptyText = emptyTexts[this.filter];
+    this.#showSort();
+    this.#drawCrumbs();
+    this.tree.show(folder, path);
+    if (hadFocus) this.list.focus();
+  }
+
+  #use(source, options) {
+    this.source?.close();
+    this.source = source;
+    this.coming = null;
+    this.overview.hidden = true;
+    this.list.root.hidden = false;
+    this.summary.textContent = "";
+    this.list.show(source, options);
+  }
+
+  #sourceChanged() {
+    this.list.draw();
+    if (this.coming) this.#moveTo(this.coming);
+    const { total, error } = this.source;
+    let words = error ? "" : total === null ? "" : this.isSearching
+      ? (total === 0 ? "Nothing was found." : `${count(total, "name")} found.`)
+      : count(total, "entry", "entries");
+    if (this.source.isTruncated) words = `More than ${count(total, "name")} found; these are the first of them.`;
+    if (this.summary.textContent !== words) this.summary.textContent = words;
+    if (this.details.isOpen && !error) {
+      const { entry } = this.details;
+      const known = this.#known(entry.folder, entry.path);
+      if (known && (known.state !== entry.state || known.selected !== entry.selected || known.size !== entry.size)) this.details.refresh();
+    }
+  }
+
+  #drawCrumbs() {
+    const { folder, path } = this.place ?? {};
+    const parts = path ? path.split("/") : [];
+    const steps = [["All folders", []]];
+    if (folder !== undefined) steps.push([this.app.folderName(folder), [folder]]);
+    parts.forEach((part, i) => steps.push([part, [folder, ...parts.slice(0, i + 1)]]));
+    const last = steps.length - 1;
+    replace(this.crumbs, steps.map(([label, to], i) => h("li", {},
+      h("a", { href: this.app.address("files", ...to), "aria-current": i === last && "page", title: shown(label) }, h("bdi", {}, shown(label))))));
+    // The last of them is the place: where they do not fit, it is the one that is seen.
+    this.crumbs.scrollLeft = this.crumbs.scrollWidth;
+    this.detailsButton.hidden = folder === undefined;
+    this.filterBox.hidden = folder === undefined;
+    this.scope.hidden = folder === undefined;
+  }
+
+  #showOverview() {
+    this.asking?.abort();
+    this.#rememberPosition();
+    this.place = null;
+    this.source?.close();
+    this.source = null;
+    this.#closePanel();
+    this.#drawCrumbs();
+    this.tree.clearPlace();
+    this.list.root.hidden = true;
+    this.overview.hidden = false;
+    this.summary.textContent = "";
+    this.drawnOverview = null;
+    if (this.app.status) this.#drawOverview(this.app.status);
+    else replace(this.overview, h("p", { class: "empty" }, "Asking the agent…"));
+  }
+
+  #drawOverview(status) {
+    const state = JSON.stringify(status.folders.map(({ id, label, mode, state, message, global, local, need }) => [id, label, mode, state, message, global, local, need]));
+    if (state === this.drawnOverview) return;
+    this.drawnOverview = state;
+    const focused = this.overview.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    if (status.folders.length === 0) {
+      replace(this.overview, h("div", { class: "empty" }, h("p", {}, "There is no folder yet."),
+        h("p", {}, "Pair a device under Devices and take one that it offers, or in a terminal: ", h("code", {}, "synctrain folder add ID PATH"))));
+      return;
+    }
+    replace(this.overview, h("ul", { class: "folder-cards" }, status.folders.map((folder) => {
+      const failed = /^(halted|selection-error|low-space|error)/.test(folder.state);
+      return h("li", { class: "card" },
+        h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id) }, h("bdi", {}, shown(folder.label || folder.id)))),
+        h("p", {}, `${count(folder.global.files, "file")}, ${bytes(folder.global.bytes)}`),
+        h("p", { class: "quiet" }, `${bytes(folder.local.bytes)} on this disk · ${folder.mode === "full" ? "all is kept" : "what you tick is kept"}`),
+        folder.need.bytes > 0 ? h("p", {}, `${bytes(folder.need.bytes)} still to come`) : null,
+        failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state));
+    })));
+    if (focused !== null) [...this.overview.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus();
+  }
+
+  #showTree(isShown) {
+    this.isTreeShown = isShown;
+    this.root.classList.toggle("with-tree", isShown);
+    this.treeButton.setAttribute("aria-expanded", String(isShown));
+    if (isShown) this.tree.element.querySelector("[tabindex='0']")?.focus();
+  }
+
+  // What is done in the list
+
+  #open(entry) {
+    this.#goTo(entry.folder, entry.path, entry.type);
+  }
+
+  /** Details without going anywhere: of a file its address, so that going back closes them. */
+  #choose(entry) {
+    if (entry.type === "directory") this.#showPanel(entry);
+    else this.#goTo(entry.folder, entry.path, entry.type);
+  }
+
+  async #chooseHere() {
+    const { folder, path } = this.place;
+    if (this.details.isOpen && this.details.entry.path === path) return this.#closeDetails();
+    const entry = await this.app.attempt(() => this.app.api.get("stat", { path: reference(folder, path) }));
+    if (entry) this.#showPanel(entry);
+  }
+
+  #showPanel(entry) {
+    const wasOpen = this.details.isOpen;
+    this.root.classList.add("with-details");
+    this.details.show(entry);
+    this.list.chosen = entry;
+    this.list.draw();
+    // Where the panel covers the list the focus goes along.
+    if (!wasOpen && getComputedStyle(this.details.element).position === "absolute") this.details.title.focus();
+  }
+
+  #closePanel() {
+    clearTimeout(this.following);
+    if (!this.details.isOpen) return;
+    const hadFocus = this.details.element.contains(document.activeElement);
+    this.details.close();
+    this.root.classList.remove("with-details");
+    this.list.chosen = null;
+    this.list.draw();
+    if (hadFocus) this.list.focus();
+  }
+
+  #closeDetails() {
+    const { entry } = this.details;
+    if (!entry) return;
+    const isInAddress = this.place && location.hash === this.app.address("files", entry.folder, ...entry.path.split("/")) && entry.type !== "directory";
+    if (isInAddress && !this.isSearching) this.#goTo(this.place.folder, this.place.path, "directory");
+    else this.#closePanel();
+    this.list.focus();
+  }
+
+  /** The details follow the keys, once these rest, where both are seen. */
+  #moved(entry) {
+    clearTimeout(this.following);
+    if (!this.details.isOpen || !entry) return;
+    if (getComputedStyle(this.details.element).position === "absolute") return;
+    this.following = setTimeout(() => {
+      if (!this.details.isOpen || this.isSearching) return;
+      if (entry.type !== "directory") history.replaceState(null, "", this.app.address("files", entry.folder, ...entry.path.split("/")));
+      else history.replaceState(null, "", this.app.address("files", this.place.folder, ...(this.place.path ? this.place.path.split("/") : [])));
+      this.#showPanel(entry);
+    }, 250);
+  }
+
+  async #tick(entry) {
+    const before = document.activeElement;
+    const isChanged = await (tickSelects(entry) ? keep : letGo)(this.app, [entry]);
+    if (before?.isConnected && before !== document.body) before.focus({ preventScroll: true });
+    else this.list.focus();
+    if (isChanged) this.#refresh();
+  }
+
+  #up() {
+    if (!this.place || this.isSearching) return;
+    const { folder, path } = this.place;
+    if (path) this.#goTo(folder, parentOf(path), "directory");
+    else this.app.go("files");
+  }
+
+  #escape() {
+    if (this.details.isOpen) this.#closeDetails();
+    else if (this.isSearching) this.#clearSearch();
+  }
+
+  #sortBy(by) {
+    this.sort = { by, order: this.sort.by === by && this.sort.order === "asc" ? "desc" : "asc" };
+    this.positions.clear();
+    this.#list();
+  }
+
+  #showSort() { this.list.showSort(this.isSearching ? null : this.sort.by, this.sort.order); }
+
+  /** Where the next name with this beginning is: in what is known, else by halving, as the agent orders names by their bytes. */
+  async #seek(text, from) {
+    const lower = text.toLowerCase();
+    const test = (entry) => nameOf(entry.path).toLowerCase().startsWith(lower);
+    const { source } = this;
+    let found = source.findKnown(test, from);
+    if (found < 0) found = source.findKnown(test);
+    if (found >= 0 || source.isWhole || this.isSearching || this.sort.by !== "name" || this.sort.order !== "asc") return found;
+    const encoder = new TextEncoder();
+    const query = { path: reference(this.place.folder, this.place.path), sort: "name", order: "asc", filter: this.filter, limit: 1 };
+    for (const beginning of new Set([text, text[0].toUpperCase() + text.slice(1)])) {
+      const wanted = encoder.encode(beginning);
+      let low = 0;
+      let high = source.total;
+      let entry = null;
+      while (low < high) {
+        const middle = Math.floor((low + high) / 2);
+        const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset: middle }));
+        if (!answer || this.source !== source) return -1;
+        entry = answer.entries[0];
+        if (entry && precedes(encoder.encode(nameOf(entry.path)), wanted)) low = middle + 1;
+        else high = middle;
+      }
+      if (low < source.total) {
+        const answer = await this.app.attempt(() => this.app.api.page("entries", { ...query, offset: low }));
+        if (answer?.entries[0] && nameOf(answer.entries[0].path).startsWith(beginning)) return low;
+      }
+    }
+    return -1;
+  }
+
+  // Searching
+
+  get isSearching() { return Boolean(this.searched); }
+
+  #searchSoon() {
+    clearTimeout(this.searching);
+    this.searching = setTimeout(() => this.#searchNow(), 200);
+  }
+
+  #searchNow() {
+    clearTimeout(this.searching);
+    const text = this.search.value.trim();
+    if (!text) return this.#endSearch();
+    const folder = this.place && this.scope.value === "folder" ? this.place.folder : undefined;
+    const key = JSON.stringify([text, folder]);
+    if (this.searched === key) return;
+    if (!this.isSearching) this.#rememberPosition();
+    this.searched = key;
+    this.#closePanel();
+    this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("search", { text, folder, limit, offset }, signal), () => this.#sourceChanged()),
+      { label: `Names with ${shown(text)}`, showsPath: true });
+    this.list.emptyText = "No name has this in it.";
+    this.#showSort();
+  }
+
+  #clearSearch() {
+    this.search.value = "";
+    this.#endSearch();
+  }
+
+  #endSearch() {
+    clearTimeout(this.searching);
+    if (!this.isSearching) return;
+    this.searched = null;
+    this.search.value = "";
+    if (this.place) {
+      const hadFocus = this.search === document.activeElement;
+      this.#list();
+      if (hadFocus) this.search.focus();
+    } else {
+      this.#showOverview();
+    }
+  }
+
+  // What changes
+
+  #status(status) {
+    this.tree.setFolders(status.folders);
+    if (!this.place && !this.isSearching) this.#drawOverview(status);
+  }
+
+  #event(event) {
+    const about = ["index-updated", "files-changed", "selection-changed", "folder-changed", "configuration-changed", "selection-followed", "policies-changed", "gap", "device-connected", "device-disconnected"];
+    const isDone = event.type === "job" && event.job?.state !== "running";
+    if (!about.includes(event.type) && !isDone) return;
+    if (event.folder && this.place && event.folder !== this.place.folder && !this.isSearching) return;
+    this.#refreshSoon();
+  }
+
+  /** Many changes are one; while they go on what is seen is asked for once a second. */
+  #refreshSoon() {
+    if (!this.refreshing) this.refreshing = setTimeout(() => this.#refresh(), 1000);
+  }
+
+  #refresh() {
+    clearTimeout(this.refreshing);
+    this.refreshing = null;
+    this.source?.refresh();
+    this.details.refresh();
+    this.tree.refresh();
+  }
+}
+
+/** Whether bytes come before others, a beginning before what goes on. */
+function precedes(a, b) {
+  for (let i = 0; i < a.length && i < b.length; i += 1) if (a[i] !== b[i]) return a[i] < b[i];
+  return a.length < b.length;
+}

@@ -1,0 +1,181 @@
+// Pairing with a device near-by: both devices show six digits, and their users say whether they are the same.
+import { h, replace } from "./dom.js";
+import { act, draw, field, transportName } from "./parts.js";
+
+const outcomes = {
+  "pairing-mismatch": "The two devices did not agree on a code",
+  "pairing-refused": "The other device's user said no",
+  "confirmation-needed": "You said that they differ",
+  "pairing-blocked": "Pairing has failed too often",
+  "not-pairing": "The other device does not wait to be paired",
+  "pairing-failed": "The pairing did not come about",
+  timeout: "The time is over",
+  busy: "Another pairing is under way",
+};
+
+/**
+ * The panel for one pairing after the other, drawn into `root`. `stop` ends the one that is under way: it lives as long as
+ * its request, so closing the page ends it, too.
+ */
+export function pairing(root, app) {
+  const { api } = app;
+  let request = null;
+  let timer = null;
+
+  drawIdle();
+  api.get("pair").then((status) => {
+    if (request) return;
+    if (status.blockedSeconds) drawBlocked(status.blockedSeconds);
+  }, () => {});
+
+  function drawIdle(...before) {
+    clearInterval(timer);
+    const boxes = (app.status?.folders ?? []).map((folder) => h("label", { class: "check" },
+      h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id)));
+    replace(root, before,
+      h("p", {}, "Begin here and on the other device, which must be near-by or at an address that you know. Both then show six digits."),
+      boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, "Share these folders with it"), boxes),
+      h("div", { class: "tools" }, act("Begin pairing", () => {
+        begin(boxes.map((box) => box.firstChild).filter((box) => box.checked).map((box) => box.value));
+      }, { class: "main", "data-key": "begin" })));
+  }
+
+  function drawBlocked(seconds) {
+    const end = Date.now() + seconds * 1000;
+    const left = h("strong", {});
+    const show = () => {
+      const rest = Math.ceil((end - Date.now()) / 1000);
+      left.textContent = `${Math.max(0, rest)} s`;
+      if (rest <= 0 && !request) drawIdle();
+    };
+    clearInterval(timer);
+    timer = setInterval(show, 1000);
+    replace(root, h("h3", { tabindex: "-1" }, outcomes["pairing-blocked"]),
+      h("p", {}, "That may be somebody's attempts to guess the code. It can be tried again in ", left, "."));
+    show();
+  }
+
+  async function begin(folders) {
+    request = new AbortController();
+    const mine = request;
+    const waiting = h("div", {});
+    const near = h("div", { "aria-live": "polite" });
+    const left = h("span", {});
+    const address = h("input", { type: "text", placeholder: "tcp://HOST:PORT", autocomplete: "off", spellcheck: "false" });
+    const form = h("form", { onsubmit: (event) => { event.preventDefault(); dial(address.value.trim()); } },
+      field("Or the address of the other device", address), h("button", {}, "Call this address"));
+    replace(waiting, h("h3", { tabindex: "-1" }, "Waiting for the other device"),
+      h("p", {}, "This device can be paired with for ", left, " more. Begin on the other one, too, then choose it here or there."),
+      near, form, h("div", { class: "tools" }, act("Stop", stop)));
+    replace(root, waiting);
+    waiting.querySelector("h3").focus();
+    drawNear([]);
+
+    const dial = (where) => where && app.attempt(() => api.post("pair/answer", { action: "dial", address: where }));
+    function drawNear(devices) {
+      draw(near, devices, () => devices.length === 0
+        ? h("p", { class: "quiet" }, "No device that waits to be paired is in reach yet.")
+        : h("ul", { class: "plain near" }, devices.map((device) => h("li", { class: "line" },
+          h("span", { class: "main-text" }, h("strong", {}, device.name || device.address), " ",
+            h("span", { class: "quiet" }, [transportName(device.transport), device.address, device.signal && `${device.signal} dBm`,
+              device.known && "known already"].filter(Boolean).join(", "))),
+          act("Pair", () => dial(device.address), { class: "main", "aria-label": `Pair with ${device.name || device.address}`, "data-key": device.address })))));
+    }
+
+    try {
+      for await (const event of api.lines("POST", "pair", { body: { folders }, signal: mine.signal })) {
+        if (mine !== request) return;
+        switch (event.type) {
+          case "waiting": {
+            const end = Date.now() + event.seconds * 1000;
+            const show = () => { left.textContent = `${Math.max(0, Math.ceil((end - Date.now()) / 1000))} s`; };
+            timer = setInterval(show, 1000);
+            show();
+            break;
+          }
+          case "nearby": drawNear(event.devices); break;
+          case "dialling": app.say(`Calling ${event.address}.`); break;
+          case "code": drawCode(event); break;
+          case "confirmed-there": drawConfirmed(); break;
+          case "attempt-failed": app.say(event.message); break;
+          case "paired": return drawPaired(event);
+          case "already-paired": return drawAlready(event);
+        }
+      }
+      if (mine === request) fail(new api.APIError({ code: "interrupted", message: "Nothing was stored: the agent ended the pairing." }));
+    } catch (error) {
+      if (mine === request && error.name !== "AbortError") fail(error);
+    } finally {
+      if (mine === request) request = null;
+    }
+  }
+
+  function drawCode({ code, address, transport, device }) {
+    clearInterval(timer);
+    const digits = `${code.slice(0, 3)} ${code.slice(3)}`;
+    const spoken = [...code.slice(0, 3)].join(" ") + ", " + [...code.slice(3)].join(" ");
+    const said = h("p", { id: "pair-said", "aria-live": "polite" });
+    const differ = act("They differ", () => app.attempt(() => api.post("pair/answer", { action: "refuse" })),
+      { "aria-describedby": "pair-digits", "data-key": "differ" });
+    const same = act("They are the same", () => app.attempt(async () => {
+      await api.post("pair/answer", { action: "confirm", code });
+      same.remove();
+      if (!said.textContent) said.textContent = "Now the other device's user has to say so, too.";
+    }), { class: "main", "aria-describedby": "pair-digits", "data-key": "same" });
+    replace(root, h("div", { class: "code", role: "group", "aria-labelledby": "pair-question" },
+      h("h3", { id: "pair-question" }, "Does the other device show the same digits?"),
+      h("p", { id: "pair-digits", class: "digits", role: "img", "aria-label": spoken, "data-code": code }, digits),
+      h("p", { class: "quiet" }, `Device ${device.slice(0, 7)}, ${transportName(transport)} ${address}`),
+      h("div", { class: "choices" }, differ, same), said));
+    differ.focus();
+  }
+
+  function drawConfirmed() {
+    const said = root.querySelector("#pair-said");
+    if (said) said.textContent = root.querySelector('[data-key="same"]')
+      ? "The other device's user has said that they are the same." : "Both have said yes.";
+  }
+
+  function drawPaired(event) {
+    const folders = event.folders.map((id) => app.folderName(id)).join(", ");
+    finish(`Paired with ${event.name || event.device.slice(0, 7)}`,
+      h("p", {}, event.mutual ? "Each device knows the other from now on." : "This device knows the other from now on; whether the other does it has not said.",
+        folders && ` It shares ${folders}.`));
+  }
+
+  function drawAlready(event) {
+    finish(`${event.name || event.device.slice(0, 7)} is paired already`, h("p", {}, "Each device knew the other before."));
+  }
+
+  async function fail(error) {
+    if (error.status === 401) return;
+    if (error.code === "pairing-blocked") {
+      const status = await api.get("pair").catch(() => ({}));
+      return drawBlocked(status.blockedSeconds ?? 60);
+    }
+    finish(outcomes[error.code] ?? "Not paired", h("p", { class: "bad" }, error.message));
+  }
+
+  function finish(heading, ...body) {
+    request = null;
+    const head = h("h3", { tabindex: "-1", class: "outcome" }, heading);
+    drawIdle(h("div", { class: "card", role: "status" }, head, body));
+    head.focus();
+    app.refresh();
+  }
+
+  function stop() {
+    request?.abort();
+    request = null;
+    clearInterval(timer);
+    drawIdle();
+  }
+
+  return {
+    stop() {
+      request?.abort();
+      request = null;
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,637 @@
+"""The Files view: what a person sees, ticks, plays and finds, judged by the disk and by the other device."""
+
+import http.server
+import io
+import json
+import os
+import re
+import subprocess
+import threading
+import urllib.parse
+import zipfile
+
+import harness
+import pytest
+from page import PHONE, WIDE, Keys
+from process import wait_until
+
+FOLDER = "home"
+HOSTILE = ["<img src=x onerror=alert(1)>.txt", "holiday\u202egpj.exe", "\"><script>alert(2)</script>", "a&amp;b.txt"]
+MANY = 20_000
+FILM = "Films/Summer at the lake.webm"
+
+
+def write(root, path, data):
+    place = os.path.join(root, path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(place, "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+
+
+def ffmpeg(*arguments):
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *arguments], check=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def make_library(root):
+    """What a person has: pictures, a film, letters, an archive, a directory of many names, and names that mean harm."""
+    pictures = os.path.join(root, "Photos/2026/Lisbon")
+    os.makedirs(pictures)
+    ffmpeg("-f", "lavfi", "-i", "mandelbrot=s=640x480:r=1", "-frames:v", "8", os.path.join(pictures, "IMG_%04d.jpg"))
+    os.makedirs(os.path.join(root, "Films"))
+    # Five seconds that do not compress well, eight times: playing the beginning is far from having it all.
+    part = os.path.join(root, "part.webm")
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x180:r=8,noise=alls=80:allf=t", "-t", "5", "-c:v", "libvpx", "-b:v", "3M",
+           "-qmax", "8", "-g", "8", "-deadline", "realtime", "-cpu-used", "16", part)
+    ffmpeg("-stream_loop", "7", "-i", part, "-c", "copy", os.path.join(root, FILM))
+    os.remove(part)
+    write(root, "Documents/Letter.txt", "Dear Ms Ferreira,\n" + "thank you for the keys.\n" * 5000)
+    write(root, "Documents/Taxes/2025.txt", "paid\n")
+    write(root, "Documents/Taxes/2024.txt", "paid, too\n")
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as members:
+        members.writestr("inside/side.txt", "what is inside\n")
+        members.writestr("big.bin", harness.pattern(1 << 20))
+    write(root, "Documents/Scans.zip", archive.getvalue())
+    write(root, "Documents/Lease.pdf", red_document())
+    write(root, "Documents/page.html", "<script>parent.document.title = 'taken'; document.cookie = 'taken=1'; fetch('/v1/status')</script>")
+    for name in HOSTILE:
+        write(root, f"Odd/{name.replace('/', '')}", "odd\n")
+    os.makedirs(os.path.join(root, "Many"))
+    for number in range(MANY):
+        with open(os.path.join(root, f"Many/name {number:06}.txt"), "wb"):
+            pass
+
+
+def red_document():
+    """A PDF of one page that is red all over."""
+    drawing = b"1 0 0 rg 0 0 300 400 re f"
+    objects = [b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+               b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R>>",
+               b"<</Length %d>>stream\n%s\nendstream" % (len(drawing), drawing)]
+    out, places = b"%PDF-1.4\n", []
+    for number, text in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj%s endobj\n" % (number, text)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return out + b"xref\n0 5\n0000000000 65535 f \n%strailer<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (table, len(out))
+
+
+def redness(png):
+    """Which part of a picture's points are red."""
+    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", "-", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"], input=png,
+                         capture_output=True, check=True, timeout=60).stdout
+    red = sum(1 for i in range(0, len(raw), 3) if raw[i] > 200 and raw[i + 1] < 60 and raw[i + 2] < 60)
+    return red * 3 / len(raw)
+
+
+class Setting:
+    def __init__(self, lab):
+        self.lab = lab
+        self.nas, self.agent = lab.syncthing("nas"), lab.agent("laptop")
+        lab.introduce(self.agent, self.nas)
+        self.there = lab.folder_path(self.nas, FOLDER)
+        os.makedirs(self.there)
+        make_library(self.there)
+        self.here = lab.share(self.agent, FOLDER, self.nas)
+        files = sum(kind == "file" for kind in harness.walk(self.there).values())
+        self.nas.wait_scanned(FOLDER, files)
+        self.agent.wait_global(FOLDER, files)
+
+    @property
+    def bytes_in(self):
+        return next(d["bytesIn"] for d in self.agent.status()["devices"] if d["id"] == self.nas.id)
+
+    @property
+    def lines(self):
+        with open(os.path.join(self.here, ".stignore")) as file:
+            return file.read().splitlines()
+
+    def has(self, path):
+        return os.path.exists(os.path.join(self.here, path))
+
+
+@pytest.fixture(scope="module")
+def setting(module_lab):
+    return Setting(module_lab)
+
+
+@pytest.fixture
+def files(setting, page):
+    """The page at the folder, nothing chosen; one login for all tests of this module."""
+    if not getattr(setting, "is_logged_in", False):
+        page.log_in(setting.agent)
+        setting.origin, setting.is_logged_in = page.origin, True
+    page.origin = setting.origin
+    page.driver.get(f"{setting.origin}/#/files/{FOLDER}")
+    at(page, "Documents", "Films", "Many", "Odd", "Photos")
+    yield page
+    # What a test kept is let go, whatever became of it.
+    kept = [f"{FOLDER}:{line['path']}" for line in setting.agent.records("select", "--list")]
+    if kept:
+        setting.agent.try_run("deselect", *kept)
+
+
+def names(page):
+    return page.script("return [...document.querySelectorAll('.layer .row:not([hidden])')]"
+                       ".sort((a, b) => a.ariaRowIndex - b.ariaRowIndex).map((r) => r.querySelector('.name-text').textContent)")
+
+
+def at(page, *expected):
+    page.wait(lambda: names(page) == list(expected), f"the list is {expected}")
+
+
+def row_state(page, name):
+    """The word in the row's column State; "" if there is no such row."""
+    return page.script("return [...document.querySelectorAll('.layer .row:not([hidden])')]"
+                       ".find((r) => r.querySelector('.name-text').textContent === arguments[0])?.querySelector('.state').textContent ?? ''", name)
+
+
+def box(page, name):
+    """`true`, `false` or `mixed`."""
+    element = page.named(f"Keep {name} on this device", "checkbox")
+    return "mixed" if element.get_property("indeterminate") else str(element.get_property("checked")).lower()
+
+
+def contents(root):
+    """What is in Documents, to the byte."""
+    tree = harness.snapshot(os.path.join(root, "Documents"))
+    return {path: facts for path, facts in tree.items() if not os.path.basename(path).startswith(".syncthing.")}
+
+
+def open_file(page, *parts):
+    page.go("files", FOLDER, *parts)
+    page.wait(lambda: page.text(".details h2") == parts[-1], f"details of {parts[-1]}")
+
+
+# Keeping and letting go
+
+
+def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
+    page = files
+    page.click("Keep Documents on this device", "checkbox")
+    page.wait_text("dialog", "Keep “Documents” on this device?")
+    size = sum(os.path.getsize(os.path.join(root, name)) for root, _, found in os.walk(os.path.join(setting.there, "Documents")) for name in found)
+    assert "6 files" in page.text("dialog") and f"{size / 1024 / 1024:.1f} MiB" in page.text("dialog")
+    assert not setting.has("Documents"), "a question changes nothing"
+    assert page.script("return document.activeElement.textContent") == "Keep"
+    page.answer("Keep")
+    wait_until(lambda: contents(setting.here) == contents(setting.there), 20, "the bytes are here")
+    assert "!/Documents" in setting.lines
+    page.wait(lambda: box(page, "Documents") == "true" and row_state(page, "Documents") == "Kept", "the row says so")
+
+    # One file of it less: the directory is kept in part, and the others stay.
+    page.go("files", FOLDER, "Documents", "Taxes")
+    page.wait(lambda: row_state(page, "2025.txt") == "Here", "it is here")
+    page.click("Keep 2025.txt on this device", "checkbox")
+    page.wait_text("dialog", "can go from this disk")
+    assert page.script("return document.activeElement.textContent") == "Cancel", "what frees something is not what Enter does"
+    page.answer("Let go and free 5 B")
+    wait_until(lambda: not setting.has("Documents/Taxes/2025.txt"), 10, "it is freed")
+    assert setting.has("Documents/Taxes/2024.txt") and os.path.exists(os.path.join(setting.there, "Documents/Taxes/2025.txt"))
+    page.wait(lambda: row_state(page, "2025.txt") == "Not here" and box(page, "2025.txt") == "false", "the row says so")
+    page.go("files", FOLDER)
+    page.wait(lambda: box(page, "Documents") == "mixed", "kept in part")
+
+    # A directory that is kept in part is kept whole by a tick, and then let go.
+    page.click("Keep Documents on this device", "checkbox")
+    page.answer("Keep")
+    wait_until(lambda: setting.has("Documents/Taxes/2025.txt"), 10, "it is back")
+    page.wait(lambda: box(page, "Documents") == "true", "kept")
+    page.click("Keep Documents on this device", "checkbox")
+    page.wait_text("dialog", "6 files")
+    page.click(next(t for t in page.texts("dialog button") if t.startswith("Let go and free")), within="dialog")
+    wait_until(lambda: not setting.has("Documents"), 10, "all is freed")
+    assert "!/Documents" not in setting.lines
+    assert len(harness.regular_files(os.path.join(setting.there, "Documents"))) == 6, "nothing is deleted elsewhere"
+    page.wait(lambda: box(page, "Documents") == "false", "not kept")
+
+
+def test_what_cannot_be_kept_says_why(files, setting):
+    page = files
+    path = os.path.join(setting.here, ".stignore")
+    with open(path) as file:
+        before = file.read()
+    with open(path, "w") as file:
+        file.write("(?i)films\n" + before)
+    try:
+        page.wait(lambda: setting.agent.try_run("explain", f"{FOLDER}:Films", "--json").stdout.count(b"(?i)films"), "the line is read")
+        page.click("Keep Films on this device", "checkbox")
+        page.wait_text("#notices", "(?i)films")
+        assert not page.has("dialog"), "what cannot be done is not asked"
+    finally:
+        with open(path, "w") as file:
+            file.write(before)
+    page.click("Close", within="#notices")
+    page.wait(lambda: not setting.agent.try_run("explain", f"{FOLDER}:Films", "--json").stdout.count(b"(?i)films"), "the line is gone")
+
+
+def test_by_keyboard_alone(files, setting):
+    page = files
+    page.script("document.querySelector('.list').focus()")
+    page.press("P")  # a name's beginning
+    page.press(Keys.ENTER)
+    at(page, "2026")
+    page.press(Keys.ENTER)
+    at(page, "Lisbon")
+    page.press(Keys.ENTER)
+    page.wait(lambda: len(names(page)) == 8, "Lisbon")
+    assert page.address == f"#/files/{FOLDER}/Photos/2026/Lisbon"
+    page.press(Keys.END)
+    active = page.script("return document.getElementById(document.querySelector('.list').getAttribute('aria-activedescendant')).innerText")
+    assert "IMG_0008.jpg" in active
+    page.press(Keys.HOME, Keys.ARROW_DOWN, Keys.SPACE)
+    page.wait_text("dialog", "IMG_0002.jpg")
+    page.press(Keys.ENTER)
+    wait_until(lambda: setting.has("Photos/2026/Lisbon/IMG_0002.jpg"), 20, "the picture is here")
+    page.wait(lambda: row_state(page, "IMG_0002.jpg") == "Here", "the row says so")
+    assert page.script("return document.activeElement.className") == "list", "the focus is where it was"
+    page.press(Keys.SPACE)
+    page.wait_text("dialog", "Let “IMG_0002.jpg” go")
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: not page.has("dialog"), "Escape is no")
+    assert setting.has("Photos/2026/Lisbon/IMG_0002.jpg")
+    page.press(Keys.SPACE)
+    page.wait_text("dialog", "Let “IMG_0002.jpg” go")
+    page.press(Keys.TAB, Keys.TAB, Keys.ENTER)
+    wait_until(lambda: not setting.has("Photos/2026/Lisbon/IMG_0002.jpg"), 10, "freed")
+    page.press(Keys.BACKSPACE)
+    at(page, "Lisbon")
+    page.driver.back()
+    page.wait(lambda: len(names(page)) == 8, "back is where it was")
+
+    # The tree: arrows open and close, Enter goes there.
+    page.script("document.querySelector('[role=treeitem][tabindex=\"0\"]').focus()")
+    page.press(Keys.HOME)
+    page.press(Keys.ARROW_RIGHT, "F")
+    page.wait(lambda: page.script("return document.activeElement.querySelector('.label')?.textContent") == "Films", "a beginning moves")
+    page.press(Keys.ENTER)
+    at(page, os.path.basename(FILM))
+
+
+# Looking without keeping
+
+
+def test_a_film_plays_and_seeks_without_being_fetched(files, setting):
+    page, size = files, os.path.getsize(os.path.join(setting.there, FILM))
+    assert size > 8 << 20
+    before = setting.bytes_in
+    open_file(page, *FILM.split("/"))
+    page.wait(lambda: page.script("return document.querySelector('.details video')?.readyState >= 1"), "its metadata")
+    assert 39 < page.script("return document.querySelector('video').duration") < 41
+    answer = page.script_async("""
+        const video = document.querySelector('video');
+        video.muted = true;
+        await video.play();
+        await new Promise((resolve) => video.addEventListener('timeupdate', resolve, { once: true }));
+        video.pause();
+        await new Promise((resolve) => { video.addEventListener('seeked', resolve, { once: true }); video.currentTime = 35; });
+        const canvas = document.createElement('canvas');
+        canvas.width = video.videoWidth; canvas.height = video.videoHeight;
+        const context = canvas.getContext('2d');
+        context.drawImage(video, 0, 0);
+        const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+        return { at: video.currentTime, width: video.videoWidth, bright: data.some((value, i) => i % 4 < 3 && value > 200) };
+    """)
+    assert answer == {"at": 35, "width": 320, "bright": True}
+    assert setting.bytes_in - before < size * 0.8, "what lies between was not needed"
+    assert not setting.has(FILM) and not setting.has("Films")
+    page.click("Close details")
+    page.wait(lambda: not page.has("video"), "the player is gone")
+    assert page.address == f"#/files/{FOLDER}/Films"
+
+
+def test_pictures_texts_and_archives_are_looked_at(files, setting):
+    page = files
+    open_file(page, "Photos", "2026", "Lisbon", "IMG_0003.jpg")
+    page.wait(lambda: page.script("return document.querySelector('.preview img')?.naturalWidth") == 640, "the picture")
+    page.wait_text(".details", "nas\nhas it")
+    page.wait_text(".details", "of .stignore: *")
+    page.wait_text(".facts", "by nas")
+    assert not setting.has("Photos/2026/Lisbon/IMG_0003.jpg")
+    # The details follow the keys.
+    page.script("document.querySelector('.list').focus()")
+    page.press(Keys.ARROW_DOWN)
+    page.wait(lambda: page.text(".details h2").startswith("IMG_000"), "a neighbour")
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: not page.find(".details").is_displayed(), "closed")
+
+    open_file(page, "Documents", "Letter.txt")
+    page.wait_text(".preview pre", "Dear Ms Ferreira")
+    assert len(page.find(".preview pre").get_property("textContent")) == 64 << 10
+    page.wait_text(".preview", "The first 64 KiB of")
+
+    # What is got is the file.
+    link = page.named("Download", "link")
+    assert link.get_property("download") == "Letter.txt"
+    got = page.script_async("const answer = await fetch(arguments[0]); return [answer.headers.get('Content-Disposition'), (await answer.text()).length]",
+                            link.get_property("href"))
+    assert got[0].startswith("attachment") and got[1] == os.path.getsize(os.path.join(setting.there, "Documents/Letter.txt"))
+
+    # A member of an archive comes without the rest of it.
+    before = setting.bytes_in
+    open_file(page, "Documents", "Scans.zip")
+    page.click("inside/side.txt", within=".members")
+    page.wait_text(".preview .preview pre", "what is inside")
+    assert setting.bytes_in - before < 600 << 10, "not the archive"
+    assert page.script("return document.activeElement.textContent") == "Back to the archive"
+    page.press(Keys.ENTER)
+    page.wait(lambda: page.script("return document.activeElement.textContent") == "inside/side.txt", "back where it was")
+    link = page.named("Download big.bin", "link")
+    got = page.script_async("return (await (await fetch(arguments[0])).arrayBuffer()).byteLength", link.get_property("href"))
+    assert got == 1 << 20
+    open_file(page, "Documents", "Letter.txt")
+
+    page.click("Copy link")
+    page.wait(lambda: page.has("dialog") or "link is copied" in page.text("#notices"), "a link")
+    if page.has("dialog"):
+        page.answer("Close")
+
+
+def test_a_document_is_looked_at(files, setting):
+    page = files
+    open_file(page, "Documents", "Lease.pdf")
+    page.wait(lambda: redness(page.find(".preview iframe").screenshot_as_png) > 0.2, "the page of the document")
+    assert not setting.has("Documents/Lease.pdf")
+
+
+def test_thumbnails_come_without_keeping(files, setting):
+    page = files
+    page.go("files", FOLDER, "Photos", "2026", "Lisbon")
+    page.wait(lambda: len(page.all(".layer .picture img")) == 8, "eight small pictures", timeout=60)
+    sizes = page.script("return [...document.querySelectorAll('.layer .picture img')].map((i) => Math.max(i.naturalWidth, i.naturalHeight))")
+    assert all(0 < size <= 255 for size in sizes)
+    assert not setting.has("Photos")
+
+
+def test_a_file_is_fetched_at_once(files, setting):
+    page = files
+    open_file(page, "Documents", "Taxes", "2024.txt")
+    page.click("Fetch now")
+    wait_until(lambda: setting.has("Documents/Taxes/2024.txt"), 20, "it is here")
+    page.wait_text("#notices", "“2024.txt” was fetched.")
+    page.wait_text(".facts", "Extraneous")
+    setting.agent.run("extraneous", "resolve", "--delete", "--yes", f"{FOLDER}:Documents/Taxes/2024.txt")
+    page.wait_text(".facts", "Not here")
+
+
+def test_deleting_everywhere_asks(files, setting):
+    page = files
+    write(setting.there, "Films/old.txt", "old")
+    setting.nas.scan(FOLDER)
+    setting.agent.wait_entry(f"{FOLDER}:Films/old.txt", lambda entry: entry)
+    open_file(page, "Films", "old.txt")
+    page.click("Delete everywhere…")
+    page.wait_text("dialog", "nas: 1 file")
+    page.answer("Cancel")
+    assert os.path.exists(os.path.join(setting.there, "Films/old.txt"))
+    page.click("Delete everywhere…")
+    page.answer("Delete everywhere")
+    wait_until(lambda: not os.path.exists(os.path.join(setting.there, "Films/old.txt")), 20, "gone there")
+    page.wait(lambda: names(page) == [os.path.basename(FILM)], "gone from the list")
+
+
+# Names that mean harm
+
+
+def test_names_are_text(files, setting):
+    page = files
+    page.go("files", FOLDER, "Odd")
+    page.wait(lambda: len(names(page)) == len(os.listdir(os.path.join(setting.there, "Odd"))), "the names")
+    shown = names(page)
+    assert HOSTILE[0] in shown and HOSTILE[3] in shown
+    assert "holiday⟨202E⟩gpj.exe" in shown, "what turns the writing is seen"
+    assert not page.has(".layer script") and not page.has(".layer img[src='x']")
+    open_file(page, "Odd", HOSTILE[0])
+    page.wait_text(".preview pre", "odd")
+    page.wait_text(".details", "Where it is")
+    assert not page.has(".details script") and not page.has("img[src='x']")
+    page.click("Keep here", within=".details")
+    page.wait_text("dialog h2", HOSTILE[0])
+    assert not page.has("dialog img")
+    page.answer("Cancel")
+
+
+def test_a_page_of_a_peer_does_not_run_here(files, setting):
+    page = files
+    open_file(page, "Documents", "page.html")
+    page.wait_text(".preview pre", "<script>")
+    url = page.script("return document.querySelector('.details a.button').href").replace("download=true", "x=1")
+    # In a frame of the page, and as a page of its own.
+    title = page.script_async("""
+        const frame = document.createElement('iframe');
+        frame.src = arguments[0];
+        await new Promise((resolve) => { frame.addEventListener('load', resolve); document.body.append(frame); setTimeout(resolve, 1500); });
+        let reached = null;
+        try { reached = frame.contentDocument?.cookie ?? null; } catch { reached = 'none of ours'; }
+        frame.remove();
+        return [document.title, document.cookie.includes('taken'), reached];
+    """, url)
+    assert title[0] == "Files – synctrain" and not title[1]
+    page.complaints()  # the browser says that it let nothing run
+
+
+# Finding
+
+
+def test_search_finds_as_one_types(files):
+    page = files
+    page.find(".finding input").send_keys("img_000")
+    page.wait(lambda: len(names(page)) == 8, "all pictures")
+    page.wait_text(".summary", "8 names found.")
+    page.find(".finding input").send_keys("7")
+    at(page, "IMG_0007.jpg")
+    assert "Photos/2026/Lisbon" in page.text(".layer .where")
+    page.press(Keys.ARROW_DOWN, Keys.ENTER)
+    page.wait(lambda: page.text(".details h2") == "IMG_0007.jpg", "its details")
+    assert page.address == f"#/files/{FOLDER}/Photos/2026/Lisbon/IMG_0007.jpg"
+    page.find(".finding input").send_keys("nothing is called so")
+    page.wait_text(".summary", "Nothing was found.")
+    page.press(Keys.ESCAPE)
+    page.wait(lambda: len(names(page)) == 8 and page.find(".finding input").get_property("value") == "", "cleared")
+
+
+def test_sort_and_filter(files, setting):
+    page = files
+    page.go("files", FOLDER, "Documents")
+    at(page, "Lease.pdf", "Letter.txt", "Scans.zip", "Taxes", "page.html")
+    page.click("Size")
+    page.wait(lambda: names(page)[-1] == "Scans.zip", "the largest last")
+    assert page.find(".row.head .size").get_attribute("aria-sort") == "ascending"
+    page.click("Size")
+    page.wait(lambda: names(page)[0] == "Scans.zip", "the largest first")
+    assert page.find(".row.head .size").get_attribute("aria-sort") == "descending"
+    page.script("const box = arguments[0]; box.value = 'here'; box.dispatchEvent(new Event('change'))", page.named("Which files to show", "combobox"))
+    page.wait_text(".listing .empty", "Nothing of this directory is on this disk.")
+
+
+# Many names
+
+
+def test_many_names_are_few_elements(files):
+    page = files
+    page.go("files", FOLDER, "Many")
+    page.wait(lambda: names(page)[:1] == ["name 000000.txt"], "the beginning")
+    count = page.script("return document.querySelectorAll('*').length")
+    page.script("document.querySelector('.list').focus()")
+    page.press(Keys.END)
+    page.wait(lambda: names(page)[-1:] == [f"name {MANY - 1:06}.txt"], "the end")
+    assert page.find(".list").get_attribute("aria-rowcount") == str(MANY + 1)
+    page.script("document.querySelector('.scroller').scrollTop = document.querySelector('.scroller').scrollHeight / 2")
+    page.wait(lambda: re.match(r"name 0(099|100)\d\d", names(page)[5]), "the middle")
+    page.press("n", "a", "m", "e", " ", "0", "1", "5", "0", "0")
+    page.wait(lambda: page.script("return document.querySelector('.row.active .name-text')?.textContent") == "name 015000.txt", "a beginning far away")
+    assert abs(page.script("return document.querySelectorAll('*').length") - count) < 60
+
+
+def test_a_million_names_scroll(browser, page):
+    """The list alone, over an API that has a million names: no index, no agent."""
+    directory = os.path.join(os.path.dirname(__file__), "../../Sources/WebPage/page")
+
+    class Million(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *arguments):
+            super().__init__(*arguments, directory=directory)
+
+        def do_GET(self):
+            parts = urllib.parse.urlsplit(self.path)
+            if not parts.path.startswith("/v1/"):
+                self.path = self.path.removeprefix("/page")
+                return super().do_GET()
+            query = dict(urllib.parse.parse_qsl(parts.query))
+            body = self.answer(parts.path, query)
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Type", "text/event-stream" if parts.path == "/v1/events" else "application/json")
+            self.end_headers()
+            self.wfile.write(body.encode() if body else b"{}")
+
+        def answer(self, path, query):
+            if path == "/v1/status":
+                zero = {"files": 0, "directories": 0, "bytes": 0}
+                return json.dumps({"schema": 1, "device": "A", "name": "stub", "devices": [], "problems": [], "transfers": [], "folders": [
+                    {"id": "f", "label": "f", "state": "idle", "mode": "selective", "global": zero, "local": zero, "need": zero, "problems": [], "waits": []}]})
+            if path == "/v1/entries":
+                if query.get("filter") == "directories":
+                    return json.dumps({"schema": 1, "entries": [], "offset": 0, "total": 0})
+                offset, limit = int(query["offset"]), int(query["limit"])
+                return json.dumps({"schema": 1, "offset": offset, "total": 1_000_000, "entries": [
+                    {"type": "file", "folder": "f", "path": f"n{i:07}", "size": i, "modified": None, "state": "absent", "selected": "no", "holders": []}
+                    for i in range(offset, min(offset + limit, 1_000_000))]})
+            return "retry: 1000000\n\n" if path == "/v1/events" else None
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Million)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        page.driver.get(f"http://127.0.0.1:{server.server_port}/#/files/f")
+        page.wait(lambda: names(page)[:2] == ["n0000000", "n0000001"], "the beginning")
+        rows = len(page.all(".layer .row"))
+        assert rows < 60
+        page.script("document.querySelector('.list').focus()")
+        page.press(Keys.END)
+        page.wait(lambda: names(page)[-1:] == ["n0999999"], "the last")
+        # The whole way by the bar, and small steps one to one although the bar is finer than the list.
+        page.script("const s = document.querySelector('.scroller'); s.scrollTop = s.scrollHeight / 2")
+        page.wait(lambda: names(page)[5:6] and 0.4 < int(names(page)[5][1:] or 0) / 1e6 < 0.6, "the middle")
+        first = page.script("return Math.min(...[...document.querySelectorAll('.layer .row:not([hidden])')].map((r) => +r.ariaRowIndex))")
+        page.script("document.querySelector('.scroller').scrollTop += 180")
+        page.wait(lambda: page.script("return Math.min(...[...document.querySelectorAll('.layer .row:not([hidden])')].map((r) => +r.ariaRowIndex))") == first + 5,
+                  "five rows further")
+        for _ in range(3):
+            page.press(Keys.PAGE_DOWN)
+        assert len(page.all(".layer .row")) <= rows + 6, "rows are used again"
+        page.press(Keys.HOME)
+        page.wait(lambda: names(page)[:1] == ["n0000000"], "the first")
+        page.press("n", "0", "7", "7", "7", "7", "7")
+        page.wait(lambda: page.script("return document.querySelector('.row.active .name-text')?.textContent") == "n0777770", "by its beginning")
+    finally:
+        page.driver.get("about:blank")
+        server.shutdown()
+        page.complaints()  # the stub has no events
+
+
+# For everybody
+
+
+@pytest.mark.parametrize("size, factor", [(WIDE, 1), (WIDE, 2), (PHONE, 1)])
+def test_it_fits_every_window(files, size, factor):
+    page = files
+    page.zoom(size, factor)
+    for parts in ((), (FOLDER,), (FOLDER, "Photos", "2026", "Lisbon"), (FOLDER, "Documents", "Letter.txt")):
+        page.go("files", *parts)
+        page.wait(lambda: page.has(".folder-cards li") if not parts else names(page), "something is there")
+        assert page.overflow() <= 0, f"{parts} is too wide at {size} × {factor}"
+    page.wait_text(".preview pre", "Dear")
+    page.wait_text(".details", "Where it is")
+    assert page.overflow() <= 0
+    page.click("Close details")
+    page.wait(lambda: "Taxes" in names(page), "the list")
+    page.wait(lambda: page.named("Keep Taxes on this device", "checkbox").is_displayed(), "name and box")
+    assert row_state(page, "Taxes")
+    if size == PHONE:
+        page.click("Folders")
+        page.wait(lambda: page.find(".folders").is_displayed(), "the tree")
+        page.find(".folders [role=treeitem] .label").click()
+        at(page, "Documents", "Films", "Many", "Odd", "Photos")
+        assert not page.find(".folders").is_displayed()
+
+
+def test_all_controls_have_names(files):
+    page = files
+    open_file(page, "Documents", "Letter.txt")
+    page.wait_text(".details", "Where it is")
+    assert page.nameless() == []
+    page.go("files", FOLDER, "Photos", "2026", "Lisbon")
+    page.wait(lambda: len(names(page)) == 8, "pictures")
+    assert page.nameless() == []
+    page.click("Keep IMG_0001.jpg on this device", "checkbox")
+    page.wait_text("dialog", "IMG_0001.jpg")
+    assert page.nameless() == []
+    page.answer("Cancel")
+    page.go("files")
+    page.wait(lambda: page.has(".folder-cards li"), "folders")
+    assert page.nameless() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_can_be_read(files, scheme):
+    """Text on its ground is at least 4.5 to 1 for every pair of tokens that the page uses."""
+    page = files
+    page.scheme(scheme)
+    tokens = ["ground", "raised", "chosen", "text", "quiet", "accent", "on-accent", "good", "warn", "bad", "warn-ground", "bad-ground"]
+    values = page.script("""
+        const probe = document.body.appendChild(document.createElement('span'));
+        const found = {};
+        for (const name of arguments[0]) {
+          probe.style.color = `var(--${name})`;
+          found[name] = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        }
+        probe.remove();
+        return found;
+    """, tokens)
+
+    def luminance(colour):
+        channels = [c / 255 for c in colour]
+        red, green, blue = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    def contrast(a, b):
+        bright, dark = sorted((luminance(values[a]), luminance(values[b])), reverse=True)
+        return (bright + 0.05) / (dark + 0.05)
+
+    pairs = [(text, ground) for ground in ("ground", "raised", "chosen") for text in ("text", "quiet", "accent", "good", "warn", "bad")]
+    pairs += [("on-accent", "accent"), ("text", "warn-ground"), ("text", "bad-ground"), ("quiet", "warn-ground"), ("ground", "bad")]
+    poor = {pair: round(contrast(*pair), 2) for pair in pairs if contrast(*pair) < 4.5}
+    assert poor == {}
+
+
+def test_without_a_login_it_says_what_to_do(setting, page):
+    page.driver.get("about:blank")
+    page.driver.delete_all_cookies()
+    origin = setting.agent.status()["http"]
+    page.driver.get(origin + "/")
+    page.driver.delete_all_cookies()
+    page.driver.get(origin + "/")
+    page.wait_text("#view", "synctrain ui")
+    setting.is_logged_in = False
