@@ -26,6 +26,7 @@ let package = Package(
     targets: [
         // MARK: C libraries
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -41,6 +42,8 @@ let package = Package(
             dependencies: ["Cryptography", "CLZ4", .product(name: "NIOCore", package: nio)],
             swiftSettings: strict),
         .target(name: "Selection", swiftSettings: strict),
+        // The insides of zips and ISO images, by ranges of bytes.
+        .target(name: "Archives", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "GhostDrop", dependencies: ["Cryptography"], swiftSettings: strict),
         .target(name: "Pairing", dependencies: ["Cryptography"], swiftSettings: strict),
         .target(name: "Thumbnails", dependencies: ["Cryptography"], swiftSettings: strict),
@@ -144,9 +147,9 @@ let package = Package(
         .target(
             name: "SyncAgent",
             dependencies: [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
-                "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
-                "Thumbnails", "Transport",
+                "AgentConfiguration", "Archives", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing",
+                "Reconciliation", "Selection", "Thumbnails", "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
@@ -236,6 +239,9 @@ let package = Package(
             ],
             resources: [.copy("Vectors")],
             swiftSettings: strict),
+        .testTarget(
+            name: "ArchivesTests", dependencies: ["Archives", "Cryptography", "SyncTestKit"],
+            exclude: ["make-vectors.py"], resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "IndexStoreTests",
             dependencies: [

@@ -281,7 +281,7 @@ extension ControlError {
 }
 
 /// How many there are at this moment.
-private final class Count: Sendable {
+final class Count: Sendable {
     private let count = Mutex(0)
 
     /// The count with this one.

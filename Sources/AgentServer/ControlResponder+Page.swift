@@ -2,11 +2,11 @@ import ControlAPI
 
 extension ControlRequest {
     /// Reads a file, for as long as somebody plays it.
-    var isForFile: Bool { path == LinkTarget.path || path == "/v1/file" }
+    var isForFile: Bool { [LinkTarget.path, "/v1/file", "/v1/archive/member"].contains(String(path)) }
 
     /// What is asked of the agent. A `HEAD` asks for what a `GET` would; the sink leaves the body out.
     func operation() throws(ControlError) -> ControlOperation {
-        let isHead = method == "HEAD" && path != "/v1/file"
+        let isHead = method == "HEAD" && !isForFile
         return try ControlOperation(method: isHead ? "GET" : method, target: target, body: body)
     }
 }

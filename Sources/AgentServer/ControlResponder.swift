@@ -41,6 +41,10 @@ struct ControlResponder: Sendable {
                 try await fileResponse(to: request, through: sink).send(path, ranges: request.ranges)
             case .fileHead(let path):
                 try await fileResponse(to: request, through: sink).sendHead(path)
+            case .archive(.member(let member)):
+                try await memberResponse(to: request, through: sink).send(member, ranges: request.ranges)
+            case .archive(.memberHead(let member)):
+                try await memberResponse(to: request, through: sink).sendHead(member)
             case .thumbnail(let path): try await answerThumbnail(of: path, through: sink)
             default:
                 try await sink.answer(json: try await document(for: operation))
@@ -97,11 +101,12 @@ struct ControlResponder: Sendable {
         case .syncNow(let request): try await control.syncNow(request)
         case .resetIndex(let reset): try await control.resetIndex(folder: reset.folder)
         case .cluster(let asked): return try await document(for: asked)
+        case .archive(.list(let query)): return try ControlJSON.encode(try await control.archive(query))
         case .page(let asked): return try await document(for: asked)
         case .stop: try await control.stop()
         case .events, .list, .search, .fetch, .pair, .dropSend, .dropReceive, .selection, .extraneous, .needs,
             .versions,
-            .conflicts, .refused, .file, .fileHead, .thumbnail:
+            .conflicts, .refused, .file, .fileHead, .archive, .thumbnail:
             throw ControlError(.failed, "\(operation.target) has no document. This is a bug; report it.")
         }
         return [UInt8](#"{"schema":1}"#.utf8)

@@ -4,7 +4,7 @@
 /// Every function throws `ControlError`. A function with `emit` calls it once for each result, in order, and waits for
 /// it to return before it makes the next one: that is how a slow reader slows the agent down. When `emit` throws or the
 /// calling task is cancelled, the work ends.
-public protocol AgentControl: ClusterControl, PageControl, ThumbnailControl {
+public protocol AgentControl: ClusterControl, PageControl, ArchiveControl, ThumbnailControl {
     func status() async throws -> AgentStatus
     /// Runs until cancelled.
     func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws

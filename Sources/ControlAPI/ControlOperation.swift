@@ -64,6 +64,7 @@ public enum ControlOperation: Equatable, Sendable {
     case thumbnail(PathReference)
     case link(LinkRequest)
     case cluster(ClusterOperation)
+    case archive(ArchiveOperation)
     case page(PageOperation)
     case stop
 
@@ -87,6 +88,7 @@ public enum ControlOperation: Equatable, Sendable {
             .patch
         case .removeDevice, .removeFolder, .revokeInvitation: .delete
         case .cluster(let operation): operation.method
+        case .archive(let operation): operation.method
         case .page(let operation): operation.method
         }
     }
@@ -96,6 +98,8 @@ public enum ControlOperation: Equatable, Sendable {
         let path: String
         let query: [(String, String)]
         if case .cluster(let operation) = self {
+            (path, query) = (operation.path, operation.query)
+        } else if case .archive(let operation) = self {
             (path, query) = (operation.path, operation.query)
         } else if case .page(let operation) = self {
             (path, query) = (operation.path, operation.query)
@@ -145,7 +149,7 @@ public enum ControlOperation: Equatable, Sendable {
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
             .revokeInvitation, .notes, .stat, .list, .search, .whereis,
             .file, .thumbnail,
-            .fileHead, .page, .stop:
+            .fileHead, .archive, .page, .stop:
             return nil
         }
     }
@@ -164,6 +168,7 @@ public enum ControlOperation: Equatable, Sendable {
             try PathReference.checkSome(request.paths, of: "refused \(request.action.rawValue)")
         case .pair(let request): try request.check()
         case .cluster(let operation): try operation.check()
+        case .archive(let operation): try operation.check()
         case .page(let operation): try operation.check()
         case .dropSend(let request): try request.check()
         case .dropReceive(let request): try request.check()
@@ -195,6 +200,10 @@ public enum ControlOperation: Equatable, Sendable {
             method: method, path: String(parts.first ?? ""), query: query, body: body)
         {
             self = .cluster(operation)
+            return
+        }
+        if let operation = try ArchiveOperation(method: method, path: String(parts.first ?? ""), query: query) {
+            self = .archive(operation)
             return
         }
         if let operation = try PageOperation(
@@ -380,7 +389,7 @@ public enum ControlOperation: Equatable, Sendable {
         case .file(let path), .fileHead(let path): (.file, path.query)
         case .thumbnail(let path): (.thumbnail, path.query)
         case .link: (.links, [])
-        case .stop, .cluster, .page: (.stop, [])
+        case .stop, .cluster, .archive, .page: (.stop, [])
         }
     }
 

@@ -64,6 +64,8 @@ public struct ControlRoute: Hashable, Sendable {
         ("/v1/status", [.get]),
         ("/v1/stop", [.post]),
         ("/v1/sync", [.post]),
+        ("/v1/thumbnail", [.get]),
+        ("/v1/transfers", [.get]),
         ("/v1/versions", [.get]),
         ("/v1/versions/restore", [.post]),
         ("/v1/wait", [.post]),

@@ -64,7 +64,8 @@ public struct RequestQuery: Sendable {
         return number
     }
 
-    private static func encode(_ text: String) -> String {
+    /// Percent-encoded; slashes and colons stay.
+    public static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -81,7 +82,8 @@ public struct RequestQuery: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func decode(_ text: Substring) -> String? {
+    /// Nil for a broken percent sign and for what is not UTF-8.
+    public static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8[...]

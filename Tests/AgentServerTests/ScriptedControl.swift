@@ -21,6 +21,7 @@ final class ScriptedControl: AgentControl {
     private let reads = Mutex(0)
     private let onRead: (@Sendable (Int) async throws -> Void)?
     private let onReadEnd: @Sendable () -> Void
+    private let onStat: (@Sendable (PathReference) throws -> Entry)?
     private let statuses: Mutex<[AgentStatus]>
     private let folders: FolderScript
 
@@ -30,6 +31,7 @@ final class ScriptedControl: AgentControl {
         readFailure: (afterBytes: Int, error: ControlError)? = nil, changesAfterReads: Int = .max,
         onRead: (@Sendable (_ from: Int) async throws -> Void)? = nil,
         onReadEnd: @escaping @Sendable () -> Void = {},
+        onStat: (@Sendable (PathReference) throws -> Entry)? = nil,
         onList: (@Sendable (EntryEmit) async throws -> Void)? = nil,
         onFetch: (@Sendable (@Sendable (FetchEvent) async throws -> Void) async throws -> Void)? = nil,
         onEvents: (@Sendable (@Sendable (AgentEvent) async throws -> Void) async throws -> Void)? = nil,
@@ -43,6 +45,7 @@ final class ScriptedControl: AgentControl {
         self.changesAfterReads = changesAfterReads
         self.onRead = onRead
         self.onReadEnd = onReadEnd
+        self.onStat = onStat
         self.onList = onList
         self.onFetch = onFetch
         self.onEvents = onEvents
@@ -309,6 +312,7 @@ final class ScriptedControl: AgentControl {
 
     func stat(_ path: PathReference) async throws -> Entry {
         try note("stat \(path.text) in \(path.workingDirectory)")
+        if let onStat { return try onStat(path) }
         if !content.isEmpty || entries.isEmpty { return file(version: "A:1") }
         return entries[0]
     }
@@ -357,7 +361,7 @@ final class ScriptedControl: AgentControl {
             reads += 1
             return reads
         }
-        try await start(file(version: number > changesAfterReads ? "B:1" : "A:1"), part)
+        try await start(try onStat?(path) ?? file(version: number > changesAfterReads ? "B:1" : "A:1"), part)
         guard let part else { return }
         var sent = 0
         let step = max(1000, content.count / 1000)

@@ -17,6 +17,8 @@ struct Architecture {
             "CLinux": [],
             "WebPage": [],
             "CLZ4": [],
+            "CZlib": [],
+            "Archives": ["CZlib"],
             "COpenSSL": [],
             "CQREncode": [],
             "CSystemd": [],
@@ -45,7 +47,8 @@ struct Architecture {
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "FolderScanner",
+                "AgentConfiguration", "Archives", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "FolderScanner",
                 "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
                 "Thumbnails", "Transport",
             ],
@@ -119,7 +122,7 @@ struct Architecture {
         ],
         pure: [
             "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport", "GhostDrop",
-            "Pairing", "Thumbnails",
+            "Pairing", "Archives", "Thumbnails",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

@@ -2,11 +2,13 @@
 agents say of themselves."""
 
 import contextlib
+import http.client
 import json
 import os
 import random
 import re
 import shutil
+import socket
 import tempfile
 import zlib
 
@@ -249,6 +251,15 @@ def begin_pairing(page):
     page.wait_text("main.devices", "Waiting for the other device")
 
 
+def pairing_state(agent):
+    connection = http.client.HTTPConnection("agent")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.connect(agent.socket)
+    with contextlib.closing(connection):
+        connection.request("GET", "/v1/pair")
+        return json.load(connection.getresponse())["state"]
+
+
 def ids(agent):
     return {device["id"] for device in agent.status()["devices"]}
 
@@ -326,6 +337,18 @@ def test_leaving_the_view_ends_the_pairing(page, strangers):
     begin_pairing(page)
     page.click("Stop")
     page.wait(lambda: page.script_async(state) == "idle", "nothing waits any more")
+
+
+def test_a_page_that_is_left_holds_nothing(page, strangers):
+    """Browsers keep pages for those who go back; not a pairing, and not the connections to the agent."""
+    phone, _ = strangers
+    for _ in range(2):
+        page.log_in(phone)
+        begin_pairing(page)
+        page.driver.get("about:blank")
+        wait_until(lambda: [pairing_state(phone)] == ["idle"], what="the pairing has ended with its page", child=phone)
+    page.driver.back()
+    page.wait(lambda: page.text("#device") == "phone" and "devices connected" in page.text("#state"), "the page is back")
 
 
 def test_two_agents_are_paired_by_the_page(page, tabs, strangers):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the seeds in Corpus/{frames,lz4,fileinfo,drop} from the golden bytes of Tests/BlockExchangeTests and of
-Tests/GhostDropTests."""
+"""Makes the seeds in Corpus/{frames,lz4,fileinfo,drop,archives} from the golden bytes of Tests/BlockExchangeTests,
+Tests/GhostDropTests and Tests/ArchivesTests."""
 import json
 import pathlib
 
@@ -74,3 +74,14 @@ for name in ("advertisement", "advertisementNoPSM"):
     seed("drop", name, b"\x02" + drop[name].encode())
 stream = [bytes([0, 0, 0]) + b"data", bytes([0xE0, 0, 1]) + b"end", bytes([0x40, 0, 0, 8, 0, 0]), bytes([0x60, 0, 0, 0x18, 0, 0, 5])]
 seed("drop", "stream", b"\x03" + b"".join(bytes([len(p)]) + p for p in stream))
+
+# Those that are small enough to be changed into something else; the sixteen empty sectors of an image are left out.
+for vector in json.loads((here / "../ArchivesTests/Vectors/archives.json").read_text()):
+    data = bytearray(vector["size"])
+    for start, digits in vector["chunks"]:
+        data[start:start + len(digits) // 2] = bytes.fromhex(digits)
+    if vector["format"] == "iso":
+        # The root's directory follows the descriptors: what comes behind is not needed.
+        data = data[16 * 2048:40 * 2048]
+    if vector["name"] in ("cp437", "comment", "empty", "bzip2", "encrypted", "rock-ridge", "joliet", "plain", "info-zip"):
+        seed("archives", vector["name"], bytes([vector["format"] == "iso"]) + data[:60000])

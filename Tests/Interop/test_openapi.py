@@ -20,7 +20,7 @@ QUERIES = {
     "/v1/records": ["limit=20"], "/v1/jobs": [""],
 }
 # They wait, or answer what is no JSON.
-NOT_ASKED = {"/v1/events", "/v1/file", "/v1/devices/qr", "/file", "/login", "/", "/page/{name}", "/v1/jobs/{id}"}
+NOT_ASKED = {"/v1/events", "/v1/file", "/v1/devices/qr", "/v1/thumbnail", "/file", "/login", "/", "/page/{name}", "/v1/jobs/{id}"}
 BODIES = {
     "/v1/scan": {"paths": []}, "/v1/selection": {"paths": [HERE], "select": True, "dryRun": True},
     "/v1/extraneous": {"paths": [HERE], "action": "delete", "dryRun": True},

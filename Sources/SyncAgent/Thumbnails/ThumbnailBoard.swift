@@ -14,11 +14,17 @@ final class ThumbnailBoard: Sendable {
     /// What it needs of the agent.
     struct Environment: Sendable {
         var maker: ThumbnailMaker
+        /// Nil for none.
+        var shared: Shared?
+        var logger: Logger
+    }
+
+    /// Where devices share theirs.
+    struct Shared: Sendable {
+        var folder: FolderID
+        var directory: String
         var index: IndexStore
         var folders: FolderRegistry
-        /// Where devices share theirs, if anywhere.
-        var shared: (folder: FolderID, directory: String)?
-        var logger: Logger
     }
 
     /// Contents that are made at once: some wait for other devices while others keep the programs busy.
@@ -60,9 +66,11 @@ final class ThumbnailBoard: Sendable {
             sandbox: ThumbnailSandbox(now: setup.time.monotonic), workDirectory: setup.places.thumbnailWork,
             limits: ThumbnailMaker.Limits(usual: settings.fetchLimit, slow: settings.slowFetchLimit),
             isMetered: { policies.source?.conditions.isMetered ?? false })
-        let shared = settings.folder.map { ($0, settings.directory) }
+        let shared = settings.folder.map {
+            Shared(folder: $0, directory: settings.directory, index: index, folders: folders)
+        }
         self.init(
-            Environment(maker: maker, index: index, folders: folders, shared: shared, logger: setup.logger),
+            Environment(maker: maker, shared: shared, logger: setup.logger),
             cache: ThumbnailCache(
                 directory: settings.cache ?? setup.places.thumbnails, byteLimit: Int(clamping: settings.byteLimit)))
     }
@@ -170,11 +178,12 @@ final class ThumbnailBoard: Sendable {
 
     /// The thumbnail that another device, or an earlier run, put into the shared folder; nil if there is none.
     private func shared(_ subject: ThumbnailSubject) async throws -> [UInt8]? {
-        guard let (folder, directory) = environment.shared else { return nil }
-        let path = directory + "/" + subject.name.path
+        guard let shared = environment.shared else { return nil }
+        let (folder, index) = (shared.folder, shared.index)
+        let path = shared.directory + "/" + subject.name.path
         // The folder may not be there, or not readable: then thumbnails are made.
-        guard let found = try? await environment.index.global(folder, path), found.isPresent,
-            let file = try? await environment.index.file(folder, path), file.kind == .file,
+        guard let found = try? await index.global(folder, path), found.isPresent,
+            let file = try? await index.file(folder, path), file.kind == .file,
             (1...Int64(ThumbnailCheck.byteLimit)).contains(file.size)
         else { return nil }
         let gathered = Mutex<[Int: [UInt8]]>([:])
@@ -195,16 +204,16 @@ final class ThumbnailBoard: Sendable {
 
     /// Puts a thumbnail into the shared folder, if that keeps it, or else into the cache.
     private func keep(_ bytes: [UInt8], of subject: ThumbnailSubject) async {
-        let shared = environment.shared.flatMap { settings -> (RootDirectory, String)? in
-            let path = settings.directory + "/" + subject.name.path
-            guard let folder = environment.folders.folder(settings.folder), folder.configuration.kind != .receiveOnly,
+        let target = environment.shared.flatMap { shared -> (RootDirectory, String)? in
+            let path = shared.directory + "/" + subject.name.path
+            guard let folder = shared.folders.folder(shared.folder), folder.configuration.kind != .receiveOnly,
                 case .success(let place) = folder.place(), !place.selection.isIgnored(path)
             else { return nil }
             return (place.root, path)
         }
         do {
             try await fetching.threads.runIfActive { [cache] in
-                if let (root, path) = shared,
+                if let (root, path) = target,
                     ThumbnailCache.write(bytes, to: path, in: root, durability: .immediate)
                 {
                     return

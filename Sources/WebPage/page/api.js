@@ -43,6 +43,14 @@ async function send(method, path, { query, body, signal, headers = {} } = {}) {
   return response;
 }
 
+/**
+ * What ends the streams that are open. A page that is left may be kept by the browser as it is, with its connections: a
+ * pairing would go on, and six pages have all the connections that there are to one agent. One that comes back begins anew.
+ */
+const ends = new Set();
+addEventListener("pagehide", () => { for (const end of [...ends]) end(); });
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
 const loggedOut = new Set();
 
 /** Calls `listen` when the agent does not know this browser, or not any more. */
@@ -60,6 +68,7 @@ export async function* lines(method, path, { query, body, signal } = {}) {
   const stop = () => controller.abort();
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop);
+  ends.add(stop);
   try {
     const response = await send(method, path, { query, body, signal: controller.signal });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -77,6 +86,7 @@ export async function* lines(method, path, { query, body, signal } = {}) {
     }
   } finally {
     signal?.removeEventListener("abort", stop);
+    ends.delete(stop);
     controller.abort();
   }
 }
@@ -155,6 +165,8 @@ const types = [
  */
 export function events(listen, missed, connected) {
   const source = new EventSource("/v1/events");
+  const end = () => source.close();
+  ends.add(end);
   source.onopen = () => {
     connected(true);
     for (const follow of [...jobs]) follow(null);
@@ -163,6 +175,7 @@ export function events(listen, missed, connected) {
     connected(false);
     // An answer that is no stream ends an EventSource for good, without saying why: ask, and try again later.
     if (source.readyState !== EventSource.CLOSED) return;
+    ends.delete(end);
     get("status").catch(() => {});
     setTimeout(() => { missed(); events(listen, missed, connected); }, 5000);
   };

@@ -31,8 +31,8 @@ export function conflicts(app, done) {
       cards.set(key(conflict), card);
       list.append(card);
     }
-    draw(more, [entries.length, total], () => (total ?? 0) > entries.length
-      ? act(`Show more of ${total}`, () => { limit += shown; load(); }, { "data-key": "more" }) : null);
+    draw(more, [entries.length, total], () => (total ?? 0) > entries.length && limit < 1000
+      ? act(`Show more of ${total}`, () => { limit = Math.min(1000, limit + shown); load(); }, { "data-key": "more" }) : null);
     done();
   });
 

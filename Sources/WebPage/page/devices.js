@@ -45,6 +45,7 @@ export function mount(root, app) {
   const cards = new Map();
   const stopStatus = app.onStatus((status) => {
     drawSelf(self.body, status, app);
+    invited.show(status);
     for (const [id, card] of cards) if (!status.devices.some((device) => device.id === id)) { card.element.remove(); cards.delete(id); }
     for (const device of status.devices) {
       let card = cards.get(device.id);

@@ -71,8 +71,8 @@ export function extraneous(app, done) {
           onchange: (event) => { if (event.target.checked) chosen.add(entry.path); else chosen.delete(entry.path); drawButtons(); } }),
         h("span", {}, entry.path, entry.other && h("small", { class: "warn" }, ` others have another version${entry.other.device ? ` by ${app.deviceName(entry.other.device)}` : ""}, ${bytes(entry.other.size)}`)),
         h("span", { class: "quiet" }, bytes(entry.size), ", ", when(entry.modified)))));
-      draw(more, [entries.length, total], () => total > entries.length
-        ? act(`Show more of ${total}`, () => { limit += pageSize; load(); }, { "data-key": "more" }) : null);
+      draw(more, [entries.length, total], () => total > entries.length && limit < 1000
+        ? act(`Show more of ${total}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
       drawButtons();
     }
 

@@ -6,7 +6,7 @@ const roles = [["read", "may read"], ["write", "may read and change"], ["admin",
 const times = [["3600", "an hour"], ["86400", "a day"], ["604800", "a week"], ["2592000", "30 days"]];
 const states = { open: "open", redeemed: "used", expired: "expired" };
 
-/** Draws into `body`; `load` asks for the list anew. */
+/** Draws into `body`; `load` asks for the list anew, `show` is for each new status. */
 export function invitations(body, app) {
   const { api } = app;
   const list = h("div", {});
@@ -40,7 +40,6 @@ export function invitations(body, app) {
   const load = soon(async () => {
     let invited;
     try { ({ invitations: invited } = await api.get("invitations")); } catch (error) { return app.fail(error); }
-    draw(folder, app.status?.folders.map(({ id, label }) => [id, label]), () => (app.status?.folders ?? []).map((one) => h("option", { value: one.id }, one.label || one.id)));
     draw(list, invited, () => invited.length === 0 ? h("p", { class: "quiet" }, "There is no invitation.")
       : h("ul", { class: "plain" }, invited.map((one) => h("li", { class: "line", "data-invitation": one.number },
         h("span", { class: "main-text" }, `${app.folderName(one.folder)}, ${roles.find(([word]) => word === one.role)?.[1] ?? one.role} `,
@@ -62,5 +61,12 @@ export function invitations(body, app) {
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); join(); } },
         field("Code", code), field("Directory on this device", directory, "absolute; the folder lies there"), field("What is kept here", mode),
         h("div", { class: "tools" }, h("button", { class: "main" }, "Join")))));
-  return { load };
+  return {
+    load,
+    show(status) {
+      const chosen = folder.value;
+      draw(folder, status.folders.map(({ id, label }) => [id, label]), () => status.folders.map((one) =>
+        h("option", { value: one.id, selected: one.id === chosen }, one.label || one.id)));
+    },
+  };
 }

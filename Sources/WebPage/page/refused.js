@@ -29,8 +29,8 @@ export function refused(app, done) {
       h("span", { class: "tools" },
         act("Give back ours…", () => settle(change, "revert"), { "data-key": `revert ${change.path}`, "aria-label": `Give back ours of ${change.path}` }),
         act("Accept…", () => settle(change, "accept"), { "data-key": `accept ${change.path}`, "aria-label": `Accept ${change.path}` }))))));
-    draw(more, [found, answer.total], () => (answer.total ?? 0) > found
-      ? act(`Show more of ${answer.total}`, () => { limit += pageSize; load(); }, { "data-key": "more" }) : null);
+    draw(more, [found, answer.total], () => (answer.total ?? 0) > found && limit < 1000
+      ? act(`Show more of ${answer.total}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
     done();
   });
 

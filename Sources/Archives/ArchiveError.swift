@@ -1,0 +1,34 @@
+/// Why an archive, or a member of it, cannot be read.
+public struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
+    public enum Code: Sendable {
+        /// Neither a zip nor an ISO 9660 image.
+        case notArchive
+        /// It says things that cannot be, or its bytes are not those that it announces.
+        case damaged
+        /// A kind of archive or compression that is not read here.
+        case unsupported
+        case encrypted
+        /// More than the limits let.
+        case tooLarge
+        case noSuchMember
+        /// The member is a directory or a link.
+        case notFile
+        case rangeNotSatisfiable
+    }
+
+    public var code: Code
+    /// A sentence for people that ends with what to do.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { message }
+
+    static func damaged(_ what: String) -> ArchiveError {
+        ArchiveError(
+            .damaged, "The archive is damaged: \(what). Fetch it whole and try a program that repairs archives.")
+    }
+}

@@ -1,0 +1,52 @@
+import AgentServer
+import ArgumentParser
+import ControlAPI
+
+struct ServeCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Show a directory as a web site on this machine, fetching what is looked at.",
+        discussion: """
+            Prints the site's address and serves it until Ctrl-C. A directory is its index.html, or a list of what is in \
+            it. Pages and scripts run as on any site, under a name of their own that browsers find on this machine by \
+            themselves: they cannot reach the agent's page. Whoever has the address can read the directory.
+            """)
+
+    @Argument(help: "The directory.", completion: .directory)
+    var directory: String
+
+    @Option(help: ArgumentHelp("The port on 127.0.0.1; one that is free if not given.", valueName: "n"))
+    var port: UInt16 = 0
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let agent = try context.agent()
+        let entry = try await agent.stat(context.path(directory))
+        guard entry.kind == .directory else {
+            throw ControlError(
+                .invalidRequest,
+                "\(directory) is a \(entry.kind.rawValue), not a directory; `synctrain url` links to files.",
+                path: directory)
+        }
+        let server = SiteServer(control: agent, folder: entry.folder, directory: entry.path, port: Int(port))
+        let isJSON = global.json
+        try await server.run { address in
+            if isJSON {
+                let site = ServedSite(url: address, folder: entry.folder, path: entry.path)
+                try context.output.print(bytes: try ControlJSON.encode(site))
+            } else {
+                try context.output.print(address)
+                try context.remark("Ctrl-C ends it.")
+            }
+            try context.output.flush()
+        }
+    }
+}
+
+/// Where a directory is shown.
+private struct ServedSite: Encodable {
+    var schema = 1
+    var url: String
+    var folder: String
+    var path: String
+}
