@@ -2,8 +2,10 @@
 
 import http.client
 import os
+import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 import urllib.parse
@@ -29,6 +31,10 @@ http {{
 
 class Nginx(Child):
     def __init__(self, lab, files):
+        # Not among the packages of the project: installing it starts a server on port 80.
+        program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+        if not program:
+            sys.exit("There is no nginx to measure beside: install Debian's nginx-light, or leave `stream` out.")
         root = lab.directory("nginx")
         super().__init__("nginx", os.path.join(root, "log"))
         self.port, configuration = free_port(), os.path.join(root, "nginx.conf")
@@ -36,7 +42,7 @@ class Nginx(Child):
             file.write(CONFIGURATION.format(root=root, port=self.port, files=files))
         # Its workers would be nobody, who cannot go into the laboratory.
         user = ["-g", "user root;"] if os.geteuid() == 0 else []
-        self.spawn(["/usr/sbin/nginx", "-e", os.path.join(root, "error.log"), "-c", configuration, *user])
+        self.spawn([program, "-e", os.path.join(root, "error.log"), "-c", configuration, *user])
 
         def answers():
             try:

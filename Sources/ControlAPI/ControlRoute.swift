@@ -14,6 +14,8 @@ public struct ControlRoute: Hashable, Sendable {
     }
 
     private static let paths: [(String, [ControlOperation.Method])] = [
+        ("/v1/archive", [.get]),
+        ("/v1/archive/member", [.get, .head]),
         ("/v1/changes", [.get]),
         ("/v1/completion", [.get]),
         ("/v1/conflicts", [.get]),

@@ -138,7 +138,7 @@ class Page:
 
     # waiting
 
-    def wait(self, condition, what="condition", timeout=20):
+    def wait(self, condition, what="condition", timeout=60):
         """Until the condition gives something true; returns that. An element that is not there, or not any more, is false."""
         last = []
 

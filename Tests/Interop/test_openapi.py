@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 
 import jsonschema
 import pytest
@@ -17,10 +18,13 @@ QUERIES = {
     "/v1/search": ["text=a", "text=a&offset=0"], "/v1/changes": ["", "offset=0&limit=5"],
     "/v1/selection": ["", "limit=5"], "/v1/extraneous": ["", "limit=5"], "/v1/need": ["", "limit=5"],
     "/v1/versions": ["", "limit=5"], "/v1/conflicts": ["", "limit=5"], "/v1/refused": ["", "limit=5"],
-    "/v1/records": ["limit=20"], "/v1/jobs": [""],
+    "/v1/records": ["limit=20"], "/v1/jobs": [""], "/v1/archive": ["path=docs:z.zip", "path=docs:z.zip&limit=1&offset=1"],
 }
 # They wait, or answer what is no JSON.
-NOT_ASKED = {"/v1/events", "/v1/file", "/v1/devices/qr", "/v1/thumbnail", "/file", "/login", "/", "/page/{name}", "/v1/jobs/{id}"}
+NOT_ASKED = {
+    "/v1/events", "/v1/file", "/v1/devices/qr", "/v1/thumbnail", "/v1/archive/member", "/file", "/login", "/", "/page/{name}",
+    "/v1/jobs/{id}",
+}
 BODIES = {
     "/v1/scan": {"paths": []}, "/v1/selection": {"paths": [HERE], "select": True, "dryRun": True},
     "/v1/extraneous": {"paths": [HERE], "action": "delete", "dryRun": True},
@@ -44,9 +48,12 @@ def setting(module_lab):
         os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"a" * 100)
+    with zipfile.ZipFile(os.path.join(root, "z.zip"), "w") as archive:
+        archive.writestr("in/a.txt", "a")
+        archive.writestr("b", "b")
     lab.share(agent, "docs", node)
-    node.wait_scanned("docs", 3)
-    agent.wait_global("docs", 3)
+    node.wait_scanned("docs", 4)
+    agent.wait_global("docs", 4)
     page = Page(agent)
     return page, page.get("/v1/openapi.json")
 
