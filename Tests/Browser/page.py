@@ -187,6 +187,10 @@ class Page:
 
     def nameless(self):
         """Controls that assistive technology has no name for, as HTML; beside an open dialog there is nothing to reach."""
+        # What is drawn anew meanwhile is looked at again.
+        return self.wait(lambda: (self.nameless_now(),), "controls that stay")[0]
+
+    def nameless_now(self):
         root = "dialog[open] " if self.has("dialog[open]") else ""
         controls = self.all(", ".join(root + selector for selector in (
             "button", "a[href]", "input", "select", "textarea", "iframe", "video", "audio", "img", "[role=grid]", "[role=tree]",
