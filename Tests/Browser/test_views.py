@@ -505,7 +505,7 @@ def test_a_conflict_is_resolved(page, laptop, two, module_lab):
     assert any("+ mine" in line and "the sea at Cascais" in line for line in lines)
     assert "this device" in page.texts(f"{shown} .side")[0] and "nas" in page.texts(f"{shown} .side")[1]
     page.screenshot("attention")
-    assert page.text(".bar nav a[aria-current] .badge").startswith("1")
+    page.wait(lambda: page.text(".bar nav a[aria-current] .badge").startswith("1"), "nothing else to look at")
     page.click("Keep mine", within=shown)
     page.answer("Cancel")
     assert read(here(module_lab, "Lisbon/plan.txt")) == THEIRS.encode()

@@ -1,6 +1,6 @@
 // The page: which view is shown, what all views know, and how anything is said or asked.
 import * as api from "./api.js";
-import { button, h, icon, replace } from "./dom.js";
+import { button, count, h, icon, replace } from "./dom.js";
 
 /**
  * A view is a module with `title`, `icon`, and `mount(root, app)`, which draws into `root` and returns
@@ -114,7 +114,7 @@ function drawBar() {
   const connected = status.devices.filter((device) => device.connected).length;
   const working = status.folders.filter((folder) => ["syncing", "scanning", "receiving-index"].includes(folder.state)).length;
   document.getElementById("state").textContent =
-    `${connected} of ${status.devices.length} devices connected` + (working ? `, ${working} folders at work` : "");
+    `${connected} of ${status.devices.length} devices connected` + (working ? `, ${count(working, "folder")} at work` : "");
   drawLinks();
 }
 
