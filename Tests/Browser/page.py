@@ -27,8 +27,8 @@ def start_browser(downloads):
     options.add_experimental_option("prefs", {"download.default_directory": downloads, "download.prompt_for_download": False})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")))
-    driver.set_page_load_timeout(30)
-    driver.set_script_timeout(30)
+    driver.set_page_load_timeout(90)
+    driver.set_script_timeout(90)
     return driver
 
 
