@@ -16,11 +16,11 @@ WORDS = ("annual archive backup budget camera chapter contract draft export fami
 
 
 class Generator:
-    """`files` names in `files` / 100 directories, each file with one block of its own, names of 50 to 80 bytes."""
+    """`files` names, so many in each directory, each file with one block of its own, names of 50 to 80 bytes."""
 
-    def __init__(self, files, short_id, folder="million", seed=1):
-        self.folder, self.files = folder, files
-        self.directories = [self._directory_name(n, seed) for n in range(-(-files // FILES_PER_DIRECTORY))]
+    def __init__(self, files, short_id, folder="million", seed=1, per_directory=FILES_PER_DIRECTORY):
+        self.folder, self.files, self.per_directory = folder, files, per_directory
+        self.directories = [self._directory_name(n, seed) for n in range(-(-files // per_directory))]
         self.entries = files + len(self.directories)
         self.index_id = random.Random(seed).getrandbits(64) | 1
         self.frames = list(self._frames(short_id, seed))
@@ -36,8 +36,8 @@ class Generator:
         rnd = random.Random(directory)
         base = self.directories[directory]
         names = []
-        for number in range(min(FILES_PER_DIRECTORY, self.files - directory * FILES_PER_DIRECTORY)):
-            name = f"{base}/{directory * FILES_PER_DIRECTORY + number:07}"
+        for number in range(min(self.per_directory, self.files - directory * self.per_directory)):
+            name = f"{base}/{directory * self.per_directory + number:07}"
             wanted = rnd.randrange(51, 81)  # one may be stripped off
             while len(name) + 4 < wanted:
                 name += " " + WORDS[int(rnd.random() * len(WORDS))]
@@ -61,7 +61,7 @@ class Generator:
             info = b"\x0a" + varint(len(name)) + name + directory_type + common + b"\x50" + varint(sequence)
             parts.append(b"\x12" + varint(len(info)) + info)
             count += 1
-            hashes = rnd.randbytes(64 * FILES_PER_DIRECTORY)
+            hashes = rnd.randbytes(64 * self.per_directory)
             for position, name in enumerate(self.file_names(number)):
                 sequence += 1
                 name = name.encode()
@@ -172,8 +172,8 @@ def write_small_files(root, count, size=4096, seed=1):
     """`count` files of random bytes, 100 to a directory."""
     rnd = random.Random(seed)
     for number in range(count):
-        directory = os.path.join(root, f"d{number // FILES_PER_DIRECTORY:04}")
-        if number % FILES_PER_DIRECTORY == 0:
+        directory = os.path.join(root, f"d{number // self.per_directory:04}")
+        if number % self.per_directory == 0:
             os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, f"f{number:06}.bin"), "wb") as file:
             file.write(rnd.randbytes(size))

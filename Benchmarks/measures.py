@@ -267,6 +267,44 @@ def million(bench):
     return rows
 
 
+def listing(bench):
+    """One directory of very many names, page by page, as the page in the browser asks for it."""
+    count = bench.options.names
+    identity = bep.Identity.create(bench.lab.path("flat-generator"), "p256")
+    names = generator.Generator(count, identity.short_id, folder="flat", per_directory=count)
+    agent = bench.lab.agent("flat-agent")
+    agent.add_device(identity.id, "generator")
+    agent.add_folder("flat", bench.lab.path("flat-agent-data"), identity.id)
+    control = Control(agent)
+    session = generator.GeneratorSession(names, identity, agent.address)
+    session.announce()
+    wait_until(lambda: control.global_files("flat") >= names.files, 1800, "all names", every=0.1, child=agent)
+    session.close()
+    agent.reset_peak()
+
+    def page(offset, **more):
+        return control.timed("/v1/entries", path=f"flat:{names.directories[0]}", cwd="/", limit=200, offset=offset, **more)
+    # The first is timed once: it is what is remembered for the others.
+    start = time.perf_counter()
+    page(0)
+    first = (time.perf_counter() - start) * 1000
+    offsets = iter(count * n // 16 for n in range(1, 16))
+    other = median_ms(lambda: page(next(offsets)))
+    start = time.perf_counter()
+    page(0, sort="size", order="desc")
+    by_size = (time.perf_counter() - start) * 1000
+    offsets_by_size = iter(count * n // 16 for n in range(1, 16))
+    other_by_size = median_ms(lambda: page(next(offsets_by_size), sort="size", order="desc"))
+    peak = agent.peak_rss() / MIB
+    agent.stop()
+    label = f"a directory of {count:,} names, 200 of them"
+    return [Row(f"{label}: the first time", "ms", None, first, False, "", None),
+            Row(f"{label}: anywhere, then", "ms", None, other, False, "", None),
+            Row(f"{label}: by size, the first time", "ms", None, by_size, False, "", None),
+            Row(f"{label}: by size, anywhere, then", "ms", None, other_by_size, False, "", None),
+            Row(f"{label}: peak RSS", "MiB", None, peak, False, "", None)]
+
+
 def directory_size(path):
     total = 0
     for directory, _, names in os.walk(path):
@@ -386,4 +424,4 @@ def row(measure, unit, values, more=False, target="", met=None):
     return Row(measure, unit, left, right, more, target, verdict)
 
 
-ALL = {"index": index_of_20000, "fetch": fetch_of_a_large_file, "latency": first_byte, "million": million}
+ALL = {"index": index_of_20000, "fetch": fetch_of_a_large_file, "latency": first_byte, "million": million, "listing": listing}
