@@ -593,6 +593,32 @@ def test_all_controls_have_names(files):
     assert page.nameless() == []
 
 
+def test_a_whole_folder_is_kept_and_let_go(files, setting, module_lab):
+    page = files
+    there = module_lab.folder_path(setting.nas, "trip")
+    for name in ("Day 1/map.txt", "Day 2/map.txt"):
+        write(there, name, name)
+    here = module_lab.share(setting.agent, "trip", setting.nas)
+    setting.nas.wait_scanned("trip", 2)
+    setting.agent.wait_global("trip", 2)
+    page.go("files")
+    page.click("Keep all of it…: trip")
+    page.wait_text("dialog .cost", "2 files")
+    page.answer("Cancel")
+    assert not os.path.exists(os.path.join(here, "Day 1"))
+    page.click("Keep all of it…: trip")
+    page.answer("Keep all of it")
+    wait_until(lambda: all(os.path.exists(os.path.join(here, day, "map.txt")) for day in ("Day 1", "Day 2")), what="all of it is here")
+    page.click("Keep only what I tick…: trip")
+    page.wait_text("dialog", "2 files")
+    page.answer("Keep what I tick")
+    wait_until(lambda: setting.agent.folder("trip")["mode"] == "selective", what="the mode")
+    with open(os.path.join(here, ".stignore")) as file:
+        assert [line for line in file.read().splitlines() if line and not line.startswith("//")] == ["*"]
+    assert os.path.exists(os.path.join(here, "Day 1", "map.txt")), "nothing is deleted by it"
+    setting.agent.run("folder", "remove", "trip")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_can_be_read(files, scheme):
     """Text on its ground is at least 4.5 to 1 for every pair of tokens that the page uses."""

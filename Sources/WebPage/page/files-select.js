@@ -90,6 +90,36 @@ export async function letGo(app, entries) {
   return true;
 }
 
+/** Asks what it means to keep all of a folder, or only what is ticked from now on, whichever it is not, and does it. */
+export async function changeMode(app, folder) {
+  const isFull = folder.mode === "full";
+  const body = { folder: folder.id, mode: isFull ? "selective" : "full" };
+  const plan = await app.attempt(() => app.api.post("folders/mode", { ...body, dryRun: true }));
+  if (!plan) return false;
+  const name = `“${shown(folder.label || folder.id)}”`;
+  const files = sum(plan, ({ cost }) => cost.fetchFiles);
+  const staying = sum(plan, ({ cost }) => cost.extraneousFiles);
+  const choice = await app.ask({
+    title: isFull ? `Keep only what you tick of ${name}?` : `Keep all of ${name} on this device?`,
+    body: isFull ? [
+      h("p", { class: "cost" }, "Nothing of it is ticked then, and nothing more is fetched."),
+      staying ? h("p", {}, `${count(staying, "file")}, ${bytes(sum(plan, ({ cost }) => cost.extraneousBytes))}, stay on this disk until you `
+        + "tick them, or free their space under Attention.") : null,
+      lines(plan),
+    ] : [
+      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(sum(plan, ({ cost }) => cost.fetchBytes))}, will be fetched.` : "Nothing has to be fetched."),
+      h("p", { class: "quiet" }, "What is added to it later, on any device, comes here as well."),
+      lines(plan),
+    ],
+    choices: [{ label: "Cancel", value: null }, { label: isFull ? "Keep what I tick" : "Keep all of it", value: "change", kind: "main" }],
+  });
+  if (choice !== "change") return false;
+  const done = await app.attempt(() => app.api.post("folders/mode", { ...body, dryRun: false }));
+  if (done) app.say(isFull ? `Of ${name} what you tick is kept from now on.` : `All of ${name} is kept from now on.`);
+  app.refresh();
+  return Boolean(done);
+}
+
 /** Asks what deleting the entries on all devices means, and does it. Answers whether anything was changed. */
 export async function removeEverywhere(app, entries) {
   const plan = await app.attempt(() => app.api.post("remove", { paths: paths(entries), dryRun: true }));

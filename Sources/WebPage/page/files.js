@@ -1,9 +1,9 @@
 // Files: folders, their directories and files, whether they are on this disk or not.
-import { bytes, count, h, icon as drawIcon, reference, replace } from "./dom.js";
+import { button, bytes, count, h, icon as drawIcon, reference, replace } from "./dom.js";
 import { Details } from "./files-details.js";
 import { FileList } from "./files-list.js";
 import { nameOf, parentOf, shown, tickSelects } from "./files-names.js";
-import { keep, letGo } from "./files-select.js";
+import { changeMode, keep, letGo } from "./files-select.js";
 import { PagedSource } from "./files-source.js";
 import { Thumbnails } from "./files-thumbs.js";
 import { FolderTree } from "./files-tree.js";
@@ -23,6 +23,8 @@ const folderStates = {
   scanning: "scanning", syncing: "syncing",
 };
 const remembered = 50;
+
+const modeWords = (folder) => folder.mode === "full" ? "Keep only what I tick…" : "Keep all of it…";
 
 export function mount(root, app) { return new FilesView(root, app); }
 
@@ -277,7 +279,7 @@ class FilesView {
     const state = JSON.stringify(status.folders.map(({ id, label, mode, state, message, global, local, need }) => [id, label, mode, state, message, global, local, need]));
     if (state === this.drawnOverview) return;
     this.drawnOverview = state;
-    const focused = this.overview.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    const focused = this.overview.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     if (status.folders.length === 0) {
       replace(this.overview, h("div", { class: "empty" }, h("p", {}, "There is no folder yet."),
         h("p", {}, "Pair a device under Devices and take one that it offers, or in a terminal: ", h("code", {}, "synctrain folder add ID PATH"))));
@@ -286,13 +288,16 @@ class FilesView {
     replace(this.overview, h("ul", { class: "folder-cards" }, status.folders.map((folder) => {
       const failed = /^(halted|selection-error|low-space|error)/.test(folder.state);
       return h("li", { class: "card" },
-        h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id) }, h("bdi", {}, shown(folder.label || folder.id)))),
+        h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id), "data-key": `open ${folder.id}` }, h("bdi", {}, shown(folder.label || folder.id)))),
         h("p", {}, `${count(folder.global.files, "file")}, ${bytes(folder.global.bytes)}`),
         h("p", { class: "quiet" }, `${bytes(folder.local.bytes)} on this disk · ${folder.mode === "full" ? "all is kept" : "what you tick is kept"}`),
         folder.need.bytes > 0 ? h("p", {}, `${bytes(folder.need.bytes)} still to come`) : null,
-        failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state));
+        failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
+        button(modeWords(folder), () => changeMode(this.app, folder), {
+          "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${shown(folder.label || folder.id)}`,
+        }));
     })));
-    if (focused !== null) [...this.overview.querySelectorAll("a")].find((link) => link.getAttribute("href") === focused)?.focus();
+    if (focused) [...this.overview.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus();
   }
 
   #showTree(isShown) {
