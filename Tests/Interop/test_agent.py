@@ -165,6 +165,12 @@ def module_agents(module_lab):
         if running not in agents:
             agents[running] = module_lab.agent(f"running-{running}", start=running)
             agents[running].add_folder("f", module_lab.path(f"f-{running}"))
+            if running:
+                # What it says of the folder while it begins is not what it says a moment later.
+                def rests():
+                    folder = agents[running].folder("f")
+                    return folder["state"] == "idle" and "lastScan" in folder and folder["watch"]["state"] == "watching"
+                wait_until(rests, 60, "the folder rests")
         return module_lab, agents[running]
     return get
 
