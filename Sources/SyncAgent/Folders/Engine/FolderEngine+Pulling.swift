@@ -158,7 +158,15 @@ extension FolderEngine {
             })
         var isComplete = true
         var (again, doubted): (Set<RelativePath>, Set<RelativePath>) = ([], [])
-        for (item, outcome) in zip(items, try await puller.pull(items)) {
+        let outcomes: [FilePuller.Outcome]
+        do {
+            outcomes = try await puller.pull(items)
+        } catch {
+            // What was staged may be of use to the next pull, or of none: it is not to be forgotten.
+            noteTemporaries(items.compactMap { RelativePath($0.file.name)?.temporaryPath })
+            throw error
+        }
+        for (item, outcome) in zip(items, outcomes) {
             let path = RelativePath(item.file.name)
             if case .done = outcome {} else if let left = path?.temporaryPath { noteTemporaries([left]) }
             switch outcome {

@@ -25,6 +25,16 @@ extension FolderEngine {
             return state.temporaries.sorted()
         }
         guard !paths.isEmpty else { return }
+        do {
+            noteTemporaries(try await removeUseless(paths, place))
+        } catch {
+            noteTemporaries(paths)
+            throw error
+        }
+    }
+
+    /// Gives those that stay.
+    private func removeUseless(_ paths: [RelativePath], _ place: FolderPlace) async throws -> [RelativePath] {
         let targets = paths.map { $0.temporaryTarget?.text }
         let facts = Dictionary(
             try await facts(targets.compactMap { $0 }).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -33,7 +43,7 @@ extension FolderEngine {
             (path, isUseless: target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
         }
         let root = place.root
-        let kept = try await environment.fetching.threads.runIfActive { [logger] in
+        return try await environment.fetching.threads.runIfActive { [logger] in
             var kept: [RelativePath] = []
             for (path, isUseless) in found {
                 do throws(FileAccessError) {
@@ -47,7 +57,6 @@ extension FolderEngine {
             }
             return kept
         }
-        noteTemporaries(kept)
     }
 
     /// Whether no fetch of the name can be under way or to come.
