@@ -598,8 +598,11 @@ def test_a_whole_folder_is_kept_and_let_go(files, setting, module_lab):
     there = module_lab.folder_path(setting.nas, "trip")
     for name in ("Day 1/map.txt", "Day 2/map.txt"):
         write(there, name, name)
-    here = module_lab.share(setting.agent, "trip", setting.nas)
+    # First there, then here: as a folder that is offered and taken.
+    setting.nas.set_folder("trip", there, [setting.agent.id])
     setting.nas.wait_scanned("trip", 2)
+    here = module_lab.path("laptop-trip")
+    setting.agent.add_folder("trip", here, setting.nas.id)
     setting.agent.wait_global("trip", 2)
     page.go("files")
     page.click("Keep all of it…: trip")

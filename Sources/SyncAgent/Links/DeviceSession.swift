@@ -163,9 +163,11 @@ actor DeviceSession {
         guard let session = active?.session else { return }
         do {
             let owner = Owner(device: self, environment: environment, kind: session.kind, route: session.route)
+            // Which index the peer has is settled before it can send what is in it: else that would be taken for an older one's.
+            let feeds: [IndexFeed]? =
+                if let config = session.peerConfig { try await owner.feeds(for: config) } else { nil }
             session.announce(try await owner.clusterConfig())
-            guard let config = session.peerConfig else { return }
-            session.send(try await owner.feeds(for: config))
+            if let feeds { session.send(feeds) }
         } catch let error as ProtocolError {
             session.close(reason: error.message)
         } catch {
