@@ -129,6 +129,16 @@ extension IndexStore {
         }
     }
 
+    /// Says which index that was that `device` has announced so far; nothing is dropped.
+    public func nameRemoteIndex(of folder: FolderID, device: DeviceID, as indexID: IndexID) async throws {
+        try await write { database in
+            let row = try Folder.find(folder, in: database)
+            var announcer = try Announcer.ensure(device, in: row, database)
+            announcer.indexID = indexID
+            try announcer.save(database)
+        }
+    }
+
     /// Forgets all that `device` announced, in `folder` when it shares that no longer, or everywhere (and when it was
     /// seen) when it is removed.
     public func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {

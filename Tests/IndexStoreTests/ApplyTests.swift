@@ -92,6 +92,23 @@ import Testing
     }
 
     /// More than one transaction's worth.
+    /// An index that came before its id is kept when the id comes, and is dropped for another one.
+    @Test func indexCanBeNamedAfterItCame() async throws {
+        let index = try await TestIndex()
+        let store = index.store
+        try await store.applyIndex(
+            of: music, device: alice, files: [file("a", version((alice, 1)), sequence: 7)], replacesAll: true
+        ) { _ in false }
+        #expect(try await store.remoteIndex(of: music, device: alice) == nil)
+        let id = IndexID(rawValue: 5)
+        try await store.nameRemoteIndex(of: music, device: alice, as: id)
+        #expect(try await store.remoteIndex(of: music, device: alice) == .init(indexID: id, maxSequence: 7))
+        try await store.setRemoteIndex(of: music, device: alice, to: id)
+        #expect(try await store.global(music, "a") != nil)
+        try await store.setRemoteIndex(of: music, device: alice, to: IndexID(rawValue: 6))
+        #expect(try await store.global(music, "a") == nil)
+    }
+
     @Test func dropsManyAnnouncements() async throws {
         let index = try await TestIndex()
         let names = (0..<12_000).map { "d\($0 % 7)/\($0)" }

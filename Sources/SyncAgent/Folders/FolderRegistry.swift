@@ -43,7 +43,8 @@ final class FolderRegistry: Sendable {
     /// Takes in what `device` shares: notes what its indexes are, offers of folders that are not here, and says which of
     /// our indexes it is to be sent from where on.
     func received(
-        _ config: ClusterConfig, from device: DeviceID, localDevice: DeviceID, mayTell: (FolderID) -> Bool
+        _ config: ClusterConfig, from device: DeviceID, localDevice: DeviceID, unnamed: Set<FolderID> = [],
+        mayTell: (FolderID) -> Bool
     ) async throws -> [IndexFeed] {
         guard !config.isSecondary else { return [] }
         var feeds: [IndexFeed] = []
@@ -69,7 +70,9 @@ final class FolderRegistry: Sendable {
                 )
                 continue
             }
-            if let feed = try await folder.exchangeIndexes(with: device, itKnows: local, itHas: remote) {
+            if let feed = try await folder.exchangeIndexes(
+                with: device, itKnows: local, itHas: remote, isUnnamed: unnamed.contains(folder.id))
+            {
                 if offered.stopReason == 0 { feeds.append(feed) }
             }
         }

@@ -120,10 +120,15 @@ final class FolderSession: Sendable {
     /// - Parameters:
     ///   - itKnows: its entry for this device: what it has of our index.
     ///   - itHas: its entry for itself.
+    ///   - isUnnamed: its index came before this entry, which says which index that was.
     func exchangeIndexes(
-        with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device
+        with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device, isUnnamed: Bool = false
     ) async throws -> IndexFeed? {
-        try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
+            try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
+        } else {
+            try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
         state.withLock { $0.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence) }
         let own = try await index.localIndex(of: id)

@@ -414,16 +414,18 @@ private struct Owner: PeerSessionOwner {
         }
     }
 
-    func feeds(for config: ClusterConfig) async throws -> [IndexFeed] {
-        try await environment.folders.received(config, from: device.id, localDevice: environment.localDevice) {
+    func feeds(for config: ClusterConfig, _ unnamed: Set<FolderID> = []) async throws -> [IndexFeed] {
+        try await environment.folders.received(
+            config, from: device.id, localDevice: environment.localDevice, unnamed: unnamed
+        ) {
             environment.mayUse(kind, route, with: device.id, for: .index, of: $0)
         }
     }
 
-    func received(_ config: ClusterConfig) async throws -> [IndexFeed] {
+    func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] {
         await device.linkIsGood()
         environment.heard(config, device.id)
-        return try await feeds(for: config)
+        return try await feeds(for: config, unnamed)
     }
 
     func received(_ batch: IndexBatch) async throws {

@@ -15,11 +15,14 @@ final class IndexInbox: Sendable {
     private struct State {
         var batches: [IndexBatch] = []
         var isFinished = false
+        /// The one that was given out last is still being taken in.
+        var isBusy = false
     }
 
     private let room = Budget(limit: byteLimit)
     private let state = Mutex(State())
     private let hasBatch = Signal()
+    private let hasRested = Signal()
 
     /// Appends once there is room. False if the inbox was finished or the task cancelled: the batch is dropped.
     func send(_ batch: IndexBatch) async -> Bool {
@@ -42,13 +45,23 @@ final class IndexInbox: Sendable {
                 let (batch, count) = Self.joined(state.batches)
                 let cost = state.batches.prefix(count).reduce(0) { $0 + Self.cost($1) }
                 state.batches.removeFirst(count)
+                state.isBusy = batch != nil
                 return (batch, cost, state.isFinished && batch == nil)
             }
             room.give(cost)
+            if batch == nil { hasRested.notify() }
             if batch != nil || isOver { return batch }
             await hasBatch.wait()
         }
         return nil
+    }
+
+    /// Returns when all that was sent before has been taken in, the inbox is finished, or the task cancelled. For one who waits.
+    func rest() async {
+        while !Task.isCancelled {
+            if state.withLock({ $0.isFinished || $0.batches.isEmpty && !$0.isBusy }) { return }
+            await hasRested.wait()
+        }
     }
 
     /// Ends the inbox: what is in it can still be taken, who waits to send is let go.
@@ -56,6 +69,7 @@ final class IndexInbox: Sendable {
         state.withLock { $0.isFinished = true }
         room.close()
         hasBatch.notify()
+        hasRested.notify()
     }
 
     /// The first of `batches` with those behind it that can be taken in with it, and how many these are.

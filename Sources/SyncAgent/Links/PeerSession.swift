@@ -22,7 +22,8 @@ protocol PeerSessionOwner: Sendable {
     /// What this device tells the peer of its folders.
     func clusterConfig() async throws -> ClusterConfig
     /// What the peer tells; returns the indexes that are to be sent to it from now on.
-    func received(_ config: ClusterConfig) async throws -> [IndexFeed]
+    /// - parameter unnamed: folders whose index came on this link before any config named it.
+    func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed]
     func received(_ batch: IndexBatch) async throws
     /// Answers to `requests`, in their order.
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
@@ -51,6 +52,8 @@ final class PeerSession: BlockSource {
         var sentSequences: [FolderID: Int64] = [:]
         /// What the peer said last that it shares.
         var peerConfig: ClusterConfig?
+        /// Folders whose whole index came before a config that names them.
+        var unnamedIndexes: Set<FolderID> = []
         var endReason: String?
         /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
         var answersSlices = false
@@ -65,6 +68,8 @@ final class PeerSession: BlockSource {
     /// A Ping each 90 s is all that BEP asks for. Over Bluetooth it costs energy and tells nothing: that a link is lost the
     /// radio says within seconds.
     private static let slowPingInterval: MonotonicTime = .seconds(90)
+    /// Indexes that are remembered as come before their names.
+    private static let unnamedIndexes = 1000
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
@@ -278,14 +283,26 @@ final class PeerSession: BlockSource {
             // Only now may others send on it: what comes before the cluster config ends a link.
             await owner.opened(self, hello)
         case .clusterConfig(let config):
-            state.withLock { $0.peerConfig = config }
-            let feeds = try await owner.received(config)
+            // A Syncthing that takes a folder can send its index before it says which one that is.
+            await batches.rest()
+            let unnamed = state.withLock { state in
+                state.peerConfig = config
+                defer { state.unnamedIndexes = [] }
+                return state.unnamedIndexes
+            }
+            let feeds = try await owner.received(config, unnamed)
             state.withLock { state in
                 state.feeds = feeds
                 state.sentSequences = [:]
             }
             feedsChanged.notify()
         case .index(let batch):
+            if batch.isFullIndex, batch.isFirst {
+                state.withLock { state in
+                    guard state.peerConfig?.folders.contains(where: { $0.id == batch.folder }) == false else { return }
+                    if state.unnamedIndexes.count < Self.unnamedIndexes { state.unnamedIndexes.insert(batch.folder) }
+                }
+            }
             return await batches.send(batch)
         case .request(let id, let request):
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.

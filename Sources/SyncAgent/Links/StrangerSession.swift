@@ -19,7 +19,7 @@ struct StrangerSession: PeerSessionOwner {
 
     func opened(_ session: PeerSession, _ hello: Hello) async {}
     func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
-    func received(_ config: ClusterConfig) async throws -> [IndexFeed] { [] }
+    func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] { [] }
     func received(_ batch: IndexBatch) async throws {}
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] { requests.map { _ in BlockAnswer(.generic) } }
 }
