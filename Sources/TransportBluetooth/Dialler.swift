@@ -188,37 +188,57 @@ struct Dialler<Output: Sendable>: Sendable {
     }
 
     private func note(_ what: String, _ error: any Error) {
-        core.logger.debug("Bluetooth: \(what).", metadata: ["peer": "\(peer)", "error": "\(error)"])
+        let cause = (error as? LinkError)?.cause ?? "none"
+        core.logger.debug(
+            "Bluetooth: \(what).", metadata: ["peer": "\(peer)", "error": "\(error)", "cause": "\(cause)"])
     }
 
     // MARK: L2CAP
 
     /// Two that open more bearers of ATT at the same time, as bluetoothd does right after it has connected, refuse some of
     /// each other's, and the kernel refuses a channel whose number one of those had (“source CID in use”) until that one's
-    /// end is over: two seconds at most. With Linux 6.12 it is this end that trips: it ignores the answer which gives the
-    /// channel such a number, and waits (seen on the air). Both ends' numbers must stay taken then, or the next channel
-    /// gets the same: the socket is kept until the last attempt is over.
+    /// end is over. That can take long: Linux 6.1 may give one bearer the answer that was another's, both with the same
+    /// identifier, and then the end that closes it is answered with a number that it does not know. With Linux 6.12 it is
+    /// this end that trips: it ignores the answer which gives the channel a number in use, and waits. (All of it seen on
+    /// the air.) A socket alone asks under the same number again and again; of some that ask at once, one has a free one.
     private static var refusalPauses: [Duration] { [.milliseconds(500), .milliseconds(2000)] }
+    /// How many ask at once after a refusal: one more than the bearers that bluetoothd adds at most (`Channels` of its
+    /// main.conf, 1 to 5).
+    private static var raceCount: Int { 5 }
     /// The most that a peer which is connected already may take to answer, where it is asked again.
     private static var answerLimit: Duration { .seconds(3) }
 
-    /// Sockets that were not answered.
-    private final class Unanswered: Sendable {
-        private let sockets = Mutex<[L2CAPSocket]>([])
+    /// Sockets that two threads hand on. Those that were not answered keep their numbers until the last attempt is over,
+    /// on both ends, or the next channel would get the same.
+    private final class SocketShelf: Sendable {
+        private let sockets: Mutex<[L2CAPSocket]>
 
-        func keep(_ socket: L2CAPSocket) { sockets.withLock { $0.append(socket) } }
+        init(_ sockets: [L2CAPSocket] = []) { self.sockets = Mutex(sockets) }
+
+        func add(_ more: [L2CAPSocket]) { sockets.withLock { $0 += more } }
+
+        func takeAll() -> [L2CAPSocket] {
+            sockets.withLock { sockets in
+                defer { sockets = [] }
+                return sockets
+            }
+        }
     }
 
     private func patientChannel(
         _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool
     ) async throws(LinkFailure) -> Output {
-        let unanswered = Unanswered()
-        defer { withExtendedLifetime(unanswered) {} }
+        let unanswered = SocketShelf()
+        // The thread of a link holds the shelf longer.
+        defer { _ = unanswered.takeAll() }
+        // v1's apps are no Linux, and each encrypted channel may ask somebody.
+        let raceCount = isEncrypted ? 1 : Self.raceCount
+        var count = 1
         for pause in Self.refusalPauses {
             do throws(LinkFailure) {
                 // To encrypt, bluetoothd may have to ask somebody.
                 return try await channel(
-                    adapter, known, device, isEncrypted: isEncrypted,
+                    adapter, known, device, isEncrypted: isEncrypted, count: count,
                     limit: isEncrypted ? Self.channelLimit : Self.answerLimit, unanswered)
             } catch {
                 guard !error.isFinal, let code = (error.cause as? LinkError)?.code,
@@ -227,28 +247,29 @@ struct Dialler<Output: Sendable>: Sendable {
                 note("a channel was refused, or asked for in vain", error.cause)
             }
             do { try await Task.sleep(for: pause) } catch { throw LinkFailure(error) }
+            count = raceCount
         }
-        return try await channel(adapter, known, device, isEncrypted: isEncrypted, unanswered)
+        return try await channel(adapter, known, device, isEncrypted: isEncrypted, count: count, unanswered)
     }
 
     private func channel(
         _ adapter: ObjectTree.Adapter, _ known: BluetoothCore.KnownPeer, _ device: String, isEncrypted: Bool = false,
-        limit: Duration? = nil, _ unanswered: Unanswered? = nil
+        count: Int = 1, limit: Duration? = nil, _ unanswered: SocketShelf? = nil
     ) async throws(LinkFailure) -> Output {
         let limit = min(remaining, limit ?? Self.channelLimit)
         let (core, peer) = (core, peer)
         return try await start(.l2cap, device) { stream, connected in
-            let socket = try L2CAPSocket.connect(
-                from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm,
-                isEncrypted: isEncrypted)
+            let asking = SocketShelf(
+                try L2CAPSocket.connect(
+                    from: adapter.address, adapter.addressKind, to: peer, known.kind, psm: known.psm,
+                    isEncrypted: isEncrypted, count: count))
             return {
-                if let failure = Self.waitForConnection(socket, stream, limit) {
-                    let isLate = failure.code == ETIMEDOUT
-                    if isLate { unanswered?.keep(socket) }
-                    connected(.failure(isLate ? LinkError.tooSlow(peer) : LinkError(connecting: peer, failure)))
-                    return
-                }
+                // Taken, as what a closure holds stays open as long as it.
+                var race = ChannelRace(asking.takeAll())
                 do throws(SystemError) {
+                    // The stream's end is the dial's cancellation.
+                    let socket = try race.run(limit: limit, orEndOf: stream).get()
+                    unanswered?.add(race.takePending())
                     let packetLimit = try socket.packetLimit()
                     connected(.success(()))
                     let outcome = PacketPump(
@@ -257,29 +278,12 @@ struct Dialler<Output: Sendable>: Sendable {
                     core.logger.debug(
                         "Bluetooth: a link has ended.", metadata: ["peer": "\(peer)", "how": "\(outcome)"])
                 } catch {
-                    connected(.failure(LinkError(connecting: peer, error)))
+                    let isLate = error.code == ETIMEDOUT && !race.pending.isEmpty
+                    if isLate { unanswered?.add(race.takePending()) }
+                    connected(.failure(isLate ? LinkError.tooSlow(peer) : LinkError(connecting: peer, error)))
                 }
             }
         }
-    }
-
-    /// Waits until the socket is connected; else why it is not. The stream's end is the dial's cancellation.
-    private static func waitForConnection(
-        _ socket: L2CAPSocket, _ stream: Descriptor, _ limit: Duration
-    ) -> SystemError? {
-        let deadline = ContinuousClock.now + limit
-        while ContinuousClock.now < deadline {
-            var poll = Poll()
-            poll.add(socket.descriptor.number, .writable)
-            poll.add(stream.number, [])
-            let events = poll.wait(deadline - ContinuousClock.now)
-            if !events[1].isDisjoint(with: .ended) { return SystemError("connect", ECANCELED) }
-            if !events[0].isEmpty {
-                let code = socket.descriptor.pendingError()
-                return code == 0 ? nil : SystemError("connect", code)
-            }
-        }
-        return SystemError("connect", ETIMEDOUT)
     }
 
     // MARK: GATT

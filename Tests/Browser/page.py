@@ -81,10 +81,12 @@ class Page:
 
     def text(self, selector):
         """What people read there, "" if there is nothing."""
-        return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+        return (self.texts(selector) or [""])[0]
 
     def texts(self, selector):
-        return self.script("return [...document.querySelectorAll(arguments[0])].map((e) => e.innerText)", selector)
+        """The same of each; of what is not shown, "", for which `innerText` would give what nobody reads."""
+        return self.script("return [...document.querySelectorAll(arguments[0])].map((e) => e.checkVisibility() ? e.innerText : '')",
+                           selector)
 
     def named(self, name, role="button", within="body"):
         """The one visible element of that role that assistive technology calls by that name."""

@@ -11,8 +11,7 @@ enum Sockets {
     }
 
     /// Runs what waits in a thread of its own: with a pool of few, tests that wait for one another would wait for ever.
-    private static func inThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value
-    {
+    static func inThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             do throws(SystemError) {
                 try OwnThread.start("test-socket") { continuation.resume(with: Result(catching: body)) }

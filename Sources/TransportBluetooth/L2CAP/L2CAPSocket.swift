@@ -53,27 +53,37 @@ package struct L2CAPSocket: Sendable {
         throw SystemError("bind", EADDRINUSE)
     }
 
-    /// Starts to connect; the socket is writable when that has ended, and `pendingError` says how.
+    /// Starts to connect; a socket is writable when that has ended, and `pendingError` says how.
     ///
-    /// - Parameter isEncrypted: has the link layer encrypt, for which bluetoothd may have to pair the two devices.
+    /// - Parameters:
+    ///   - count: how many sockets ask, as close together as can be, so that each asks under a number of its own.
+    ///   - isEncrypted: has the link layer encrypt, for which bluetoothd may have to pair the two devices.
     package static func connect(
         from local: BluetoothAddress, _ localKind: BluetoothAddressKind, to peer: BluetoothAddress,
-        _ peerKind: BluetoothAddressKind, psm: UInt16, isEncrypted: Bool = false
-    ) throws(SystemError) -> L2CAPSocket {
-        let socket = try bound(to: local, localKind, psm: 0)
-        if isEncrypted {
-            var security = bt_security(level: UInt8(BT_SECURITY_MEDIUM), key_size: 0)
-            guard
-                setsockopt(
-                    socket.descriptor.number, SOL_BLUETOOTH, BT_SECURITY, &security,
-                    socklen_t(MemoryLayout<bt_security>.size)) == 0
-            else { throw SystemError("setsockopt") }
+        _ peerKind: BluetoothAddressKind, psm: UInt16, isEncrypted: Bool = false, count: Int = 1
+    ) throws(SystemError) -> [L2CAPSocket] {
+        var sockets: [L2CAPSocket] = []
+        for _ in 0..<count {
+            let socket = try bound(to: local, localKind, psm: 0)
+            if isEncrypted { try socket.requireEncryption() }
+            sockets.append(socket)
         }
-        let result = withSocketAddress(peer, peerKind, psm: psm) {
-            Glibc.connect(socket.descriptor.number, $0, $1)
+        for socket in sockets {
+            let result = withSocketAddress(peer, peerKind, psm: psm) {
+                Glibc.connect(socket.descriptor.number, $0, $1)
+            }
+            guard result == 0 || errno == EINPROGRESS || errno == EAGAIN else { throw SystemError("connect") }
         }
-        guard result == 0 || errno == EINPROGRESS || errno == EAGAIN else { throw SystemError("connect") }
-        return socket
+        return sockets
+    }
+
+    private func requireEncryption() throws(SystemError) {
+        var security = bt_security(level: UInt8(BT_SECURITY_MEDIUM), key_size: 0)
+        guard
+            setsockopt(
+                descriptor.number, SOL_BLUETOOTH, BT_SECURITY, &security, socklen_t(MemoryLayout<bt_security>.size))
+                == 0
+        else { throw SystemError("setsockopt") }
     }
 
     /// The next connection that waits at a listening socket; nil when there is none.

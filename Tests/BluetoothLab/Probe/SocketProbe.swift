@@ -12,7 +12,7 @@ enum SocketProbe {
         _ byteCount: Int, from: BluetoothAddress, to: BluetoothAddress, packetByteCount: Int = L2CAPSocket.sendLimit
     ) async throws -> Duration {
         let (listening, psm) = try L2CAPSocket.listen(at: to, .public, preferred: 0xC0)
-        let client = try L2CAPSocket.connect(from: from, .public, to: to, .public, psm: psm)
+        let client = try L2CAPSocket.connect(from: from, .public, to: to, .public, psm: psm)[0]
         return try await withThrowingTaskGroup(of: Duration?.self) { group in
             group.addTask { try await Blocking.run { try take(listening, byteCount) } }
             group.addTask {
