@@ -4,8 +4,6 @@ import Glibc
 
 /// The agent as a process of its own.
 enum AgentProcess {
-    /// POSIX_SPAWN_SETSID of glibc's <spawn.h>, which Swift does not see.
-    private static let setSession: Int16 = 0x80
     private static let pause = Duration.milliseconds(50)
 
     /// Absolute path of this program.
@@ -71,59 +69,17 @@ enum AgentProcess {
         _ arguments: [String], logFile: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ControlError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(
-            &actions, STDOUT_FILENO, logFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // This process ignores both; a child would inherit that.
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGINT)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, setSession | Int16(POSIX_SPAWN_SETSIGDEF))
-        keepDescriptors()
-        var child: pid_t = 0
-        let variables = environment.map { "\($0.key)=\($0.value)" }
-        let result = withCStrings(arguments) { argv in
-            withCStrings(variables) { envp in
-                posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)
+        do throws(ChildProcess.StartError) {
+            return try ChildProcess.start(arguments, environment, inNewSession: true) { actions in
+                posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+                posix_spawn_file_actions_addopen(
+                    &actions, STDOUT_FILENO, logFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+                posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
             }
-        }
-        guard result == 0 else {
+        } catch {
             throw ControlError(
-                .failed, "The agent cannot be started: \(String(cString: strerror(result))). It logs to \(logFile).",
-                path: logFile)
+                .failed, "The agent cannot be started: \(error.reason). It logs to \(logFile).", path: logFile)
         }
-        return child
-    }
-
-    /// Lets no child have this process's descriptors, beyond the three usual ones: a socket that a child holds, too, is
-    /// not closed when this process closes it.
-    static func keepDescriptors() {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-            guard let descriptor = Int32(name), descriptor > STDERR_FILENO else { continue }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        }
-    }
-
-    /// A null-terminated array of C strings that live during the call.
-    static func withCStrings<Result>(
-        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) -> Result {
-        let copies = strings.map { strdup($0) } + [nil]
-        defer { for copy in copies { free(copy) } }
-        let array = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: copies.count)
-        defer { array.deallocate() }
-        _ = array.initialize(from: copies)
-        guard let base = array.baseAddress else { preconditionFailure("an array with a null has an address") }
-        return body(base)
     }
 
     private static func size(ofFile path: String) -> UInt64 {

@@ -14,11 +14,7 @@ struct DropDialogue {
         case nobody
     }
 
-    enum Input: Equatable, Sendable {
-        case notice(DropNotice)
-        case line(String)
-        case inputEnded
-    }
+    typealias Input = Utterance<DropNotice>
 
     enum Action: Equatable {
         /// A line on standard error.

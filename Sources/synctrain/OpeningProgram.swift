@@ -38,30 +38,12 @@ enum OpeningProgram {
     }
 
     private static func spawn(_ arguments: [String], _ variables: [String: String]) throws(ControlError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // This process ignores both; a child would inherit that.
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGINT)
-        sigaddset(&defaults, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-        AgentProcess.keepDescriptors()
-        var child: pid_t = 0
-        let result = AgentProcess.withCStrings(arguments) { argv in
-            AgentProcess.withCStrings(variables.map { "\($0.key)=\($0.value)" }) { envp in
-                posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)
+        do throws(ChildProcess.StartError) {
+            return try ChildProcess.start(arguments, variables) { actions in
+                posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
             }
+        } catch {
+            throw ControlError(.failed, "\(arguments[0]) cannot be started: \(error.reason).")
         }
-        guard result == 0 else {
-            throw ControlError(.failed, "\(arguments[0]) cannot be started: \(String(cString: strerror(result))).")
-        }
-        return child
     }
 }

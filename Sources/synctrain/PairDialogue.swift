@@ -12,11 +12,7 @@ struct PairDialogue {
         case input
     }
 
-    enum Input: Equatable, Sendable {
-        case event(PairEvent)
-        case line(String)
-        case inputEnded
-    }
+    typealias Input = Utterance<PairEvent>
 
     enum Action: Equatable {
         /// A line on standard error.
@@ -56,7 +52,7 @@ struct PairDialogue {
 
     mutating func take(_ input: Input) -> [Action] {
         switch input {
-        case .event(let event): take(event)
+        case .notice(let event): take(event)
         case .line(let line): take(line: line)
         case .inputEnded: takeEnd()
         }

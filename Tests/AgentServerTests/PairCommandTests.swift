@@ -7,7 +7,7 @@ import Testing
 /// What the dialogue says, for what it is told.
 struct PairDialogueTests {
     static let device = "AAAAAAA-B"
-    static let code = PairDialogue.Input.event(
+    static let code = PairDialogue.Input.notice(
         .code("042137", device: device, address: "tcp://h:1", transport: "tcp"))
     static let kitchen = NearbyEntry(name: "kitchen\u{1b}", address: "ble://x", transport: "l2cap", signal: -48)
     static let office = NearbyEntry(device: "CCCCCCC-DDDDDDD", address: "tcp://h:2", transport: "tcp", isKnown: true)
@@ -54,7 +54,7 @@ struct PairDialogueTests {
     @Test func whatWasTypedBeforeTheCodeIsNoAnswer() {
         var dialogue = dialogue(isNearby: true)
         #expect(dialogue.take(.line("y")) == [])
-        _ = dialogue.take(.event(.nearby([Self.kitchen])))
+        _ = dialogue.take(.notice(.nearby([Self.kitchen])))
         #expect(answers(dialogue.take(.line("y"))) == [])
         #expect(answers(dialogue.take(Self.code)) == [])
     }
@@ -95,24 +95,24 @@ struct PairDialogueTests {
 
     @Test func devicesAreChosenByNumber() {
         var dialogue = dialogue(isNearby: true)
-        let shown = dialogue.take(.event(.nearby([Self.kitchen, Self.office])))
+        let shown = dialogue.take(.notice(.nearby([Self.kitchen, Self.office])))
         #expect(shown.first == .say("1  kitchen\\x1b  ble://x    -48 dBm"))
         #expect(shown.dropFirst().first == .say("2  CCCCCCC      tcp://h:2           known"))
         #expect(answers(dialogue.take(.line("3"))) == [])
         #expect(answers(dialogue.take(.line("0"))) == [])
         #expect(answers(dialogue.take(.line("2"))) == [.dial(address: "tcp://h:2")])
         // A failure is no end: another may be chosen.
-        _ = dialogue.take(.event(.attemptFailed(message: "no")))
+        _ = dialogue.take(.notice(.attemptFailed(message: "no")))
         #expect(answers(dialogue.take(.line("1"))) == [.dial(address: "ble://x")])
         // Without --nearby there is no list.
         var waiting = self.dialogue()
-        #expect(waiting.take(.event(.nearby([Self.kitchen]))) == [])
+        #expect(waiting.take(.notice(.nearby([Self.kitchen]))) == [])
     }
 
     @Test func theListDoesNotDisturbTheComparing() {
         var dialogue = dialogue(isNearby: true)
         _ = dialogue.take(Self.code)
-        #expect(dialogue.take(.event(.nearby([Self.kitchen]))) == [])
+        #expect(dialogue.take(.notice(.nearby([Self.kitchen]))) == [])
         #expect(answers(dialogue.take(.line("1"))) == [])
     }
 
@@ -120,16 +120,16 @@ struct PairDialogueTests {
         var dialogue = dialogue()
         #expect(
             dialogue.take(
-                .event(
+                .notice(
                     .paired(
                         device: Self.device, name: "k\u{7}", addresses: [], folders: ["photos", "a"], isMutual: true)))
                 == [.print("Paired with k\\x07 (AAAAAAA-B)."), .print("Shared with it: photos, a.")])
         let half = dialogue.take(
-            .event(.paired(device: Self.device, name: "", addresses: [], folders: [], isMutual: false)))
+            .notice(.paired(device: Self.device, name: "", addresses: [], folders: [], isMutual: false)))
         #expect(half.first == .print("Paired with AAAAAAA-B."))
         #expect(half.count == 2)
         #expect(
-            dialogue.take(.event(.alreadyPaired(device: Self.device, name: "nas", folders: [])))
+            dialogue.take(.notice(.alreadyPaired(device: Self.device, name: "nas", folders: [])))
                 == [.print("Already paired with nas (AAAAAAA-B).")])
     }
 

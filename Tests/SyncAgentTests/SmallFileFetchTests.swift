@@ -11,16 +11,21 @@ import Transport
 @testable import SyncAgent
 
 @Suite struct SmallFileFetchTests {
-    /// Answers with what it is said to hold, whatever the request's hash; or never.
+    /// Answers with what it is said to hold, whatever the request's hash; or never, and then the clock runs out.
     private final class Source: BlockSource {
         let contents: [String: [UInt8]]
-        let isSilent: Bool
+        /// What it never answers; nil for everything.
+        let silence: Set<String>?
+        let clock: ImpatientClock
         private let names = Mutex<[String]>([])
         var asked: [String] { names.withLock { $0 } }
 
-        init(contents: [String: [UInt8]], isSilent: Bool = false) {
+        init(
+            contents: [String: [UInt8]], silence: Set<String>? = [], clock: ImpatientClock = ImpatientClock()
+        ) {
             self.contents = contents
-            self.isSilent = isSilent
+            self.silence = silence
+            self.clock = clock
         }
 
         let isOpen = true
@@ -29,7 +34,9 @@ import Transport
 
         func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
             names.withLock { $0.append(request.name) }
-            if isSilent {
+            if silence?.contains(request.name) ?? true {
+                clock.hand.begin()
+                defer { clock.hand.end() }
                 await Signal().wait()
                 throw CancellationError()
             }
@@ -38,8 +45,8 @@ import Transport
         }
     }
 
-    /// Time that passes as soon as somebody waits for it.
-    private struct HastyClock: Clock {
+    /// Its time stands still, but passes at once for who waits while somebody is silent.
+    private struct ImpatientClock: Clock {
         struct Instant: InstantProtocol {
             var offset: Swift.Duration
 
@@ -49,9 +56,38 @@ import Transport
         }
 
         final class Hand: Sendable {
-            private let offset = Mutex(Swift.Duration.zero)
-            var now: Swift.Duration { offset.withLock { $0 } }
-            func move(to instant: Swift.Duration) { offset.withLock { $0 = max($0, instant) } }
+            private struct State {
+                var now = Swift.Duration.zero
+                var silentCount = 0
+                var sleepers: [ObjectIdentifier: Signal] = [:]
+            }
+
+            private let state = Mutex(State())
+            var now: Swift.Duration { state.withLock { $0.now } }
+
+            func begin() {
+                let sleepers = state.withLock { state in
+                    state.silentCount += 1
+                    return state.sleepers.values.map(\.self)
+                }
+                for sleeper in sleepers { sleeper.notify() }
+            }
+
+            func end() { state.withLock { $0.silentCount -= 1 } }
+
+            func sleep(until instant: Swift.Duration) async throws {
+                let woken = Signal()
+                state.withLock { state in
+                    state.sleepers[ObjectIdentifier(woken)] = woken
+                    if state.silentCount > 0 { woken.notify() }
+                }
+                await woken.wait()
+                state.withLock { state in
+                    state.sleepers[ObjectIdentifier(woken)] = nil
+                    if !Task.isCancelled { state.now = max(state.now, instant) }
+                }
+                try Task.checkCancellation()
+            }
         }
 
         let hand = Hand()
@@ -59,8 +95,11 @@ import Transport
         var minimumResolution: Swift.Duration { .zero }
 
         func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
-            try Task.checkCancellation()
-            hand.move(to: deadline.offset)
+            try await hand.sleep(until: deadline.offset)
+        }
+
+        var time: AgentTime {
+            AgentTime(clock: self, monotonic: { hand.now }, wall: { WallTime(seconds: 0) }, random: { 0.5 })
         }
     }
 
@@ -144,20 +183,15 @@ import Transport
         #expect(staged == [nil])
     }
 
-    private static var hastyTime: AgentTime {
-        let clock = HastyClock()
-        return AgentTime(
-            clock: clock, monotonic: { clock.hand.now }, wall: { WallTime(seconds: 0) }, random: { 0.5 })
-    }
-
     @Test func `a holder that says nothing is asked once, and the others have the rest`() async throws {
         let names = (0..<6).map { "f\($0)" }
+        let clock = ImpatientClock()
         let contents = Dictionary(uniqueKeysWithValues: names.map { ($0, Array($0.utf8)) })
-        let silent = Source(contents: contents, isSilent: true)
+        let silent = Source(contents: contents, silence: nil, clock: clock)
         let good = Source(contents: contents)
         let staged = try await fetch(
             try names.map { try item($0, $0, holders: [Self.alice, Self.bob]) },
-            from: [Self.alice: silent, Self.bob: good], time: Self.hastyTime, isInOrder: true)
+            from: [Self.alice: silent, Self.bob: good], time: clock.time, isInOrder: true)
         #expect(staged == names)
         #expect(silent.asked == ["f0"])
         #expect(good.asked == names)
@@ -165,27 +199,51 @@ import Transport
 
     @Test func `who says nothing among many at once keeps none from coming`() async throws {
         let names = (0..<64).map { "f\($0)" }
+        let clock = ImpatientClock()
         let contents = Dictionary(uniqueKeysWithValues: names.map { ($0, Array($0.utf8)) })
         let staged = try await fetch(
             try names.map { try item($0, $0, holders: [Self.alice, Self.bob]) },
-            from: [Self.alice: Source(contents: contents, isSilent: true), Self.bob: Source(contents: contents)],
-            time: Self.hastyTime)
-        // Time flies here: what came "late" from the good one as well is left over, and nothing is waited for.
+            from: [
+                Self.alice: Source(contents: contents, silence: nil, clock: clock),
+                Self.bob: Source(contents: contents),
+            ],
+            time: clock.time)
+        // While one is silent time flies for all: what came "late" from the good one as well is left over.
         for (name, text) in zip(names, staged) { #expect(text == nil || text == name) }
         #expect(staged.contains { $0 != nil })
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a file is left over when all that have it say nothing any more`() async throws
+    {
+        let names = ["f0", "f1", "f2"]
+        let clock = ImpatientClock()
+        let contents = Dictionary(uniqueKeysWithValues: names.map { ($0, Array($0.utf8)) })
+        // Alice has answered for what Bob was late with, and then she is late herself.
+        let alice = Source(contents: contents, silence: ["f2"], clock: clock)
+        let staged = try await fetch(
+            try names.map { try item($0, $0, holders: [Self.alice, Self.bob]) },
+            from: [Self.alice: alice, Self.bob: Source(contents: contents, silence: nil, clock: clock)],
+            time: clock.time,
+            isInOrder: true)
+        #expect(staged == ["f0", "f1", nil])
+        #expect(alice.asked == names)
     }
 
     @Test func `how long is waited for a holder follows from its answers`() {
         let pace = HolderPace(minimumPatience: .seconds(3))
         #expect(pace.patience(with: Self.alice) == .seconds(3))
-        pace.answered(Self.alice, after: .seconds(8))
+        pace.answered(pace.asked(Self.alice), after: .seconds(8))
         #expect(pace.patience(with: Self.alice) == .seconds(32))
-        pace.answered(Self.alice, after: .zero)
+        pace.answered(pace.asked(Self.alice), after: .zero)
         #expect(pace.patience(with: Self.alice) == .seconds(28))
         #expect(pace.patience(with: Self.bob) == .seconds(3))
-        pace.setLate(Self.alice)
+        let (early, late) = (pace.asked(Self.alice), pace.asked(Self.alice))
+        pace.setLate(late)
         #expect(pace.isLate(Self.alice) && !pace.isLate(Self.bob))
-        pace.answered(Self.alice, after: .seconds(1))
+        pace.answered(early, after: .seconds(1))
+        #expect(!pace.isLate(Self.alice))
+        // Its answer has come.
+        pace.setLate(early)
         #expect(!pace.isLate(Self.alice))
     }
 }

@@ -8,7 +8,7 @@ import Cryptography
 ///
 /// v1's `resume` with 0 reads both as "nothing" and as "the first piece", and a sender may skip the first piece for it.
 /// So it is sent only by who has two pieces or more.
-public struct DropReceiver: Sendable {
+public struct DropReceiver: DropMachine, Sendable {
     /// What is random.
     public struct Identity: Sendable {
         public var privateKey: P256PrivateKey
@@ -57,6 +57,7 @@ public struct DropReceiver: Sendable {
     private var acknowledgeAt: Duration?
     private var askedAt: [UInt64: Duration] = [:]
     private var isSenderDone = false
+    public private(set) var wasEndedByPeer = false
 
     public init(identity: Identity, capabilities: Capabilities) {
         self.identity = identity
@@ -135,7 +136,7 @@ public struct DropReceiver: Sendable {
         case .receiving(let metadata) where next == UInt64(metadata.chunkCount):
             isSenderDone = true
             completeIfAllArrived(metadata, at: .zero)
-        default: end(.linkLost, tellsPeer: false)
+        default: end(.linkLost, isPeers: true)
         }
     }
 
@@ -174,7 +175,7 @@ public struct DropReceiver: Sendable {
         case (.verifyAck(let accepted), .comparing(let own, _)):
             guard accepted else {
                 return end(
-                    GhostDropError(.declined, "the other user said that the codes differ, or no"), tellsPeer: false)
+                    GhostDropError(.declined, "the other user said that the codes differ, or no"), isPeers: true)
             }
             phase = .comparing(own: own, peer: true)
             confirmIfBothAgree(at: now)
@@ -188,7 +189,7 @@ public struct DropReceiver: Sendable {
         // The sender does not wait for the user here.
         case (.data(let sequence, let payload), .offered(let metadata)): try hold(sequence, payload, metadata)
         case (.data, .confirmed), (.ping, _): break
-        case (.cancel(let reason), _): end(DropSender.cancelled(reason), tellsPeer: false)
+        case (.cancel(let reason), _): end(DropSender.cancelled(reason), isPeers: true)
         default: throw DropChannel.unexpected("a frame")
         }
     }
@@ -203,7 +204,7 @@ public struct DropReceiver: Sendable {
 
     private mutating func takeSealed(_ frame: DropFrame, at now: Duration) throws(GhostDropError) {
         switch (frame, phase) {
-        case (.cancel(let reason), _): end(DropSender.cancelled(reason), tellsPeer: false)
+        case (.cancel(let reason), _): end(DropSender.cancelled(reason), isPeers: true)
         case (.metadata(let metadata), .confirmed):
             phase = .offered(metadata)
             channel.tell(.offer(metadata))
@@ -320,10 +321,11 @@ public struct DropReceiver: Sendable {
         return .ack(cumulative: next - 1, missing: missing)
     }
 
-    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true) {
+    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true, isPeers: Bool = false) {
         phase = .over
         ahead = [:]
         acknowledgeAt = nil
-        channel.fail(error, tellsPeer: tellsPeer)
+        if isPeers { wasEndedByPeer = true }
+        channel.fail(error, tellsPeer: tellsPeer && !isPeers)
     }
 }

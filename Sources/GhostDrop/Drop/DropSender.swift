@@ -12,7 +12,7 @@ import Cryptography
 ///
 /// A receiver may drop what comes before its user has accepted the file, and then count over the gap. So the first piece
 /// goes alone and is repeated, on L2CAP too, until something is heard of it.
-public struct DropSender: Sendable {
+public struct DropSender: DropMachine, Sendable {
     /// The file as it is announced.
     public struct File: Sendable, Hashable {
         public var name: String
@@ -82,6 +82,7 @@ public struct DropSender: Sendable {
     private let believesResume: Bool
     /// Whether the receiver has said anything of the pieces.
     private var isHeard = false
+    public private(set) var wasEndedByPeer = false
     private var channel = DropChannel(role: .sender)
     private var phase = Phase.greeting
     private var window: SlidingWindow
@@ -221,7 +222,7 @@ public struct DropSender: Sendable {
     /// The link has gone: nothing more comes.
     public mutating func linkEnded() {
         // The receiver ends the link when it has the file.
-        if case .completed = phase { finish() } else { end(.linkLost, tellsPeer: false) }
+        if case .completed = phase { finish() } else { end(.linkLost, isPeers: true) }
     }
 
     /// Takes a frame that arrived.
@@ -236,7 +237,7 @@ public struct DropSender: Sendable {
         case (.verifyAck(let accepted), .comparing(let own, _)):
             guard accepted else {
                 return end(
-                    GhostDropError(.declined, "the other user said that the codes differ, or no"), tellsPeer: false)
+                    GhostDropError(.declined, "the other user said that the codes differ, or no"), isPeers: true)
             }
             phase = .comparing(own: own, peer: true)
             announceIfConfirmed(at: now)
@@ -256,10 +257,10 @@ public struct DropSender: Sendable {
         case (.encrypted(let sequence, let combined), _):
             let inner = try channel.open(sequence, combined)
             guard case .cancel(let reason) = inner else { throw DropChannel.unexpected("a sealed frame") }
-            end(Self.cancelled(reason), tellsPeer: false)
+            end(Self.cancelled(reason), isPeers: true)
         case (.cancel(let reason), _):
             // In the clear it can be anybody's, but so can a jammed radio: it stops, and harms nothing else.
-            end(Self.cancelled(reason), tellsPeer: false)
+            end(Self.cancelled(reason), isPeers: true)
         case (.ping, _), (.ack, .announced), (.ack, .completed), (.resume, .completed): break
         default: throw DropChannel.unexpected("a frame")
         }
@@ -334,9 +335,10 @@ public struct DropSender: Sendable {
         }
     }
 
-    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true) {
+    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true, isPeers: Bool = false) {
         phase = .over
         sealed = [:]
-        channel.fail(error, tellsPeer: tellsPeer)
+        if isPeers { wasEndedByPeer = true }
+        channel.fail(error, tellsPeer: tellsPeer && !isPeers)
     }
 }

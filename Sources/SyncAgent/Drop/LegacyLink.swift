@@ -1,3 +1,4 @@
+import GhostDrop
 import NIOCore
 import Synchronization
 import Transport
@@ -57,6 +58,21 @@ final class LegacyLink: Sendable {
         return bytes.readableBytes > 0 ? bytes : nil
     }
 
+    /// Hands on what has arrived, and then the end.
+    func passFrames(to machine: inout some DropMachine, _ reader: inout DropFrameReader, at now: Duration) {
+        let hasEnded = hasEnded
+        if let bytes = take() {
+            reader.append(bytes.readableBytesView)
+            do throws(GhostDropError) {
+                while let frame = try reader.next() { machine.receive(frame, at: now) }
+            } catch {
+                machine.fail(error)
+            }
+        } else if hasEnded {
+            machine.linkEnded()
+        }
+    }
+
     /// Whether the link is over; what came before may still have to be taken.
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
@@ -70,9 +86,16 @@ final class LegacyLink: Sendable {
         try? await channel.closeFuture.get()
     }
 
+    /// Ends the link of a transfer that has failed. Who has not had the last word closes it at once: the other waits for
+    /// that. A task that is cancelled waits for nothing.
+    func end(hasLastWord: Bool, _ environment: DropEnvironment) async {
+        guard hasLastWord else { return await close() }
+        if Task.isCancelled { environment.start { await self.leave() } } else { await leave() }
+    }
+
     /// Lets the peer read the last word and end the link, and ends it if it does not: to close at once would take the word
     /// back where the peer is still writing.
-    func leave() async {
+    private func leave() async {
         state.withLock { $0.isLeaving = true }
         _ = take()
         let channel = channel

@@ -46,7 +46,7 @@ struct LegacyReceiver: Sendable {
         let result: Result<ReceivedDrop?, any Error>
         do {
             while true {
-                takeFrames(&machine, &reader)
+                link.passFrames(to: &machine, &reader, at: environment.now())
                 try await takeAnswers(&machine, &session)
                 if Task.isCancelled { machine.cancel() }
                 if machine.peerID == nil, environment.now() >= session.helloDeadline { machine.linkEnded() }
@@ -58,6 +58,8 @@ struct LegacyReceiver: Sendable {
             }
             result = .success(session.received)
         } catch {
+            // Whatever it was that noticed the cancellation.
+            if Task.isCancelled { machine.cancel() }
             result = .failure(error)
         }
         while let frame = machine.nextFrame(at: environment.now()) { link.write(frame.bytes) }
@@ -69,11 +71,9 @@ struct LegacyReceiver: Sendable {
                 await blocking { file.suspend() }
             }
         }
-        let link = link
         switch result {
         case .success: await link.close()
-        case .failure where Task.isCancelled: environment.start { await link.leave() }
-        case .failure: await link.leave()
+        case .failure: await link.end(hasLastWord: !machine.wasEndedByPeer, environment)
         }
         return try result.get()
     }
@@ -102,20 +102,6 @@ struct LegacyReceiver: Sendable {
         } catch {
             link.drop()
             throw ControlError(.dropFailed, "No key can be made: \(error).")
-        }
-    }
-
-    private func takeFrames(_ machine: inout DropReceiver, _ reader: inout DropFrameReader) {
-        let hasEnded = link.hasEnded
-        if let bytes = link.take() {
-            reader.append(bytes.readableBytesView)
-            do throws(GhostDropError) {
-                while let frame = try reader.next() { machine.receive(frame, at: environment.now()) }
-            } catch {
-                machine.fail(error)
-            }
-        } else if hasEnded {
-            machine.linkEnded()
         }
     }
 

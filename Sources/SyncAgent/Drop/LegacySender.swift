@@ -23,7 +23,7 @@ struct LegacySender: Sendable {
         var session = Session()
         do {
             while true {
-                takeFrames(&machine, &reader)
+                link.passFrames(to: &machine, &reader, at: environment.now())
                 takeAnswers(&machine, &session)
                 if Task.isCancelled { machine.cancel() }
                 try await give(&machine)
@@ -31,9 +31,10 @@ struct LegacySender: Sendable {
                 await wait(until: machine.nextDeadline)
             }
         } catch {
+            // Whatever it was that noticed the cancellation.
+            if Task.isCancelled { machine.cancel() }
             while let frame = machine.nextFrame(at: environment.now()) { link.write(frame.bytes) }
-            let link = link
-            if Task.isCancelled { environment.start { await link.leave() } } else { await link.leave() }
+            await link.end(hasLastWord: !machine.wasEndedByPeer, environment)
             throw error
         }
         await link.close()
@@ -67,20 +68,6 @@ struct LegacySender: Sendable {
         } catch {
             link.drop()
             throw ControlError(.dropFailed, "No key can be made: \(error).")
-        }
-    }
-
-    private func takeFrames(_ machine: inout DropSender, _ reader: inout DropFrameReader) {
-        let hasEnded = link.hasEnded
-        if let bytes = link.take() {
-            reader.append(bytes.readableBytesView)
-            do throws(GhostDropError) {
-                while let frame = try reader.next() { machine.receive(frame, at: environment.now()) }
-            } catch {
-                machine.fail(error)
-            }
-        } else if hasEnded {
-            machine.linkEnded()
         }
     }
 

@@ -143,17 +143,9 @@ private enum DropJudge {
 
 /// The command while it runs: carries what the agent and the user say to the dialogue, and does what that says.
 struct DropRun {
-    typealias Emit = @Sendable (DropNotice) async throws -> Void
-
     let context: CommandContext
     var dialogue: DropDialogue
     private let line: ProgressLine
-
-    private enum Incoming: Sendable {
-        case input(DropDialogue.Input)
-        /// The agent has said everything.
-        case over((any Error)?)
-    }
 
     init(context: CommandContext, dialogue: DropDialogue) {
         self.context = context
@@ -165,50 +157,17 @@ struct DropRun {
     }
 
     mutating func run(
-        _ agent: any AgentControl, _ request: @escaping @Sendable (Emit) async throws -> Void
+        _ agent: any AgentControl, _ request: @escaping @Sendable (Conversation<DropNotice>.Emit) async throws -> Void
     ) async throws {
-        let (incoming, feed) = AsyncStream.makeStream(of: Incoming.self, bufferingPolicy: .bufferingOldest(1000))
-        let context = context
-        let readsInput = dialogue.judge == .person || dialogue.judge == .input
-        var ending: (any Error)?
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                do {
-                    try await request { notice in
-                        if context.options.json {
-                            try context.output.print(bytes: try ControlJSON.encode(notice))
-                            try context.output.flush()
-                        }
-                        feed.yield(.input(.notice(notice)))
-                    }
-                    feed.yield(.over(nil))
-                } catch {
-                    feed.yield(.over(error))
-                }
-                feed.finish()
+        let conversation = Conversation<DropNotice>(
+            context: context, readsInput: dialogue.judge == .person || dialogue.judge == .input)
+        defer { try? line.clear() }
+        try await conversation.run(request) { utterance in
+            for action in dialogue.take(utterance) {
+                if let error = try await perform(action, agent) { return .fail(error) }
             }
-            if readsInput {
-                group.addTask {
-                    while let line = try? await context.terminal.nextLine() { feed.yield(.input(.line(line))) }
-                    if !Task.isCancelled { feed.yield(.input(.inputEnded)) }
-                }
-            }
-            defer { group.cancelAll() }
-            events: for await incoming in incoming {
-                switch incoming {
-                case .over(let error): ending = ending ?? error
-                case .input(let input):
-                    for action in dialogue.take(input) {
-                        guard let error = try await perform(action, agent) else { continue }
-                        ending = error
-                        break events
-                    }
-                }
-            }
-            try line.clear()
+            return .goOn
         }
-        try Task.checkCancellation()
-        if let ending { throw ending }
     }
 
     /// Gives how the command ends, if the action says so.

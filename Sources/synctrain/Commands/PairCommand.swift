@@ -75,52 +75,17 @@ struct PairRun {
     let agent: any AgentControl
     var dialogue: PairDialogue
 
-    private enum Incoming: Sendable {
-        case input(PairDialogue.Input)
-        /// The agent has said everything.
-        case over((any Error)?)
-    }
-
     mutating func run(_ request: PairRequest) async throws {
-        let (incoming, feed) = AsyncStream.makeStream(of: Incoming.self, bufferingPolicy: .bufferingOldest(1000))
-        let (agent, context) = (agent, context)
-        let readsInput = dialogue.judge == .person || dialogue.judge == .input
-        var ending: (any Error)?
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                do {
-                    try await agent.pair(request) { event in
-                        if context.options.json {
-                            try context.output.print(bytes: try ControlJSON.encode(event))
-                            try context.output.flush()
-                        }
-                        feed.yield(.input(.event(event)))
-                    }
-                    feed.yield(.over(nil))
-                } catch {
-                    feed.yield(.over(error))
-                }
-                feed.finish()
+        let agent = agent
+        let conversation = Conversation<PairEvent>(
+            context: context, readsInput: dialogue.judge == .person || dialogue.judge == .input)
+        try await conversation.run({ emit in try await agent.pair(request, emit: emit) }) { utterance in
+            var failure: ControlError?
+            for action in dialogue.take(utterance) {
+                if let error = try await perform(action) { failure = error }
             }
-            if readsInput {
-                group.addTask {
-                    while let line = try? await context.terminal.nextLine() { feed.yield(.input(.line(line))) }
-                    if !Task.isCancelled { feed.yield(.input(.inputEnded)) }
-                }
-            }
-            defer { group.cancelAll() }
-            for await incoming in incoming {
-                switch incoming {
-                case .over(let error): ending = ending ?? error
-                case .input(let input):
-                    for action in dialogue.take(input) {
-                        if let error = try await perform(action) { ending = error }
-                    }
-                }
-            }
+            return failure.map { .willFail($0) } ?? .goOn
         }
-        try Task.checkCancellation()
-        if let ending { throw ending }
     }
 
     /// Gives how the command will end, if the action says so.

@@ -10,26 +10,54 @@ final class HolderPace: Sendable {
         var isLate = false
     }
 
-    private let paces = Mutex<[DeviceID: Pace]>([:])
+    /// One request.
+    struct Asked: Sendable {
+        fileprivate let number: Int
+        let holder: DeviceID
+    }
+
+    private struct State {
+        var paces: [DeviceID: Pace] = [:]
+        /// The requests that are not answered.
+        var underWay: Set<Int> = []
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
     private let minimumPatience: MonotonicTime
 
     init(minimumPatience: MonotonicTime) { self.minimumPatience = minimumPatience }
 
-    func isLate(_ holder: DeviceID) -> Bool { paces.withLock { $0[holder]?.isLate ?? false } }
+    func isLate(_ holder: DeviceID) -> Bool { state.withLock { $0.paces[holder]?.isLate ?? false } }
 
     /// How long an answer of the holder is waited for before another is asked as well.
     func patience(with holder: DeviceID) -> MonotonicTime {
-        max(minimumPatience, paces.withLock { $0[holder]?.usual ?? .zero } * 4)
+        max(minimumPatience, state.withLock { $0.paces[holder]?.usual ?? .zero } * 4)
     }
 
-    func setLate(_ holder: DeviceID) { paces.withLock { $0[holder, default: Pace()].isLate = true } }
+    func asked(_ holder: DeviceID) -> Asked {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.underWay.insert(state.lastNumber)
+            return Asked(number: state.lastNumber, holder: holder)
+        }
+    }
 
-    func answered(_ holder: DeviceID, after time: MonotonicTime) {
-        paces.withLock { paces in
-            var pace = paces[holder] ?? Pace()
+    /// Does nothing when the answer has just come: nothing would say then that the holder is not late.
+    func setLate(_ asked: Asked) {
+        state.withLock { state in
+            guard state.underWay.contains(asked.number) else { return }
+            state.paces[asked.holder, default: Pace()].isLate = true
+        }
+    }
+
+    func answered(_ asked: Asked, after time: MonotonicTime) {
+        state.withLock { state in
+            state.underWay.remove(asked.number)
+            var pace = state.paces[asked.holder] ?? Pace()
             pace.isLate = false
             pace.usual = pace.usual.map { ($0 * 7 + time) / 8 } ?? time
-            paces[holder] = pace
+            state.paces[asked.holder] = pace
         }
     }
 }

@@ -79,8 +79,11 @@ struct SmallFileFetch: Sendable {
         case timer
     }
 
+    /// How often it is looked whether another device can be asked, while all are late.
+    private static let lookLimit = 10
+
     /// Asks the first of `sources` that is not late; if it does not answer in time, the next one as well. Nil if no bytes
-    /// come, or all are late.
+    /// come, or all are late and stay so.
     private func request(
         _ block: BlockInfo, of file: FileInfo, _ sources: [Source], _ pace: HolderPace
     ) async throws -> ByteBuffer? {
@@ -90,13 +93,14 @@ struct SmallFileFetch: Sendable {
         return try await environment.budget.withUnits(Int(block.size)) {
             guard let first = sources.first(where: { !pace.isLate($0.holder) }) else { return nil }
             // Nobody else could be asked: whoever is slow is waited for, as it is with larger files.
-            guard sources.count > 1 else { return try await ask(first, request, pace) }
+            guard sources.count > 1 else { return try await ask(first, request, pace, pace.asked(first.holder)) }
             return try await withThrowingTaskGroup(of: Event.self) { group in
                 defer { group.cancelAll() }
                 let now = environment.time.monotonic
                 let start = now()
-                var (running, hasHedged) = (1, false)
-                group.addTask { .answer(try await ask(first, request, pace)) }
+                var (running, hasHedged, looks) = (1, false, 0)
+                let asked = pace.asked(first.holder)
+                group.addTask { .answer(try await ask(first, request, pace, asked)) }
                 addTimer(for: pace.patience(with: first.holder), &group)
                 while running > 0, let event = try await group.next() {
                     switch event {
@@ -110,11 +114,18 @@ struct SmallFileFetch: Sendable {
                             addTimer(for: left, &group)
                             continue
                         }
-                        pace.setLate(first.holder)
-                        guard let second = sources.first(where: { !pace.isLate($0.holder) }) else { continue }
+                        pace.setLate(asked)
+                        guard let second = sources.first(where: { !pace.isLate($0.holder) }) else {
+                            // One of them may answer meanwhile. One whose late request was given up never does.
+                            looks += 1
+                            guard looks <= Self.lookLimit else { return nil }
+                            addTimer(for: pace.patience(with: first.holder), &group)
+                            continue
+                        }
                         hasHedged = true
                         running += 1
-                        group.addTask { .answer(try await ask(second, request, pace)) }
+                        let asked = pace.asked(second.holder)
+                        group.addTask { .answer(try await ask(second, request, pace, asked)) }
                     }
                 }
                 return nil
@@ -129,11 +140,13 @@ struct SmallFileFetch: Sendable {
         }
     }
 
-    private func ask(_ source: Source, _ request: BlockRequest, _ pace: HolderPace) async throws -> ByteBuffer? {
+    private func ask(
+        _ source: Source, _ request: BlockRequest, _ pace: HolderPace, _ asked: HolderPace.Asked
+    ) async throws -> ByteBuffer? {
         let start = environment.time.monotonic()
         do {
             let bytes = try await source.session.request(request, isBulk: true)
-            pace.answered(source.holder, after: environment.time.monotonic() - start)
+            pace.answered(asked, after: environment.time.monotonic() - start)
             came?(request.name, Int64(bytes.readableBytes), source.holder)
             return bytes
         } catch let error as CancellationError {

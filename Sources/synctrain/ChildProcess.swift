@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+
+/// Another program, started by this one.
+enum ChildProcess {
+    /// The errno of what failed.
+    struct StartError: Error {
+        let errno: CInt
+
+        var reason: String { String(cString: strerror(errno)) }
+    }
+
+    /// POSIX_SPAWN_SETSID of glibc's <spawn.h>, which Swift does not see.
+    private static let setSession: Int16 = 0x80
+
+    /// Starts a program that has of this one's descriptors only what `files` says. Whoever calls this waits for its end,
+    /// with `waitpid`.
+    ///
+    /// - Parameter arguments: the program's path first.
+    static func start(
+        _ arguments: [String], _ variables: [String: String], inNewSession: Bool = false,
+        files: (inout posix_spawn_file_actions_t) -> Void
+    ) throws(StartError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        files(&actions)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // This process ignores both; a child would inherit that.
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGINT)
+        sigaddset(&defaults, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, (inNewSession ? setSession : 0) | Int16(POSIX_SPAWN_SETSIGDEF))
+        keepDescriptors()
+        var child: pid_t = 0
+        let result = withCStrings(arguments) { argv in
+            withCStrings(variables.map { "\($0.key)=\($0.value)" }) { envp in
+                posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)
+            }
+        }
+        guard result == 0 else { throw StartError(errno: result) }
+        return child
+    }
+
+    /// Lets no child have this process's descriptors, beyond the three usual ones: a socket that a child holds, too, is
+    /// not closed when this process closes it.
+    private static func keepDescriptors() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            guard let descriptor = Int32(name), descriptor > STDERR_FILENO else { continue }
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
+    }
+
+    /// A null-terminated array of C strings that live during the call.
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) } + [nil]
+        defer { for copy in copies { free(copy) } }
+        let array = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: copies.count)
+        defer { array.deallocate() }
+        _ = array.initialize(from: copies)
+        guard let base = array.baseAddress else { preconditionFailure("an array with a null has an address") }
+        return body(base)
+    }
+}
