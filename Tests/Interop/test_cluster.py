@@ -21,6 +21,8 @@ DIRECTORIES = ("d0", "d1", "d2", "d3")
 SEED = int(os.environ.get("SYNCTRAIN_CLUSTER_SEED", "1"))
 ROUNDS = int(os.environ.get("SYNCTRAIN_CLUSTER_ROUNDS", "0"))
 PATIENCE = 90
+# Of a Syncthing, while something is not as it is to be, in seconds.
+SCAN_EVERY = 15
 
 
 class Node:
@@ -208,10 +210,16 @@ class Cluster:
         """All connected, nothing edited: waits until everything agrees, and checks that nothing is lost."""
         self.connect()
         self.scan_real()
-        last = ["nothing yet"]
+        last, scanned = ["nothing yet"], time.monotonic()
 
         def is_quiet():
+            nonlocal scanned
             last[0] = self.trouble()
+            # A Syncthing makes a directory anew for a file that comes into it, and looks at the innermost only: that
+            # those above are not deleted any more it finds in its hourly scan.
+            if last[0] and time.monotonic() - scanned > SCAN_EVERY:
+                self.scan_real()
+                scanned = time.monotonic()
             return last[0] is None
         try:
             wait_until(is_quiet, PATIENCE, "quiet", every=0.1)
