@@ -14,6 +14,7 @@ final class WatchedFolder: Sendable {
     let watcher: FolderWatcher
     private let reports = Mutex<[WatchReport]>([])
     private let alarm = Alarm()
+    private let log = Log()
 
     /// The program under test, which lies where the tests do.
     static let program = WatchProgram.besideExecutable()
@@ -32,7 +33,25 @@ final class WatchedFolder: Sendable {
         settings.restartDelay = .milliseconds(1)
         watcher = FolderWatcher(
             root: root, program: program, isWatched: isWatched, settings: settings,
-            logger: Logger(label: "watcher") { _ in SwiftLogNoOpLogHandler() })
+            logger: Logger(label: "watcher") { [log] _ in log })
+    }
+
+    /// What the watcher has logged. Of states that follow each other at once only the last is reported.
+    var logged: [String] { log.messages.value.withLock { $0 } }
+
+    private struct Log: LogHandler {
+        final class Messages: Sendable { let value = Mutex<[String]>([]) }
+
+        let messages = Messages()
+        var logLevel = Logger.Level.debug
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { messages.value.withLock { $0.append("\(event.message)") } }
     }
 
     deinit { try? FileManager.default.removeItem(at: url) }
