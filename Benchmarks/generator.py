@@ -172,8 +172,8 @@ def write_small_files(root, count, size=4096, seed=1):
     """`count` files of random bytes, 100 to a directory."""
     rnd = random.Random(seed)
     for number in range(count):
-        directory = os.path.join(root, f"d{number // self.per_directory:04}")
-        if number % self.per_directory == 0:
+        directory = os.path.join(root, f"d{number // FILES_PER_DIRECTORY:04}")
+        if number % FILES_PER_DIRECTORY == 0:
             os.makedirs(directory, exist_ok=True)
         with open(os.path.join(directory, f"f{number:06}.bin"), "wb") as file:
             file.write(rnd.randbytes(size))

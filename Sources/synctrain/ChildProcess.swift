@@ -3,12 +3,7 @@ import Glibc
 
 /// Another program, started by this one.
 enum ChildProcess {
-    /// The errno of what failed.
-    struct StartError: Error {
-        let errno: CInt
-
-        var reason: String { String(cString: strerror(errno)) }
-    }
+    struct StartError: Error { let reason: String }
 
     /// POSIX_SPAWN_SETSID of glibc's <spawn.h>, which Swift does not see.
     private static let setSession: Int16 = 0x80
@@ -35,21 +30,27 @@ enum ChildProcess {
         sigaddset(&defaults, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
         posix_spawnattr_setflags(&attributes, (inNewSession ? setSession : 0) | Int16(POSIX_SPAWN_SETSIGDEF))
-        keepDescriptors()
+        try keepDescriptors()
         var child: pid_t = 0
         let result = withCStrings(arguments) { argv in
             withCStrings(variables.map { "\($0.key)=\($0.value)" }) { envp in
                 posix_spawn(&child, arguments[0], &actions, &attributes, argv, envp)
             }
         }
-        guard result == 0 else { throw StartError(errno: result) }
+        guard result == 0 else { throw StartError(reason: String(cString: strerror(result))) }
         return child
     }
 
     /// Lets no child have this process's descriptors, beyond the three usual ones: a socket that a child holds, too, is
     /// not closed when this process closes it.
-    private static func keepDescriptors() {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+    private static func keepDescriptors() throws(StartError) {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        } catch {
+            throw StartError(reason: "/proc is not mounted")
+        }
+        for name in names {
             guard let descriptor = Int32(name), descriptor > STDERR_FILENO else { continue }
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         }
@@ -59,12 +60,8 @@ enum ChildProcess {
     private static func withCStrings<Result>(
         _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) -> Result {
-        let copies = strings.map { strdup($0) } + [nil]
-        defer { for copy in copies { free(copy) } }
-        let array = UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: copies.count)
-        defer { array.deallocate() }
-        _ = array.initialize(from: copies)
-        guard let base = array.baseAddress else { preconditionFailure("an array with a null has an address") }
-        return body(base)
+        var pointers = strings.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        return body(&pointers)
     }
 }

@@ -59,6 +59,7 @@ struct Conversation<Notice: Encodable & Sendable> {
             }
             if readsInput {
                 group.addTask {
+                    // Input that cannot be read is input that has ended.
                     while let line = try? await context.terminal.nextLine() { feed.yield(.said(.line(line))) }
                     if !Task.isCancelled { feed.yield(.said(.inputEnded)) }
                 }

@@ -136,7 +136,7 @@ public struct DropReceiver: DropMachine, Sendable {
         case .receiving(let metadata) where next == UInt64(metadata.chunkCount):
             isSenderDone = true
             completeIfAllArrived(metadata, at: .zero)
-        default: end(.linkLost, isPeers: true)
+        default: endedByPeer(.linkLost)
         }
     }
 
@@ -174,8 +174,8 @@ public struct DropReceiver: DropMachine, Sendable {
             channel.wait(until: now + Self.userLimit, for: "the comparison of the codes")
         case (.verifyAck(let accepted), .comparing(let own, _)):
             guard accepted else {
-                return end(
-                    GhostDropError(.declined, "the other user said that the codes differ, or no"), isPeers: true)
+                return endedByPeer(
+                    GhostDropError(.declined, "the other user said that the codes differ, or no"))
             }
             phase = .comparing(own: own, peer: true)
             confirmIfBothAgree(at: now)
@@ -189,7 +189,7 @@ public struct DropReceiver: DropMachine, Sendable {
         // The sender does not wait for the user here.
         case (.data(let sequence, let payload), .offered(let metadata)): try hold(sequence, payload, metadata)
         case (.data, .confirmed), (.ping, _): break
-        case (.cancel(let reason), _): end(DropSender.cancelled(reason), isPeers: true)
+        case (.cancel(let reason), _): endedByPeer(DropSender.cancelled(reason))
         default: throw DropChannel.unexpected("a frame")
         }
     }
@@ -204,7 +204,7 @@ public struct DropReceiver: DropMachine, Sendable {
 
     private mutating func takeSealed(_ frame: DropFrame, at now: Duration) throws(GhostDropError) {
         switch (frame, phase) {
-        case (.cancel(let reason), _): end(DropSender.cancelled(reason), isPeers: true)
+        case (.cancel(let reason), _): endedByPeer(DropSender.cancelled(reason))
         case (.metadata(let metadata), .confirmed):
             phase = .offered(metadata)
             channel.tell(.offer(metadata))
@@ -321,11 +321,15 @@ public struct DropReceiver: DropMachine, Sendable {
         return .ack(cumulative: next - 1, missing: missing)
     }
 
-    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true, isPeers: Bool = false) {
+    private mutating func endedByPeer(_ error: GhostDropError) {
+        wasEndedByPeer = true
+        end(error, tellsPeer: false)
+    }
+
+    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true) {
         phase = .over
         ahead = [:]
         acknowledgeAt = nil
-        if isPeers { wasEndedByPeer = true }
-        channel.fail(error, tellsPeer: tellsPeer && !isPeers)
+        channel.fail(error, tellsPeer: tellsPeer)
     }
 }

@@ -222,7 +222,7 @@ public struct DropSender: DropMachine, Sendable {
     /// The link has gone: nothing more comes.
     public mutating func linkEnded() {
         // The receiver ends the link when it has the file.
-        if case .completed = phase { finish() } else { end(.linkLost, isPeers: true) }
+        if case .completed = phase { finish() } else { endedByPeer(.linkLost) }
     }
 
     /// Takes a frame that arrived.
@@ -236,8 +236,8 @@ public struct DropSender: DropMachine, Sendable {
         case (.helloAck(let hello), .greeting): try greeted(hello, at: now)
         case (.verifyAck(let accepted), .comparing(let own, _)):
             guard accepted else {
-                return end(
-                    GhostDropError(.declined, "the other user said that the codes differ, or no"), isPeers: true)
+                return endedByPeer(
+                    GhostDropError(.declined, "the other user said that the codes differ, or no"))
             }
             phase = .comparing(own: own, peer: true)
             announceIfConfirmed(at: now)
@@ -257,10 +257,10 @@ public struct DropSender: DropMachine, Sendable {
         case (.encrypted(let sequence, let combined), _):
             let inner = try channel.open(sequence, combined)
             guard case .cancel(let reason) = inner else { throw DropChannel.unexpected("a sealed frame") }
-            end(Self.cancelled(reason), isPeers: true)
+            endedByPeer(Self.cancelled(reason))
         case (.cancel(let reason), _):
             // In the clear it can be anybody's, but so can a jammed radio: it stops, and harms nothing else.
-            end(Self.cancelled(reason), isPeers: true)
+            endedByPeer(Self.cancelled(reason))
         case (.ping, _), (.ack, .announced), (.ack, .completed), (.resume, .completed): break
         default: throw DropChannel.unexpected("a frame")
         }
@@ -335,10 +335,14 @@ public struct DropSender: DropMachine, Sendable {
         }
     }
 
-    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true, isPeers: Bool = false) {
+    private mutating func endedByPeer(_ error: GhostDropError) {
+        wasEndedByPeer = true
+        end(error, tellsPeer: false)
+    }
+
+    private mutating func end(_ error: GhostDropError, tellsPeer: Bool = true) {
         phase = .over
         sealed = [:]
-        if isPeers { wasEndedByPeer = true }
-        channel.fail(error, tellsPeer: tellsPeer && !isPeers)
+        channel.fail(error, tellsPeer: tellsPeer)
     }
 }

@@ -22,7 +22,8 @@ protocol PeerSessionOwner: Sendable {
     /// What this device tells the peer of its folders.
     func clusterConfig() async throws -> ClusterConfig
     /// What the peer tells; returns the indexes that are to be sent to it from now on.
-    /// - parameter unnamed: folders whose index came on this link before any config named it.
+    ///
+    /// - Parameter unnamed: folders whose index came on this link before any config named it.
     func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed]
     func received(_ batch: IndexBatch) async throws
     /// Answers to `requests`, in their order.
@@ -69,7 +70,7 @@ final class PeerSession: BlockSource {
     /// radio says within seconds.
     private static let slowPingInterval: MonotonicTime = .seconds(90)
     /// Indexes that are remembered as come before their names.
-    private static let unnamedIndexes = 1000
+    private static let unnamedIndexLimit = 1000
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
@@ -300,7 +301,7 @@ final class PeerSession: BlockSource {
             if batch.isFullIndex, batch.isFirst {
                 state.withLock { state in
                     guard state.peerConfig?.folders.contains(where: { $0.id == batch.folder }) == false else { return }
-                    if state.unnamedIndexes.count < Self.unnamedIndexes { state.unnamedIndexes.insert(batch.folder) }
+                    if state.unnamedIndexes.count < Self.unnamedIndexLimit { state.unnamedIndexes.insert(batch.folder) }
                 }
             }
             return await batches.send(batch)

@@ -161,13 +161,18 @@ struct DropRun {
     ) async throws {
         let conversation = Conversation<DropNotice>(
             context: context, readsInput: dialogue.judge == .person || dialogue.judge == .input)
-        defer { try? line.clear() }
-        try await conversation.run(request) { utterance in
-            for action in dialogue.take(utterance) {
-                if let error = try await perform(action, agent) { return .fail(error) }
+        do {
+            try await conversation.run(request) { utterance in
+                for action in dialogue.take(utterance) {
+                    if let error = try await perform(action, agent) { return .fail(error) }
+                }
+                return .goOn
             }
-            return .goOn
+        } catch {
+            try line.clear()
+            throw error
         }
+        try line.clear()
     }
 
     /// Gives how the command ends, if the action says so.
