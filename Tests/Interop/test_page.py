@@ -1,7 +1,6 @@
 """The API over TCP as a browser that is logged in asks it, on real files of a real node."""
 
 import http.client
-import http.client
 import json
 import os
 import re
@@ -61,6 +60,54 @@ def test_the_page_and_who_may_ask(setting):
     for headers in ({"X_Synctrain": None}, {"Origin": None}, {"Origin": other}, {"X_Synctrain": "1"}):
         assert page.ask("POST", "/v1/sync", {}, **headers)[0].status == 403, headers
     assert page.send("POST", "/v1/sync", {}) == {"schema": 1}
+
+
+def test_ten_thousand_idle_connections(setting):
+    """Who connects and says nothing takes no more than its share, and not for long."""
+    _, _, agent, _, _ = setting
+    page = Page(agent)
+    host, port = page.netloc.rsplit(":", 1)
+    descriptors = f"/proc/{agent.process.pid}/fd"
+    before, most, idle = len(os.listdir(descriptors)), 0, []
+
+    def is_closed(connection):
+        try:
+            return connection.recv(1) == b""
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            return True
+    def left():
+        """How many the agent still has open."""
+        for connection in [connection for connection in idle if is_closed(connection)]:
+            connection.close()
+            idle.remove(connection)
+        return len(idle)
+    try:
+        # As many at a time as wait at a port that listens.
+        for _ in range(100):
+            new = [socket.create_connection((host, int(port)), 60) for _ in range(100)]
+            for connection in new:
+                connection.setblocking(False)
+            idle += new
+            most = max(most, len(os.listdir(descriptors)))
+            wait_until(lambda: left() <= 256, 60, "those above the limit are closed", child=agent)
+        assert most < before + 256 + 100 + 50
+        assert agent.status()["device"] == agent.id, "the socket is served meanwhile"
+
+        def is_served():
+            try:
+                return page.get("/v1/status")["device"] == agent.id
+            except OSError:
+                return False
+            except http.client.HTTPException:
+                return False
+        # The others stay as they are, and are closed by the agent, as they ask for nothing.
+        wait_until(is_served, 60, "a page is served again", child=agent)
+        wait_until(lambda: left() == 0, 60, "none is left", child=agent)
+    finally:
+        for connection in idle:
+            connection.close()
 
 
 def test_logout(setting):
