@@ -147,3 +147,40 @@ def test_what_the_node_renames_is_renamed_here_and_stays_selected(pair):
     wait_lines(pair, ["d.txt", "far"], ["deep/er/renamed.txt", "farther"])
     assert files(os.path.join(pair.here, "farther")) == ["1", "2"]
     pair.wait_at_rest()
+
+
+def test_two_names_that_are_swapped_keep_their_lines(pair):
+    names = ("swap/1", "swap/2")
+    for name in names:
+        write(os.path.join(pair.there, name), name.encode() * 3000)
+    pair.scan_there("swap")
+    pair.agent.run("select", *[f"ren:{name}" for name in names])
+    for name in names:
+        wait_until(lambda: read(os.path.join(pair.here, name)), what=name, child=pair.agent)
+    move(pair.here, "swap/1", "swap/between")
+    move(pair.here, "swap/2", "swap/1")
+    move(pair.here, "swap/between", "swap/2")
+    for name, other in (names, names[::-1]):
+        wait_until(lambda: read(os.path.join(pair.there, name)) == other.encode() * 3000, what=f"{name} there", child=pair.agent)
+    pair.wait_at_rest()
+    assert set(names) <= set(lines(pair)) and "swap/between" not in lines(pair)
+    assert sorted(os.listdir(os.path.join(pair.there, "swap"))) == ["1", "2"]
+    assert pair.status["errors"] == 0 and pair.status["extraneous"] == 0
+
+
+def test_what_is_moved_to_another_folder_is_asked_about_there(pair, module_lab):
+    """Gone from one folder, and a new name in the other, which has selected nothing."""
+    other = module_lab.path("other-folder")
+    pair.agent.add_folder("other", other, mode="selective")
+    write(os.path.join(pair.there, "across/f"), b"from one to the other")
+    pair.scan_there("across")
+    pair.agent.run("select", "ren:across/f")
+    wait_until(lambda: read(os.path.join(pair.here, "across/f")), what="across/f", child=pair.agent)
+    os.rename(os.path.join(pair.here, "across/f"), os.path.join(other, "f"))
+    wait_until(lambda: not os.path.lexists(os.path.join(pair.there, "across/f")), what="it is gone there", child=pair.agent)
+    listed = [entry["path"] for entry in pair.agent.records("extraneous", "list", "other")]
+    assert listed == ["f"]
+    assert read(os.path.join(other, "f")) == b"from one to the other"
+    pair.agent.run("extraneous", "resolve", "other:f", "--select", "--yes")
+    assert pair.agent.records("extraneous", "list", "other") == []
+    assert read(os.path.join(other, "f")) == b"from one to the other" and pair.status["errors"] == 0
