@@ -45,7 +45,11 @@ struct IndexModel {
 
     func entry(_ name: String) -> GlobalEntry {
         let winner = winner(of: name)
-        let holders = (announced[name] ?? [:]).filter { !$0.value.isInvalid && $0.value.version == winner?.version }
+        let holders = (announced[name] ?? [:]).filter { _, file in
+            guard let winner, !file.isInvalid, file.version == winner.version else { return false }
+            return file.kind == winner.kind && file.isDeleted == winner.isDeleted && file.size == winner.size
+                && file.symlinkTarget == winner.symlinkTarget && file.blocks.map(\.hash) == winner.blocks.map(\.hash)
+        }
         return GlobalEntry(
             folder: music, path: name, file: winner?.withoutBlocks.withoutSequence, holders: holders.keys.sorted(),
             local: local[name].map { own in

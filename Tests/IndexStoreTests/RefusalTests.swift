@@ -128,6 +128,45 @@ import Testing
         #expect(try await cluster.holders() == [bob])
     }
 
+    /// A reader that announces other content under a writer's version is no copy, and does not become one when the writers
+    /// free theirs.
+    @Test func aReaderCannotChangeAVersionsContent() async throws {
+        for isListed in [false, true] {
+            let blocks = { (content: UInt64) in
+                isListed
+                    ? file("f", Self.base, blocks: [(131_072, content), (10, content)])
+                    : file("f", Self.base, content: content)
+            }
+            let cluster = try await Cluster()
+            try await cluster.index.announce([blocks(1)], by: alice)
+            try await cluster.index.announce([blocks(2)], by: bob)
+            #expect(try await cluster.holders() == [alice])
+            #expect(try await cluster.refused() == ["f"])
+            try await cluster.index.announce([blocks(1).asInvalid], by: alice)
+            #expect(try await cluster.holders() == [])
+            #expect(try await cluster.store.global(music, "f")?.isPresent == false)
+            // Nor by taking back what counted, and coming again with something else.
+            try await cluster.index.announce([blocks(1)], by: bob)
+            #expect(try await cluster.holders() == [bob])
+            try await cluster.index.announce([blocks(1).asInvalid], by: bob)
+            try await cluster.index.announce([blocks(2)], by: bob)
+            #expect(try await cluster.holders() == [])
+            try await cluster.index.announce([blocks(1)], by: bob)
+            #expect(try await cluster.holders() == [bob])
+            #expect(try await cluster.store.file(music, "f")?.blocks.first?.hash == hash(1))
+        }
+    }
+
+    /// A version that was only ever seen as taken back proves no content.
+    @Test func whatNobodyVouchesForIsNotLetIn() async throws {
+        let cluster = try await Cluster()
+        try await cluster.index.announce([file("f", Self.base).asInvalid, directory("d", Self.base)], by: alice)
+        try await cluster.index.announce([directory("d", Self.base).asInvalid], by: alice)
+        try await cluster.index.announce([file("f", Self.base), directory("d", Self.base)], by: bob)
+        #expect(try await cluster.refused() == ["f"])
+        #expect(try await cluster.holders("d") == [bob])
+    }
+
     @Test func acceptingCountsForExactlyThatVersion() async throws {
         let cluster = try await Cluster()
         try await cluster.set(file("f", Self.base))

@@ -96,6 +96,18 @@ func file(
         blocks: [BlockInfo(offset: 0, size: Int32(size), hash: hash(content))])
 }
 
+/// A file of several blocks: sizes, and what each holds.
+func file(_ name: String, _ version: VersionVector, blocks: [(size: Int32, content: UInt64)]) -> FileInfo {
+    var offset: Int64 = 0
+    var file = file(name, version)
+    file.blocks = blocks.map { block in
+        defer { offset += Int64(block.size) }
+        return BlockInfo(offset: offset, size: block.size, hash: hash(block.content))
+    }
+    file.size = offset
+    return file
+}
+
 func directory(_ name: String, _ version: VersionVector, sequence: Int64 = 1) -> FileInfo {
     FileInfo(name: name, kind: .directory, permissions: 0o755, version: version, sequence: sequence)
 }
@@ -105,9 +117,11 @@ func deleted(_ name: String, _ version: VersionVector, modified: Int64 = 2_000, 
 }
 
 extension FileInfo {
+    /// As it is read from the wire when its device takes it back.
     var asInvalid: FileInfo {
         var file = self
         file.isInvalid = true
+        (file.blocks, file.size, file.blocksHash) = ([], 0, nil)
         return file
     }
 

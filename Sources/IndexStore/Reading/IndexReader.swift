@@ -93,14 +93,14 @@ final class IndexReader {
         return entry
     }
 
-    /// The other devices whose valid announcement of `entry` has the version of `winning`, and counts.
+    /// The other devices whose valid announcement of `entry` has the version and the content of `winning`, and counts.
     func holders(
         of winning: Announcement, among rows: [Announcement], for entry: Int64
     ) throws -> [DeviceID] {
         let holders = try rows.compactMap { row in
             let isHolder =
                 try !row.file.isInvalid && row.file.version == winning.file.version
-                && refusals.refusal(row.announcer, entry) == .none
+                && blockLists.isSameContent(row, winning) && refusals.refusal(row.announcer, entry) == .none
             return isHolder ? devices[row.announcer] : nil
         }
         return holders.count > 1 ? holders.sorted() : holders

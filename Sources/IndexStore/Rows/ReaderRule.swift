@@ -2,33 +2,43 @@ import BlockExchange
 
 /// Which announcements of devices that may only read are candidates for the global version.
 ///
-/// A version is let in when a device that may write, or this one, announces it too, and stays in for as long as the
-/// device announces no other: so what a reader alone still holds is not lost from sight when the others free it.
+/// A version is let in when a device that may write, or this one, announces it too with the same content, and stays in
+/// for as long as the device announces no other: so what a reader alone still holds is not lost from sight when the others
+/// free it. A version without its content is no proof: what is announced as invalid lets in no file.
 enum ReaderRule {
     /// What becomes of an entry that nobody else ever announced.
     static func alone(_ file: FileInfo) -> Refusal {
         file.isInvalid || file.isDeleted || file.version.isEmpty ? .superseded : .open
     }
 
-    /// What a reader's new announcement begins with, before the others are looked at; `old` is what it said before.
-    static func first(_ new: Announcement, after old: Announcement?) -> Refusal {
-        guard let old else { return alone(new.file) }
-        let isSame =
-            old.file.version == new.file.version && old.file.isDeleted == new.file.isDeleted
-            && (old.file.isInvalid || new.file.isInvalid || old.content == new.content)
+    /// What a reader's new announcement begins with, before the others are looked at.
+    ///
+    /// - parameters:
+    ///   - old: what it said before.
+    ///   - isSameContent: whether that was of the same content.
+    static func first(_ new: FileInfo, after old: Announcement?, isSameContent: Bool) -> Refusal {
+        guard let old else { return alone(new) }
+        // To take a version back changes nothing of what it is.
+        let isSame = old.file.version == new.version && (isSameContent || new.isInvalid)
         if isSame, old.refusal == .none { return .none }
         // A deletion of what only it had is to be seen; one of what never counted is nothing to anybody.
-        return new.file.isDeleted && (old.file.isDeleted || old.refusal != .none) ? .superseded : .open
+        return new.isDeleted && (old.file.isDeleted || old.refusal != .none) ? .superseded : .open
     }
 
     /// What each of the announcements of one name counts, from what it counted so far.
-    static func judge(_ rows: [Announcement], isReader: (Announcement) -> Bool) -> [Refusal] {
-        let isRefused = rows.map { row in
-            row.refusal != .none && isReader(row)
+    ///
+    /// - parameter isSameContent: see `BlockListReader.isSameContent`.
+    static func judge(
+        _ rows: [Announcement], isReader: (Announcement) -> Bool,
+        isSameContent: (Announcement, Announcement) throws -> Bool
+    ) rethrows -> [Refusal] {
+        let isRefused = try rows.map { row in
+            try row.refusal != .none && isReader(row)
                 && !rows.contains { other in
                     guard other.file.version == row.file.version, other.announcer != row.announcer else { return false }
                     // Of two readers, neither may say what the version is.
-                    return !isReader(other) || (other.refusal == .none && other.content == row.content)
+                    return try (!isReader(other) || other.refusal == .none)
+                        && (row.file.isInvalid || isSameContent(other, row))
                 }
         }
         let candidates = zip(rows, isRefused).filter { !$0.1 }.map(\.0.file)

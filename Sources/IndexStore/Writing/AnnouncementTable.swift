@@ -65,10 +65,12 @@ struct AnnouncementTable {
     }
 
     /// Writes what `announcer` says of `entry` in place of `old`, which it said before.
+    ///
+    /// - parameter keepsContent: the blocks of `old` stay with the entry: it is the same version, taken back.
     mutating func write(
-        _ file: FileInfo, by announcer: Int64, of entry: Int64, replacing old: StoredContent
+        _ file: FileInfo, by announcer: Int64, of entry: Int64, replacing old: StoredContent, keepsContent: Bool = false
     ) throws -> StoredContent {
-        let content = try blockLists.acquire(for: file)
+        let content = try keepsContent ? old : blockLists.acquire(for: file)
         scratch.removeAll(keepingCapacity: true)
         AnnouncementCoding.append(file.version, to: &scratch)
         let versionEnd = scratch.count
@@ -94,7 +96,7 @@ struct AnnouncementTable {
             try replace.bind(12, borrowedBlob: UnsafeRawBufferPointer(rebasing: bytes[contentEnd...]))
             try replace.run()
         }
-        try blockLists.release(old)
+        if !keepsContent { try blockLists.release(old) }
         return content
     }
 

@@ -111,6 +111,33 @@ struct BlockListReader {
         }
     }
 
+    /// Whether two announcements of one name say the same of what it is: kind, deleted, size, target and blocks. An invalid
+    /// one says nothing of a file's content, unless it is known from before: see `AnnouncementTable.write`.
+    func isSameContent(_ one: Announcement, _ other: Announcement) throws -> Bool {
+        try Self.isSameContent(one.file, other.file) {
+            guard one.content != .none, other.content != .none else { return false }
+            return try one.content == other.content || blocksHash(of: one) == blocksHash(of: other)
+        }
+    }
+
+    /// The same for what is not written yet; `file` has its blocks.
+    func isSameContent(_ one: Announcement, _ file: FileInfo) throws -> Bool {
+        try Self.isSameContent(one.file, file) {
+            guard one.content != .none, let hash = FileInfo.blocksHash(of: file.blocks) else { return false }
+            return try blocksHash(of: one) == hash
+        }
+    }
+
+    private static func isSameContent(
+        _ one: FileInfo, _ other: FileInfo, hasSameBlocks: () throws -> Bool
+    ) rethrows -> Bool {
+        guard one.isDeleted == other.isDeleted, one.kind == other.kind || one.kind.isSymlink && other.kind.isSymlink
+        else { return false }
+        if one.isDeleted || one.kind == .directory { return true }
+        if one.kind.isSymlink { return one.symlinkTarget == other.symlinkTarget }
+        return try one.size == other.size && hasSameBlocks()
+    }
+
     /// The announced entry whole: with `name`, blocks and the hash over them.
     func file(_ announcement: Announcement, name: String) throws -> FileInfo {
         var file = announcement.file

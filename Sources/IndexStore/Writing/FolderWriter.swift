@@ -264,12 +264,26 @@ final class FolderWriter {
         let before = try rows(of: row.id)
         let old = before.first { $0.announcer == announcer }
         if isOwn, let old { try forgetDisk(old, of: row.id) }
-        let content = try announcements.write(file, by: announcer, of: row.id, replacing: old?.content ?? .none)
+        var refusal = Refusal.none
+        if refusals.isReader(announcer) {
+            // The old one's blocks may go when the new one is written.
+            let isSame = try old.map { try blockLists.isSameContent($0, file) } ?? false
+            refusal = ReaderRule.first(file, after: old, isSameContent: isSame)
+        }
+        // Where a reader may announce the same version with other content, what it was is not forgotten with its last holder.
+        var file = file
+        var keepsContent = false
+        if let old, !refusals.isEmpty, file.isInvalid, !file.isDeleted, !old.file.isDeleted, file.kind == .file,
+            old.file.kind == .file, old.file.version == file.version, old.content != .none
+        {
+            keepsContent = true
+            (file.size, file.blockSize) = (old.file.size, old.file.blockSize)
+        }
+        let content = try announcements.write(
+            file, by: announcer, of: row.id, replacing: old?.content ?? .none, keepsContent: keepsContent)
         if old == nil { countChange += 1 }
         var after = before.filter { $0.announcer != announcer }
-        var said = Announcement(announcer: announcer, file: file, content: content)
-        if refusals.isReader(announcer) { said.refusal = ReaderRule.first(said, after: old) }
-        after.append(said)
+        after.append(Announcement(announcer: announcer, file: file, content: content, refusal: refusal))
         if isOwn {
             if let sequence = row.own { try own.withdraw(sequence) }
             row.own = own.announce(row.id)
@@ -347,7 +361,9 @@ final class FolderWriter {
         _ after: [Announcement], before: [Announcement], of entry: Int64
     ) throws -> [Announcement] {
         guard !refusals.isEmpty else { return after }
-        let verdicts = ReaderRule.judge(after) { refusals.isReader($0.announcer) }
+        let verdicts = try ReaderRule.judge(
+            after, isReader: { refusals.isReader($0.announcer) },
+            isSameContent: { try blockLists.isSameContent($0, $1) })
         for (row, verdict) in zip(after, verdicts) {
             let noted = before.first { $0.announcer == row.announcer }?.refusal ?? .none
             if noted != verdict { try refusals.set(verdict, row.announcer, entry) }
