@@ -622,3 +622,17 @@ def test_exit_codes(pair):
     assert agent.try_run("wait", pair.id, "--timeout", 5).returncode == cli.FAILED
     agent.run("folder", "resume", pair.id)
     assert agent.run("wait", pair.id, "--timeout", 20).returncode == 0
+
+
+def test_a_build_that_is_cleaned_again_and_again(own):
+    """The same 98 names of 150, made and deleted three times within a minute, are no mass deletion."""
+    files = filled(own, 52)
+    for _ in range(3):
+        for number in range(98):
+            write(os.path.join(own.here, "build", str(number)), b"object %d" % number)
+        own.agent.run("scan", own.id)
+        shutil.rmtree(os.path.join(own.here, "build"))
+        own.agent.run("scan", own.id)
+        assert own.status["state"] != "halted-mass-delete"
+    own.wait_same(timeout=30)
+    assert harness.regular_files(own.there) == files

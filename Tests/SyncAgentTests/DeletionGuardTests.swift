@@ -30,9 +30,48 @@ import Testing
     func oneLook(_ example: Case) {
         var guardian = DeletionGuard()
         let verdict = guardian.verdict(
-            lost: example.lost, known: example.known, isRootEmpty: example.isRootEmpty, isWhole: example.isWhole,
+            gone: [], lost: example.lost, known: example.known, isRootEmpty: example.isRootEmpty,
+            isWhole: example.isWhole,
             mayWait: false, at: .zero)
         #expect(verdict == example.verdict)
+    }
+
+    private func names(_ count: Int, _ prefix: String) -> [String] { (0..<count).map { "\(prefix)/\($0)" } }
+
+    /// A build of 98 files that is made and cleaned again and again, in a folder of 150 names.
+    @Test(arguments: [false, true]) func aNameCountsOnce(isSeenReturning: Bool) {
+        var guardian = DeletionGuard()
+        let build = names(98, "build")
+        for round in 0..<10 {
+            let verdict = guardian.verdict(
+                gone: build, lost: 98, known: 150, isRootEmpty: false, isWhole: true, mayWait: false,
+                at: .seconds(round))
+            #expect(verdict == .proceed)
+            guardian.noted(gone: build, lost: 98, at: .seconds(round))
+            if isSeenReturning { guardian.returned(build) }
+        }
+        // What is gone besides counts with those of them that are gone still.
+        let others = names(40, "other")
+        let verdict = guardian.verdict(
+            gone: others, lost: 40, known: isSeenReturning ? 150 : 52, isRootEmpty: false, isWhole: true,
+            mayWait: false,
+            at: .seconds(10))
+        #expect(verdict == (isSeenReturning ? .proceed : .massDeletion(lost: 138, of: 150)))
+    }
+
+    /// Of 60 names gone of which 50 were renamed, 10 count; not more of them than are still gone.
+    @Test func renamedNamesDoNotCount() {
+        var guardian = DeletionGuard()
+        let first = names(60, "a")
+        guardian.noted(gone: first, lost: 10, at: .zero)
+        func lost(with more: Int) -> DeletionGuard.Verdict {
+            guardian.verdict(
+                gone: [], lost: more, known: 105, isRootEmpty: false, isWhole: true, mayWait: false, at: .seconds(1))
+        }
+        #expect(lost(with: 91) == .massDeletion(lost: 101, of: 115))
+        guardian.returned(first[..<55])
+        #expect(lost(with: 95) == .proceed)
+        #expect(lost(with: 96) == .massDeletion(lost: 101, of: 110))
     }
 
     @Test func piecesOfOneMinuteCountTogether() {
@@ -41,50 +80,53 @@ import Testing
         for piece in 0..<3 {
             #expect(
                 guardian.verdict(
-                    lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false,
+                    gone: [], lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false,
                     at: .seconds(piece))
                     == .proceed)
-            guardian.noted(lost: 30, at: .seconds(piece))
+            guardian.noted(gone: names(30, "\(piece)"), lost: 30, at: .seconds(piece))
             known -= 30
         }
         #expect(
             guardian.verdict(
-                lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(3))
+                gone: [], lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(3))
                 == .massDeletion(lost: 120, of: 180))
         #expect(
             guardian.verdict(
-                lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(200))
+                gone: [], lost: 30, known: known, isRootEmpty: false, isWhole: false, mayWait: false, at: .seconds(200))
                 == .proceed)
     }
 
     @Test func aRenameIsToldAtOnceWhateverWasDeletedBefore() {
         var guardian = DeletionGuard()
-        guardian.noted(lost: 90, at: .zero)
-        guardian.noted(lost: 90, at: .seconds(1))
+        guardian.noted(gone: names(90, "a"), lost: 90, at: .zero)
+        guardian.noted(gone: names(90, "b"), lost: 90, at: .seconds(1))
         for lost in [0, -1] {
             let verdict = guardian.verdict(
-                lost: lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true, at: .seconds(2))
+                gone: [], lost: lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true, at: .seconds(2))
             #expect(verdict == .proceed)
         }
     }
 
     @Test func whatWasMeantCountsNoMore() {
         var guardian = DeletionGuard()
-        guardian.noted(lost: 90, at: .zero)
+        guardian.noted(gone: names(90, "a"), lost: 90, at: .zero)
         guardian.reset()
         #expect(
-            guardian.verdict(lost: 90, known: 100, isRootEmpty: false, isWhole: true, mayWait: true, at: .zero)
+            guardian.verdict(
+                gone: [], lost: 90, known: 100, isRootEmpty: false, isWhole: true, mayWait: true, at: .zero)
                 == .proceed)
     }
 
     @Test func theLastOfManyNamesCountsAsAll() {
         var guardian = DeletionGuard()
-        guardian.noted(lost: 2, at: .zero)
+        guardian.noted(gone: names(2, "a"), lost: 2, at: .zero)
         #expect(
-            guardian.verdict(lost: 1, known: 1, isRootEmpty: true, isWhole: true, mayWait: true, at: .seconds(1))
+            guardian.verdict(
+                gone: [], lost: 1, known: 1, isRootEmpty: true, isWhole: true, mayWait: true, at: .seconds(1))
                 == .rootEmptied)
         #expect(
-            guardian.verdict(lost: 1, known: 1, isRootEmpty: true, isWhole: true, mayWait: true, at: .seconds(100))
+            guardian.verdict(
+                gone: [], lost: 1, known: 1, isRootEmpty: true, isWhole: true, mayWait: true, at: .seconds(100))
                 == .proceed)
     }
 
@@ -93,7 +135,7 @@ import Testing
         var guardian = DeletionGuard()
         return looks.map { look in
             guardian.verdict(
-                lost: look.lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true,
+                gone: [], lost: look.lost, known: 1000, isRootEmpty: false, isWhole: false, mayWait: true,
                 at: .milliseconds(look.time))
         }
     }

@@ -4,7 +4,8 @@ import BlockExchange
 /// tested as a table.
 ///
 /// The watcher reports a large deletion in pieces, the first of which may be of one name. So deletions are taken for
-/// meant only once no more come, and what was deleted in the last minute counts as well.
+/// meant only once no more come, and what was deleted in the last minute counts as well. A name counts once, however often
+/// it comes and goes: a build that is cleaned again and again is no accident.
 struct DeletionGuard: Sendable {
     enum Verdict: Equatable, Sendable {
         case proceed
@@ -27,17 +28,39 @@ struct DeletionGuard: Sendable {
     static let pause: Duration = .milliseconds(500)
     static let patience: Duration = .seconds(5)
 
+    /// Of more names than this that are gone in one look, the number alone is remembered.
+    private static let nameLimit = 100_000
+
+    /// What one look took for deleted.
+    private struct Loss {
+        var time: MonotonicTime
+        /// The names that were gone, those that were renamed included; nil where they were too many to remember.
+        var names: Set<String>?
+        /// How many of them were lost.
+        var count: Int
+
+        /// These are not gone, or are counted elsewhere.
+        mutating func remove(_ other: some Sequence<String>) {
+            guard var names else { return }
+            names.subtract(other)
+            count = min(count, names.count)
+            self.names = names
+        }
+    }
+
     private var waiting: (since: MonotonicTime, until: MonotonicTime)?
-    private var recent: [(time: MonotonicTime, count: Int)] = []
+    private var recent: [Loss] = []
 
     /// - Parameters:
-    ///   - lost: names that a look found gone, less those that it found new: what was renamed is not lost.
+    ///   - gone: names that a look found gone.
+    ///   - lost: how many of them, less those that it found new: what was renamed is not lost.
     ///   - known: names that the index has on this disk, `lost` included.
     ///   - isRootEmpty: whether nothing is left on this disk.
     ///   - isWhole: whether the look was at the whole folder.
     ///   - mayWait: false if somebody asked for the look.
     mutating func verdict(
-        lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool, at now: MonotonicTime
+        gone: some Sequence<String>, lost: Int, known: Int, isRootEmpty: Bool, isWhole: Bool, mayWait: Bool,
+        at now: MonotonicTime
     ) -> Verdict {
         if mayWait, !isWhole, lost > 0 {
             // A wait that ended long ago was for others.
@@ -51,6 +74,7 @@ struct DeletionGuard: Sendable {
         }
         waiting = nil
         recent.removeAll { now - $0.time > Self.window }
+        returned(gone)
         let before = recent.reduce(0) { $0 + $1.count }
         let (all, total) = (lost + before, known + before)
         if isRootEmpty, total >= Self.emptiedFloor { return isWhole ? .rootEmptied : .lookAtEverything }
@@ -60,9 +84,17 @@ struct DeletionGuard: Sendable {
         return isWhole ? .proceed : .lookAtEverything
     }
 
-    /// The names are taken for deleted.
-    mutating func noted(lost: Int, at now: MonotonicTime) {
-        if lost > 0 { recent.append((now, lost)) }
+    /// `lost` of the names in `gone` are taken for deleted.
+    mutating func noted(gone: some Collection<String>, lost: Int, at now: MonotonicTime) {
+        guard lost > 0 else { return }
+        recent.append(Loss(time: now, names: gone.count > Self.nameLimit ? nil : Set(gone), count: lost))
+    }
+
+    /// These names are on this disk again, or are to be counted anew.
+    mutating func returned(_ names: some Sequence<String>) {
+        guard !recent.isEmpty else { return }
+        for index in recent.indices { recent[index].remove(names) }
+        recent.removeAll { $0.count == 0 }
     }
 
     /// What was deleted so far was meant, or was undone.

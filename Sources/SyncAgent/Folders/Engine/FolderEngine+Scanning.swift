@@ -153,10 +153,10 @@ extension FolderEngine {
         activity.set(extraneous: extraneous)
     }
 
-    /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` are the names gone, less
-    /// those that came. What is not to proceed is to be found again by another look.
+    /// Refuses deletions that look like an accident, unless somebody has confirmed them. `lost` is how many names are gone,
+    /// less those that came. What is not to proceed is to be found again by another look.
     fileprivate func judge(
-        lost: Int, isWhole: Bool, mayWait: Bool, _ place: FolderPlace
+        _ gone: [String], lost: Int, isWhole: Bool, mayWait: Bool, _ place: FolderPlace
     ) async throws -> DeletionGuard.Verdict {
         let known = try await index.totals(of: folder).local
         let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
@@ -168,8 +168,9 @@ extension FolderEngine {
                 return DeletionGuard.Verdict.proceed
             }
             let verdict = state.deletionGuard.verdict(
-                lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
-            if verdict == .proceed { state.deletionGuard.noted(lost: lost, at: now) }
+                gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait,
+                at: now)
+            if verdict == .proceed { state.deletionGuard.noted(gone: gone, lost: lost, at: now) }
             return verdict
         }
         let path = session.configuration.path
@@ -186,6 +187,11 @@ extension FolderEngine {
             throw FolderHalt(
                 reason: .massDeletion, message: "\(all) of \(total) names in \(path) are gone\(remedy)")
         }
+    }
+
+    /// These names are on this disk again.
+    fileprivate func returned(_ names: [String]) {
+        if !names.isEmpty { state.withLock { $0.deletionGuard.returned(names) } }
     }
 
     private func isEmpty(_ root: RootDirectory) throws -> Bool {
@@ -332,7 +338,7 @@ private actor ChangeCollector {
             // What a line followed is not lost, whatever was known of its new name.
             let followed = gone.count { moved.contains($0.name) }
             verdict = try await engine.judge(
-                lost: gone.count - max(followed, created), isWhole: isWhole, mayWait: mayWait, place)
+                gone.map(\.name), lost: gone.count - max(followed, created), isWhole: isWhole, mayWait: mayWait, place)
             if verdict != .proceed { gone = [] }
             for known in gone where known.status.type == .directory && moved.contains(known.name) {
                 guard try await engine.hasLeftOut(below: known.name, place) else { continue }
@@ -365,6 +371,7 @@ private actor ChangeCollector {
         guard !observations.isEmpty else { return }
         let facts = try await engine.facts(observations.map(\.name))
         let now = engine.environment.time.wall().seconds
+        var returned: [String] = []
         for (observation, facts) in zip(observations, facts) {
             if placed[observation.name] != nil { settled.insert(observation.name) }
             var observed = observation.observed
@@ -390,9 +397,14 @@ private actor ChangeCollector {
                 held.append(change)
                 heldBlocks += version.file.blocks.count
                 if version.file.isDeleted { found.deleted += 1 } else { found.changed += 1 }
-                if version.isOnDisk, !version.file.isDeleted, facts.local == nil { created += 1 }
+                if version.isOnDisk, !version.file.isDeleted {
+                    if facts.local == nil { created += 1 }
+                    let wasHere = facts.local?.status != nil && facts.local?.file.isDeleted == false
+                    if !wasHere { returned.append(observation.name) }
+                }
             }
         }
+        engine.returned(returned)
     }
 
     private func flush() async throws {
