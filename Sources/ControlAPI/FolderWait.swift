@@ -18,6 +18,8 @@ public struct FolderWait: Codable, Equatable, Sendable {
         case pausedThere = "paused-there"
         /// A connected device does not share the folder with this one.
         case unsharedThere = "unshared-there"
+        /// A device keeps the folder encrypted: nothing of it is exchanged.
+        case encryptedThere = "encrypted-there"
         /// What is needed is whole only on devices that are not connected.
         case holder
         /// No device has said that it has what is needed whole.

@@ -13,8 +13,8 @@ public struct StayingName: Codable, Equatable, Sendable {
     /// Relative to the folder's root.
     public var path: String
     public var size: Int64
-    /// A word for programs: `no-other-copy`, `too-few-copies`, `changed-here`, `outdated`, `deleted-elsewhere`,
-    /// `not-compared`, `unsettled`, `unknown`, `in-use` or `failed`; others may come.
+    /// A word for programs: `no-other-copy`, `too-few-copies`, `uncertain-copies`, `changed-here`, `outdated`,
+    /// `deleted-elsewhere`, `not-compared`, `unsettled`, `unknown`, `in-use` or `failed`; others may come.
     public var reason: String
     /// A sentence for people that ends with what to do.
     public var message: String

@@ -97,6 +97,17 @@ extension IndexStore {
         }
     }
 
+    /// The sequence of the last entry that this device announces of `folder`; 0 if it announces none. Whoever has that one
+    /// has all. Below `maxSequence` where the last ones were withdrawn.
+    public func lastAnnounced(of folder: FolderID) async throws -> Int64 {
+        try await read { database in
+            let row = try Folder.find(folder, in: database)
+            let select = try RawStatement(database, "SELECT max(sequence) FROM own WHERE folder = ?1")
+            try select.bind(1, row.number)
+            return try select.first { $0.integer(0) } ?? 0
+        }
+    }
+
     /// What is known of the index that `device` has of `folder`; nil if it has to send it from the start.
     public func remoteIndex(of folder: FolderID, device: DeviceID) async throws -> IndexState? {
         try await read { database in

@@ -16,6 +16,7 @@ enum Schema {
         migrator.registerMigration("v3-roles") { try $0.execute(sql: roles) }
         migrator.registerMigration("v3-changes") { try $0.execute(sql: changes) }
         migrator.registerMigration("v4-groups") { try $0.execute(sql: groups) }
+        migrator.registerMigration("v5-modes") { try $0.execute(sql: modes) }
         return migrator
     }
 
@@ -102,6 +103,10 @@ enum Schema {
             sealed INTEGER NOT NULL, expected INTEGER, PRIMARY KEY (folder, name)
         ) STRICT, WITHOUT ROWID;
         """
+
+    /// `announcer.mode` is what the device said last of how much it keeps: a number that the caller gives a meaning, 0 for
+    /// nothing.
+    private static let modes = "ALTER TABLE announcer ADD COLUMN mode INTEGER NOT NULL DEFAULT 0;"
 
     /// - `announcer.role` is an `AnnouncerRole`.
     /// - `declinedFolder` has folders that the user removed, so that no admin's offer brings them back.

@@ -8,6 +8,8 @@ public enum Freeing {
         case noOtherCopy = "no-other-copy"
         /// Fewer other devices than the folder asks for announce this version as their own.
         case tooFewCopies = "too-few-copies"
+        /// The other devices that announce this version may free it too, and are not connected.
+        case uncertainCopies = "uncertain-copies"
         /// It is not what the index has of it, or was changed in a folder that only receives.
         case changedHere = "changed-here"
         /// Others have a newer version than this one, which is an older one or one of its own.
@@ -28,7 +30,10 @@ public enum Freeing {
         /// Whether its owner may give it up with open eyes.
         public var isForceable: Bool {
             switch self {
-            case .noOtherCopy, .tooFewCopies, .changedHere, .outdated, .deletedElsewhere, .notCompared, .unsettled: true
+            case .noOtherCopy, .tooFewCopies, .uncertainCopies, .changedHere, .outdated, .deletedElsewhere,
+                .notCompared,
+                .unsettled:
+                true
             case .unknown, .inUse, .failed: false
             }
         }
@@ -48,10 +53,10 @@ public enum Freeing {
     /// - parameters:
     ///   - local: what the index has of it, kept any more or not; with `blocksHash`.
     ///   - global: the winning announcement, with `blocksHash`.
-    ///   - copies: how many other devices announce the winner's version, valid and not left out, connected or not.
-    ///   - minimumCopies: how many of them it takes, at least 1.
+    ///   - copies: the other devices that announce the winner's version as valid, by `CopyRule`.
+    ///   - minimumCopies: how many that count it takes, at least 1.
     public static func reason(
-        against local: LocalVersion?, global: FileInfo?, copies: Int, minimumCopies: Int, sight: Sight
+        against local: LocalVersion?, global: FileInfo?, copies: Copies, minimumCopies: Int, sight: Sight
     ) -> Reason? {
         guard let local, local.isLive, !local.flags.contains(.unsupported) else { return .unknown }
         if sight == .changed || local.flags.contains(.receiveOnlyChanged) { return .changedHere }
@@ -63,7 +68,9 @@ public enum Freeing {
         guard local.flags.isSubset(of: .ignored), local.file.hasSameContent(as: global) else { return .notCompared }
         if local.file.kind == .file, !local.file.isModified(atTimeOf: global) { return .changedHere }
         if sight == .unsettled { return .unsettled }
-        if copies < 1 { return .noOtherCopy }
-        return copies < minimumCopies ? .tooFewCopies : nil
+        let needed = max(1, minimumCopies)
+        if copies.count >= needed { return nil }
+        if copies.count + copies.uncertain.count >= needed { return .uncertainCopies }
+        return copies.count == 0 && copies.uncertain.isEmpty ? .noOtherCopy : .tooFewCopies
     }
 }

@@ -346,7 +346,7 @@ public final class Agent: Service, Sendable {
             limits: { [limiters, sharedLimits] route in
                 guard route != .radio else { return nil }
                 return LinkLimits(up: limiters.up, down: limiters.down, holds: { sharedLimits.hold(for: route) })
-            }, heard: { self.heard($0, from: $1) }, logger: setup.logger)
+            }, heard: { self.heard($0, from: $1) }, distrust: { self.distrust($0, $1) }, logger: setup.logger)
     }
 
     private var engineEnvironment: FolderEngineEnvironment {

@@ -140,6 +140,8 @@ class Peer:
 
     def __init__(self, name, identity):
         self.name, self.identity = name, identity
+        self.client = "syncthing"
+        """What it says that it is: synctrain counts on what a Syncthing holds."""
         self.folders = {}
         self.serve = self.serve_from_folder
         self.sessions = []
@@ -165,7 +167,7 @@ class Peer:
         return 2 if data is None else data
 
     def hello(self):
-        return {"device_name": self.name, "client_name": "synctrain-interop", "client_version": "v1.0.0"}
+        return {"device_name": self.name, "client_name": self.client, "client_version": "v1.0.0"}
 
     def cluster_config(self, device):
         """What we tell the device (its raw id): all folders shared with it."""

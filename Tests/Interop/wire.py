@@ -76,7 +76,7 @@ SCHEMAS = {
     "ClusterConfig": {1: ("folders", "Folder*"), 2: ("secondary", "bool")},
     "Folder": {1: ("id", "string"), 2: ("label", "string"), 3: ("type", "int32"), 4: ("ignore_permissions", "bool"),
                5: ("ignore_delete", "bool"), 6: ("disable_temp_indexes", "bool"), 7: ("stop_reason", "int32"),
-               16: ("devices", "Device*")},
+               16: ("devices", "Device*"), 1000: ("mode", "int32")},
     "Device": {1: ("id", "bytes"), 2: ("name", "string"), 3: ("addresses", "string*"), 4: ("compression", "int32"),
                5: ("cert_name", "string"), 6: ("max_sequence", "int64"), 7: ("introducer", "bool"),
                8: ("index_id", "uint64"), 9: ("skip_introduction_removals", "bool"),

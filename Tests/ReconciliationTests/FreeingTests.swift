@@ -10,10 +10,12 @@ import Testing
     static let mine = S.version((S.other, 1), (S.me, 1))
 
     private func reason(
-        _ local: LocalVersion?, _ global: FileInfo?, copies: Int = 1, minimum: Int = 1,
+        _ local: LocalVersion?, _ global: FileInfo?, copies: Int = 1, away: Int = 0, minimum: Int = 1,
         _ sight: Freeing.Sight = .unchanged
     ) -> Freeing.Reason? {
-        Freeing.reason(against: local, global: global, copies: copies, minimumCopies: minimum, sight: sight)
+        let copies = Copies(
+            count: copies, uncertain: (0..<away).map { DeviceID(certificateDER: Array("away \($0)".utf8)) })
+        return Freeing.reason(against: local, global: global, copies: copies, minimumCopies: minimum, sight: sight)
     }
 
     @Test func whatOthersHoldGoes() {
@@ -39,6 +41,16 @@ import Testing
         // Whoever holds an older version does not hold this one.
         #expect(reason(S.here(S.file("two", Self.mine), .ignored), file) == .noOtherCopy)
         #expect(reason(S.here(S.file("two", Self.mine)), file) == .noOtherCopy)
+    }
+
+    @Test func copiesThatMayGoAreNoCopies() {
+        let file = S.file("one", Self.old)
+        let local = S.here(file, .ignored)
+        #expect(reason(local, file, copies: 0, away: 1) == .uncertainCopies)
+        #expect(reason(local, file, copies: 1, away: 1) == nil)
+        #expect(reason(local, file, copies: 1, away: 1, minimum: 2) == .uncertainCopies)
+        #expect(reason(local, file, copies: 0, away: 1, minimum: 2) == .tooFewCopies)
+        #expect(reason(local, file, copies: 1, away: 1, minimum: 3) == .tooFewCopies)
     }
 
     @Test func whatIsOtherThanTheGlobalVersionStays() {

@@ -72,6 +72,47 @@ import Testing
         }
     }
 
+    /// Two devices that hold the same files, apart: whatever their modes, they do not both free them.
+    @Test(arguments: FolderConfiguration.Mode.allCases, FolderConfiguration.Mode.allCases)
+    func apartTheyDoNotBothFree(one: FolderConfiguration.Mode, other: FolderConfiguration.Mode) async throws {
+        try await pair { simulation, first, second in
+            for (agent, mode) in [(first, one), (second, other)] {
+                if mode == .selective {
+                    #expect(agent.files.write(Self.bytes("!/d\n!/f\n*\n"), to: ".stignore"))
+                    agent.selectionChanged()
+                }
+                simulation.configure(agent) { $0.mode = mode }
+            }
+            #expect(try await simulation.settle() == [])
+            simulation.cut(.init(from: first.number, to: second.number))
+            try await simulation.connect(first, second)
+            #expect(try await simulation.settle() == [], "each has heard the other's mode")
+            simulation.cut(.init(from: first.number, to: second.number))
+
+            var freeing: [SimulatedAgent] = []
+            for (agent, mode, otherMode) in [(first, one, other), (second, other, one)] {
+                let outcome = try #require(await simulation.deselect(["d", "f"], at: agent))
+                if mode == .selective, otherMode == .full {
+                    #expect(outcome.freedFiles == 4 && outcome.staying.isEmpty)
+                    freeing.append(agent)
+                } else {
+                    #expect(outcome.freedFiles == 0)
+                    #expect(Set(outcome.staying.map(\.reason)).isSuperset(of: ["uncertain-copies"]))
+                    #expect(files(agent) == Self.own(Self.names))
+                }
+            }
+            #expect(freeing.count < 2)
+            // Connected again, what stayed can go: one device still has it.
+            try await simulation.connect(first, second)
+            #expect(try await simulation.settle() == [])
+            if freeing.isEmpty {
+                let outcome = try #require(await simulation.deselect(["d", "f"], at: first))
+                #expect(outcome.freedFiles == 0, "the other does not select it any more, and announces nothing")
+            }
+            #expect([first, second].contains { files($0) == Self.own(Self.names) })
+        }
+    }
+
     enum Obstacle: String, CaseIterable {
         case newHere, editedHere, editedUnseen, touched, newerThere, deletedThere, leftOutThere, notShared, twoCopies,
             receiveOnly, beingWritten, link, directory, replacedBySame

@@ -170,7 +170,7 @@ import Testing
             #expect(first.files.remove("d/x.c"))
             try await simulation.tell(first, second)
             try await simulation.tell(third, second)
-            for other in [first, second] { simulation.network.cut(.init(from: third.number, to: other.number)) }
+            for other in [first, second] { simulation.cut(.init(from: third.number, to: other.number)) }
             for _ in 0..<6 { try await simulation.work(second) }
             #expect(Self.group(second) == Self.old)
             let problems = try #require(second.process?.engine.activity.snapshot.problems)

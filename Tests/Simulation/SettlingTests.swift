@@ -119,7 +119,7 @@ import Testing
     /// hears of it late.
     @Test(arguments: [false, true]) func deletedEverywhere(isLate: Bool) async throws {
         try await pair { simulation, first, second in
-            if isLate { simulation.network.cut(.init(from: first.number, to: second.number)) }
+            if isLate { simulation.cut(.init(from: first.number, to: second.number)) }
             let dry = try #require(await simulation.remove(["d", "f"], at: second, isDryRun: true))
             #expect((dry.files, dry.directories, dry.localFiles) == (3, 1, 1))
             #expect(dry.holders.map(\.id) == [first.id.description] && dry.holders.map(\.files) == [3])
@@ -178,9 +178,12 @@ import Testing
             #expect(files(second).count == 3)
             put("new", "d/new", second)
             try await simulation.looks(second)
-            simulation.network.cut(.init(from: first.number, to: second.number))
-            // All of the disk: more than there is.
-            simulation.configure(second) { $0.keepFree = .basisPoints(10_000) }
+            simulation.cut(.init(from: first.number, to: second.number))
+            // All of the disk: more than there is. The other keeps everything, and counts while it is away.
+            simulation.configure(second) {
+                $0.mode = .selective
+                $0.keepFree = .basisPoints(10_000)
+            }
             second.isFreeing = true
             second.process?.engine.indexChanged()
             for _ in 0..<6 { try await simulation.work(second) }

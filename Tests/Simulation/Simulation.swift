@@ -6,6 +6,7 @@ import Foundation
 import IndexStore
 import NIOCore
 import NIOPosix
+import Reconciliation
 import Selection
 import SyncTestKit
 
@@ -276,7 +277,7 @@ actor Simulation {
 
     private func bury(_ agent: SimulatedAgent) {
         trace.note("agent \(agent.number) died")
-        for other in agents { network.cut(.init(from: agent.number, to: other.number)) }
+        for other in agents { cut(.init(from: agent.number, to: other.number)) }
         agent.drop()
     }
 
@@ -313,9 +314,17 @@ actor Simulation {
         if network.isUp(pair) {
             guard generator.isOne(in: 3) else { return }
             trace.note("link \(pair.from)-\(pair.to) breaks")
-            network.cut(pair)
+            cut(pair)
         } else {
             try await connect(from, to)
+        }
+    }
+
+    /// Breaks a link: what is on its way is lost, and both ends know that they are apart.
+    func cut(_ pair: Network.Pair) {
+        network.cut(pair)
+        for (agent, other) in [(pair.from, pair.to), (pair.to, pair.from)] {
+            agents[agent].process?.session.linkEnded(with: agents[other].id)
         }
     }
 
@@ -328,9 +337,11 @@ actor Simulation {
             folder.devices.first { $0.id == id } ?? ClusterConfig.Device(id: id)
         }
         let toRight = try await leftProcess.session.exchangeIndexes(
-            with: right.id, itKnows: entry(fromRight, left.id), itHas: entry(fromRight, right.id))
+            with: right.id, itKnows: entry(fromRight, left.id), itHas: entry(fromRight, right.id),
+            mode: PeerMode(fromRight, client: "synctrain"))
         let toLeft = try await rightProcess.session.exchangeIndexes(
-            with: left.id, itKnows: entry(fromLeft, right.id), itHas: entry(fromLeft, left.id))
+            with: left.id, itKnows: entry(fromLeft, right.id), itHas: entry(fromLeft, left.id),
+            mode: PeerMode(fromLeft, client: "synctrain"))
         trace.note("link \(left.number)-\(right.number) from \(toRight?.after ?? -1) and \(toLeft?.after ?? -1)")
         network.set(
             .init(from: left.number, to: right.number),
@@ -405,7 +416,7 @@ actor Simulation {
         defer { isInterrupted = false }
         if generator.isOne(in: 20) {
             trace.note("link \(pair.from)-\(pair.to) breaks")
-            return network.cut(pair)
+            return cut(pair)
         }
         guard weather.interruptions else { return }
         let agent = agents[generator.isOne(in: 3) ? pair.from : pair.to]

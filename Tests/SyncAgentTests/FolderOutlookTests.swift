@@ -36,7 +36,7 @@ import Testing
         for isConnected in [false, true] {
             for isPaused in [false, true] {
                 for hasIndex in [false, true] {
-                    for sharing in [FolderOutlook.Peer.Sharing.unknown, .shares, .paused, .notSharing] {
+                    for sharing in [FolderOutlook.Peer.Sharing.unknown, .shares, .paused, .notSharing, .encrypted] {
                         all.append(
                             FolderOutlook.Peer(
                                 id: nas, name: "nas", isConnected: isConnected, isPaused: isPaused, sharing: sharing,

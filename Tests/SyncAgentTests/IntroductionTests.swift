@@ -54,6 +54,18 @@ import Testing
         #expect(try Self.after(before, ClusterConfig()) == before)
     }
 
+    /// A device that the admin shares the folder with encrypted must not get it unencrypted from here.
+    @Test func whoMayNotReadTheFolderIsNotIntroduced() throws {
+        var says = Self.says([Self.friend, Self.other])
+        says.folders[0].devices[2].encryptionPasswordToken = [1, 2, 3]
+        let result = try Self.after(Self.configuration(), says)
+        #expect(result.folders[0].devices == [Self.admin, Self.other])
+        #expect(result.devices.map(\.id) == [Self.admin, Self.other])
+        // It was introduced before the admin began to encrypt for it.
+        let before = Self.configuration(devices: [Self.introduced(Self.friend)], folderDevices: [Self.friend])
+        #expect(try Self.after(before, says).folders[0].devices == [Self.admin, Self.other])
+    }
+
     @Test func whatTheUserHasSetStays() throws {
         let mine = DeviceConfiguration(id: Self.friend, name: "mine", addresses: ["tcp://192.0.2.1:1"])
         let result = try Self.after(Self.configuration(devices: [mine]), Self.says([Self.friend]))

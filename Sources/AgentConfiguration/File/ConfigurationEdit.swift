@@ -14,6 +14,8 @@ public enum ConfigurationEdit: Equatable, Sendable {
     case setFolderDevices(FolderID, [DeviceID])
     /// Of a device that the folder is shared with.
     case setFolderRole(FolderID, DeviceID, DeviceRole)
+    /// Notes that a device keeps the folder encrypted; without effect for one that the folder is not shared with.
+    case distrust(FolderID, DeviceID)
     case setFolderMode(FolderID, FolderConfiguration.Mode)
     /// Nil leaves either as it is.
     case setFolderBluetooth(FolderID, BluetoothUse?, limit: Int64?)
@@ -59,6 +61,8 @@ extension Configuration {
             changed.folders[try index(of: id)].share(with: devices)
         case .setFolderRole(let id, let device, let role):
             changed.folders[try index(of: id)].setRole(role, of: device)
+        case .distrust(let id, let device):
+            changed.folders[try index(of: id)].distrust(device)
         case .setFolderMode(let id, let mode):
             changed.folders[try index(of: id)].mode = mode
         case .setFolderBluetooth(let id, let use, let limit):

@@ -161,7 +161,8 @@ struct ConfigurationReader {
 
     private func folder(_ block: SettingsTable) throws(ConfigurationError) -> FolderConfiguration {
         try block.allow([
-            "id", "label", "path", "mode", "type", "devices", "readers", "admins", "paused", "paused-until",
+            "id", "label", "path", "mode", "type", "devices", "readers", "admins", "untrusted", "paused",
+            "paused-until",
             "rescan-interval", "watch",
             "ignore-permissions",
             "order", "priority", "groups", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
@@ -184,6 +185,9 @@ struct ConfigurationReader {
         for text in try block.strings("devices") ?? [] { folder.devices.append(try deviceID(text, block, "devices")) }
         for text in try block.strings("readers") ?? [] { folder.readers.append(try deviceID(text, block, "readers")) }
         for text in try block.strings("admins") ?? [] { folder.admins.append(try deviceID(text, block, "admins")) }
+        for text in try block.strings("untrusted") ?? [] {
+            folder.untrusted.append(try deviceID(text, block, "untrusted"))
+        }
         if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
         folder.pausedUntil = try pausedUntil(block, isPaused: folder.isPaused)
         if let seconds = try block.int("rescan-interval") { folder.rescanInterval = seconds }

@@ -74,6 +74,11 @@ struct ConfigurationText {
             var new = old
             new.setRole(role, of: device)
             Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .distrust(let id, let device):
+            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
+            var new = old
+            new.distrust(device)
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
         case .setFolderMode(let id, let mode):
             draft.set("mode", of: "folder", at: index(id), to: TOMLDraft.quoted(mode.rawValue))
         case .setFolderBluetooth(let id, let use, let limit):
@@ -102,7 +107,7 @@ struct ConfigurationText {
     ) {
         for (key, before, after) in [
             ("devices", old.devices, new.devices), ("readers", old.readers, new.readers),
-            ("admins", old.admins, new.admins),
+            ("admins", old.admins, new.admins), ("untrusted", old.untrusted, new.untrusted),
         ] where before != after {
             draft.setList(key, of: "folder", at: index, from: before, to: after, quoting: \.description)
         }
@@ -112,7 +117,9 @@ struct ConfigurationText {
     private static func syncSettings(of folder: FolderConfiguration) -> [(String, String)] {
         let usual = FolderConfiguration(id: folder.id, path: folder.path)
         var lines: [(String, String)] = []
-        for (key, devices) in [("readers", folder.readers), ("admins", folder.admins)] where !devices.isEmpty {
+        for (key, devices) in [
+            ("readers", folder.readers), ("admins", folder.admins), ("untrusted", folder.untrusted),
+        ] where !devices.isEmpty {
             lines.append((key, TOMLDraft.list(devices.map(\.description))))
         }
         if folder.rescanInterval != usual.rescanInterval {

@@ -117,6 +117,7 @@ enum DefaultConfiguration {
         #
         #   readers = []             # those of devices whose changes are refused here, until `synctrain refused` settles them
         #   admins = []              # those whose further devices and folders are taken over
+        #   untrusted = []           # those that keep it encrypted: they never get it unencrypted (noted by the agent)
         #   rescan-interval = 3600   # seconds from one scan of the disk to the next; 0: only when the agent starts
         #   watch = true             # notice changes on this disk as they happen
         #   ignore-permissions = false   # neither send nor set permissions: for disks that have none

@@ -22,11 +22,18 @@ extension FolderConfiguration {
         self.devices = devices
         readers.removeAll { !devices.contains($0) }
         admins.removeAll { !devices.contains($0) }
+        untrusted.removeAll { !devices.contains($0) }
+    }
+
+    /// Notes that `device` must not get the folder unencrypted; without effect for one that does not share it.
+    mutating func distrust(_ device: DeviceID) {
+        guard devices.contains(device), !untrusted.contains(device) else { return }
+        untrusted.append(device)
     }
 
     func rolesProblem() -> (key: String, problem: SettingProblem)? {
         var seen: Set<DeviceID> = []
-        for (key, list) in [("readers", readers), ("admins", admins)] {
+        for (key, list) in [("readers", readers), ("admins", admins), ("untrusted", untrusted)] {
             for device in list {
                 guard devices.contains(device) else {
                     return (
@@ -37,7 +44,7 @@ extension FolderConfiguration {
                                 + "it out here")
                     )
                 }
-                guard seen.insert(device).inserted else {
+                guard key == "untrusted" || seen.insert(device).inserted else {
                     return (
                         key,
                         SettingProblem(

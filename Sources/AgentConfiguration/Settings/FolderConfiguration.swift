@@ -40,6 +40,8 @@ public struct FolderConfiguration: Equatable, Sendable {
     public var readers: [DeviceID] = []
     /// Those of `devices` whose offers of further devices and folders are followed.
     public var admins: [DeviceID] = []
+    /// Those of `devices` that keep the folder encrypted: they never get it unencrypted.
+    public var untrusted: [DeviceID] = []
     public var isPaused: Bool
     /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
     public var pausedUntil: Int64?

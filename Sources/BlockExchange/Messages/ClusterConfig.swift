@@ -9,13 +9,19 @@ public struct ClusterConfig: Equatable, Sendable {
         public var type: Int32
         /// Field 7: nonzero when the folder is stopped (paused) there.
         public var stopReason: Int32
+        /// Field 1000, synctrain's own: how much of the folder the sender keeps; nil if it does not say.
+        public var mode: FolderMode?
         public var devices: [Device]
 
-        public init(id: FolderID, label: String = "", type: Int32 = 0, stopReason: Int32 = 0, devices: [Device] = []) {
+        public init(
+            id: FolderID, label: String = "", type: Int32 = 0, stopReason: Int32 = 0, mode: FolderMode? = nil,
+            devices: [Device] = []
+        ) {
             self.id = id
             self.label = label
             self.type = type
             self.stopReason = stopReason
+            self.mode = mode
             self.devices = devices
         }
     }
@@ -111,6 +117,9 @@ extension ClusterConfig.Folder {
             case 7:
                 try reader.expect(tag, .varint)
                 stopReason = try reader.int32()
+            case 1000:
+                try reader.expect(tag, .varint)
+                mode = FolderMode(rawValue: try reader.int32())
             case 16:
                 try reader.expect(tag, .bytes)
                 deviceCount += 1
@@ -138,6 +147,7 @@ extension ClusterConfig.Folder {
         writer.field(3, signed: Int64(type))
         writer.field(7, signed: Int64(stopReason))
         for device in devices { writer.message(16) { device.encode(into: &$0) } }
+        if let mode { writer.field(1000, signed: Int64(mode.rawValue)) }
     }
 }
 
@@ -205,6 +215,14 @@ extension ClusterConfig.Device {
         writer.field(9, flag: skipsIntroductionRemovals)
         writer.field(10, bytes: encryptionPasswordToken)
     }
+}
+
+/// How much of a folder a synctrain device keeps.
+public enum FolderMode: Int32, Sendable {
+    /// Everything.
+    case full = 1
+    /// What its user has selected.
+    case selective = 2
 }
 
 /// What a device compresses of what it sends.

@@ -353,6 +353,7 @@ extension Agent {
                 let shared = config.folders.first { $0.id == folder.id }
                 peer.sharing = shared == nil ? .notSharing : shared?.stopReason == 0 ? .shares : .paused
             }
+            if !folder.isTrusted(id) { peer.sharing = .encrypted }
             return peer
         }
         let outlook = FolderOutlook(

@@ -11,6 +11,23 @@ extension Agent {
         start(.introduction { await self.follow(device) })
     }
 
+    /// Writes into the configuration that a device keeps a folder encrypted. The folder's session heeds it already.
+    func distrust(_ folder: FolderID, _ device: DeviceID) {
+        let isKnown = configuration.withLock { configuration in
+            configuration.folders.first { $0.id == folder }?.untrusted.contains(device) ?? true
+        }
+        guard !isKnown else { return }
+        start(
+            .introduction {
+                do {
+                    try await self.reconfigure { [.distrust(folder, device)] }
+                } catch {
+                    self.setup.logger.error(
+                        "cannot write to the configuration that \(device.shortID) keeps \(folder) encrypted: \(error)")
+                }
+            })
+    }
+
     private func follow(_ admin: DeviceID) async {
         guard let config = introduced.take(from: admin) else { return }
         do {

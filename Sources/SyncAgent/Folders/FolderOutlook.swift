@@ -19,6 +19,8 @@ struct FolderOutlook: Sendable {
             case shares
             case paused
             case notSharing
+            /// It keeps the folder encrypted.
+            case encrypted
         }
 
         var id: DeviceID
@@ -150,6 +152,16 @@ struct FolderOutlook: Sendable {
         if !resting.isEmpty {
             waits.append(
                 wait(.pausedThere, "\(Self.names(resting)) has paused it", nil, "resume the folder there", resting))
+        }
+        let sealed = peers.filter { $0.sharing == .encrypted }
+        if !sealed.isEmpty {
+            waits.append(
+                wait(
+                    .encryptedThere,
+                    "\(Self.names(sealed)) keeps it encrypted, which synctrain does not support yet: nothing is exchanged",
+                    nil,
+                    "share it unencrypted there, then remove the device's id from `untrusted` of the folder in config.toml "
+                        + "and run `synctrain reload`; or stop sharing the folder with it", sealed))
         }
         let foreign = peers.filter { $0.isConnected && $0.sharing == .notSharing }
         if !foreign.isEmpty {

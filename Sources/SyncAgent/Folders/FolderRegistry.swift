@@ -1,5 +1,6 @@
 import BlockExchange
 import Logging
+import Reconciliation
 import Synchronization
 
 /// The folders of this agent by id: looked up here, owned by nobody else.
@@ -34,7 +35,7 @@ final class FolderRegistry: Sendable {
         for device: DeviceID, localDevice: DeviceID, mayTell: (FolderID) -> Bool
     ) async throws -> ClusterConfig {
         var config = ClusterConfig()
-        for folder in all where folder.isConfigured(for: device) && mayTell(folder.id) {
+        for folder in all where folder.isConfigured(for: device) && folder.isTrusted(device) && mayTell(folder.id) {
             config.folders.append(try await folder.clusterConfigEntry(for: device, localDevice: localDevice))
         }
         return config
@@ -42,9 +43,14 @@ final class FolderRegistry: Sendable {
 
     /// Takes in what `device` shares: notes what its indexes are, offers of folders that are not here, and says which of
     /// our indexes it is to be sent from where on.
+    ///
+    /// - Parameters:
+    ///   - client: what the device says that it is, in its Hello.
+    ///   - distrust: Notes for good that the device keeps a folder encrypted; does not wait.
     func received(
-        _ config: ClusterConfig, from device: DeviceID, localDevice: DeviceID, unnamed: Set<FolderID> = [],
-        mayTell: (FolderID) -> Bool
+        _ config: ClusterConfig, from device: DeviceID, client: String, localDevice: DeviceID,
+        unnamed: Set<FolderID> = [],
+        mayTell: (FolderID) -> Bool, distrust: (FolderID) -> Void
     ) async throws -> [IndexFeed] {
         guard !config.isSecondary else { return [] }
         var feeds: [IndexFeed] = []
@@ -52,6 +58,20 @@ final class FolderRegistry: Sendable {
         for offered in config.folders {
             guard let folder = folder(offered.id), folder.isConfigured(for: device) else {
                 offers.append(FolderOffer(folder: offered.id, label: offered.label, device: device))
+                continue
+            }
+            // The note must not wait for a link that may speak of the folder, nor for the end of a pause.
+            if offered.devices.contains(where: {
+                !$0.encryptionPasswordToken.isEmpty && ($0.id == device || $0.id == localDevice)
+            }) {
+                // What an encrypted folder holds cannot be read here, and the device must never get what is here.
+                if folder.isTrusted(device) {
+                    logger.warning(
+                        "\(device.shortID) keeps the folder \(offered.id) encrypted; it does not get it unencrypted from here"
+                    )
+                }
+                try await folder.distrust(device)
+                distrust(folder.id)
                 continue
             }
             guard folder.isShared(with: device), mayTell(folder.id) else { continue }
@@ -63,15 +83,9 @@ final class FolderRegistry: Sendable {
                 throw ProtocolError(
                     .unexpectedMessage, "the cluster config's folder \(offered.id) does not list its sender")
             }
-            guard local.encryptionPasswordToken.isEmpty, remote.encryptionPasswordToken.isEmpty else {
-                // What an encrypted folder holds cannot be read here, and mixing the two would spoil both.
-                logger.warning(
-                    "folder \(offered.id) is encrypted for this device, which synctrain does not support; share it unencrypted"
-                )
-                continue
-            }
             if let feed = try await folder.exchangeIndexes(
-                with: device, itKnows: local, itHas: remote, isUnnamed: unnamed.contains(folder.id))
+                with: device, itKnows: local, itHas: remote, mode: PeerMode(offered, client: client),
+                isUnnamed: unnamed.contains(folder.id))
             {
                 if offered.stopReason == 0 { feeds.append(feed) }
             }
@@ -86,4 +100,16 @@ struct FolderOffer: Hashable, Sendable {
     var folder: FolderID
     var label: String
     var device: DeviceID
+}
+
+extension PeerMode {
+    /// - Parameter client: the client name of the device's Hello.
+    init(_ folder: ClusterConfig.Folder, client: String) {
+        self =
+            switch folder.mode {
+            case .full: .full
+            case .selective: .selective
+            case nil: client == "syncthing" ? .syncthing : .unknown
+            }
+    }
 }

@@ -7,6 +7,7 @@ import IndexStore
 import Logging
 import NIOCore
 import NIOPosix
+import Reconciliation
 import Selection
 import Synchronization
 
@@ -21,6 +22,14 @@ final class FolderSession: Sendable {
         var subscribers: [ObjectIdentifier: Signal] = [:]
         var engine: FolderEngine?
         var firstIndexes = FirstIndexes()
+        /// Devices that said that they keep the folder encrypted; the configuration has those of earlier links.
+        var untrusted: Set<DeviceID> = []
+        /// What the connected devices say of their index on this link: up to where it goes.
+        var announcedIndexes: [DeviceID: IndexStore.IndexState] = [:]
+
+        func isTrusted(_ device: DeviceID) -> Bool {
+            !untrusted.contains(device) && !configuration.untrusted.contains(device)
+        }
     }
 
     let id: FolderID
@@ -63,6 +72,8 @@ final class FolderSession: Sendable {
     /// Takes new settings; the root and the selection are opened anew.
     func configure(_ configuration: FolderConfiguration) {
         state.withLock { state in
+            // Who is no longer named there is trusted again, because somebody removed the name.
+            state.untrusted.subtract(Set(state.configuration.untrusted).subtracting(configuration.untrusted))
             state.configuration = configuration
             state.place = FolderPlace.open(configuration, interposer: interposer)
         }
@@ -94,8 +105,20 @@ final class FolderSession: Sendable {
 
     func isConfigured(for device: DeviceID) -> Bool { state.withLock { $0.configuration.devices.contains(device) } }
 
+    /// Whether the device may have the folder unencrypted.
+    func isTrusted(_ device: DeviceID) -> Bool { state.withLock { $0.isTrusted(device) } }
+
     func isShared(with device: DeviceID) -> Bool {
-        state.withLock { !$0.configuration.isPaused && $0.configuration.devices.contains(device) }
+        state.withLock {
+            !$0.configuration.isPaused && $0.configuration.devices.contains(device) && $0.isTrusted(device)
+        }
+    }
+
+    /// The device keeps the folder encrypted: from now on it gets nothing of it, and what it announced before does not count.
+    func distrust(_ device: DeviceID) async throws {
+        state.withLock { _ = $0.untrusted.insert(device) }
+        try await index.dropDevice(device, in: id)
+        engine?.indexChanged()
     }
 
     // MARK: index exchange
@@ -103,7 +126,8 @@ final class FolderSession: Sendable {
     func clusterConfigEntry(for device: DeviceID, localDevice: DeviceID) async throws -> ClusterConfig.Folder {
         let configuration = configuration
         let own = try await index.localIndex(of: id)
-        var devices = [ClusterConfig.Device(id: localDevice, maxSequence: own.maxSequence, indexID: own.indexID)]
+        let last = try await index.lastAnnounced(of: id)
+        var devices = [ClusterConfig.Device(id: localDevice, maxSequence: last, indexID: own.indexID)]
         for other in configuration.devices where other != localDevice {
             let known = other == device ? try await index.remoteIndex(of: id, device: other) : nil
             devices.append(
@@ -112,7 +136,8 @@ final class FolderSession: Sendable {
         }
         // A peer that was only told less would take the folder for one that is no longer shared.
         return ClusterConfig.Folder(
-            id: id, label: configuration.label, stopReason: configuration.isPaused ? 1 : 0, devices: devices)
+            id: id, label: configuration.label, stopReason: configuration.isPaused ? 1 : 0,
+            mode: configuration.mode == .full ? .full : .selective, devices: devices)
     }
 
     /// Settles with a device who needs what of the other's index.
@@ -120,10 +145,14 @@ final class FolderSession: Sendable {
     /// - Parameters:
     ///   - itKnows: its entry for this device: what it has of our index.
     ///   - itHas: its entry for itself.
+    ///   - mode: how much of the folder it keeps.
     ///   - isUnnamed: its index came before this entry, which says which index that was.
     func exchangeIndexes(
-        with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device, isUnnamed: Bool = false
+        with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device, mode: PeerMode,
+        isUnnamed: Bool = false
     ) async throws -> IndexFeed? {
+        // What it says now must not be taken for the index that it had on an earlier link.
+        state.withLock { $0.announcedIndexes[device] = nil }
         if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
             try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
         } else {
@@ -131,10 +160,33 @@ final class FolderSession: Sendable {
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
         state.withLock { $0.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence) }
+        try await index.noteMode(mode.rawValue, of: device, in: id)
+        state.withLock { state in
+            state.announcedIndexes[device] = IndexStore.IndexState(
+                indexID: itHas.indexID, maxSequence: itHas.maxSequence)
+        }
         let own = try await index.localIndex(of: id)
         let continues = itKnows.indexID == own.indexID && (1...own.maxSequence + 1).contains(itKnows.maxSequence + 1)
         let after = continues ? min(itKnows.maxSequence, own.maxSequence) : 0
         return IndexFeed(folder: self, after: after, isFull: after == 0)
+    }
+
+    /// The link with the device is over: nothing that it said holds until it says it again.
+    func linkEnded(with device: DeviceID) { state.withLock { $0.announcedIndexes[device] = nil } }
+
+    /// Which devices count as copies now.
+    func copyRule() async throws -> CopyRule {
+        let (configuration, announced) = state.withLock { ($0.configuration, $0.announcedIndexes) }
+        let modes = try await index.modes(in: id)
+        var rule = CopyRule(isFull: configuration.mode == .full, peers: [:])
+        for device in configuration.devices {
+            var peer = CopyRule.Peer(mode: modes[device].flatMap(PeerMode.init) ?? .unknown)
+            if let announced = announced[device], let known = try await index.remoteIndex(of: id, device: device) {
+                peer.isCurrent = known.indexID == announced.indexID && known.maxSequence >= announced.maxSequence
+            }
+            rule.peers[device] = peer
+        }
+        return rule
     }
 
     /// Stores what a device announced.

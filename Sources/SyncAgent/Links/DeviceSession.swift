@@ -31,6 +31,8 @@ struct LinkEnvironment: Sendable {
     var limits: @Sendable (LinkRoute) -> LinkLimits?
     /// What a device says of its folders; does not wait.
     var heard: @Sendable (ClusterConfig, DeviceID) -> Void
+    /// Notes for good that a device keeps a folder encrypted; does not wait.
+    var distrust: @Sendable (FolderID, DeviceID) -> Void
     var logger: Logger
 
     func mayUse(
@@ -86,6 +88,8 @@ actor DeviceSession {
         var pausedUntil: Int64?
         var session: PeerSession?
         var client: String?
+        /// Of the Hello of the link in use, or of the last one.
+        var clientName = ""
         var lastSeen: WallTime?
         var lastError: String?
         /// Bytes over links that have ended.
@@ -334,6 +338,8 @@ actor DeviceSession {
         }
         guard !isStopped, !configuration.isPaused, !Task.isCancelled else { return false }
         active = Active(session: session, hello: hello)
+        // What was said on an earlier link does not hold on this one.
+        for folder in environment.folders.all { folder.linkEnded(with: id) }
         return true
     }
 
@@ -344,6 +350,7 @@ actor DeviceSession {
         snapshot.withLock { snapshot in
             snapshot.session = session
             snapshot.client = [hello.clientName, hello.clientVersion].filter { !$0.isEmpty }.joined(separator: " ")
+            snapshot.clientName = hello.clientName
             snapshot.lastSeen = now
             snapshot.lastError = nil
         }
@@ -381,6 +388,7 @@ actor DeviceSession {
         }
         if wasActive {
             active = nil
+            for folder in environment.folders.all { folder.linkEnded(with: id) }
             environment.events.post("device-disconnected", device: id, message: reason)
             await rememberLastSeen(now)
         }
@@ -416,10 +424,10 @@ private struct Owner: PeerSessionOwner {
 
     func feeds(for config: ClusterConfig, _ unnamed: Set<FolderID> = []) async throws -> [IndexFeed] {
         try await environment.folders.received(
-            config, from: device.id, localDevice: environment.localDevice, unnamed: unnamed
-        ) {
-            environment.mayUse(kind, route, with: device.id, for: .index, of: $0)
-        }
+            config, from: device.id, client: device.state.clientName, localDevice: environment.localDevice,
+            unnamed: unnamed,
+            mayTell: { environment.mayUse(kind, route, with: device.id, for: .index, of: $0) },
+            distrust: { environment.distrust($0, device.id) })
     }
 
     func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] {

@@ -55,6 +55,7 @@ extension FolderEngine: FolderControl {
     /// What was found, with what others have in its place and what can be done about it.
     private func entries(_ found: [ExtraneousEntry]) async throws -> [Entry] {
         let shared = session.configuration
+        let rule = try await session.copyRule()
         return zip(found, try await facts(found.map(\.name))).compactMap { found, facts in
             var entry = Entry(extraneous: found, in: folder)
             guard let path = RelativePath(found.name), entry.kind != .directory else { return entry }
@@ -62,7 +63,7 @@ extension FolderEngine: FolderControl {
                 path: path, status: found.status, facts: facts,
                 reason: Freeing.reason(
                     against: facts.localVersion, global: facts.global,
-                    copies: facts.holders.count { shared.devices.contains($0) }, minimumCopies: shared.minimumCopies,
+                    copies: rule.copies(facts.holders), minimumCopies: shared.minimumCopies,
                     sight: SpaceFreeing.sight(found.status, facts.local)))
             entry.choices = ["select", "delete", "ignore", "move-to"]
             guard let other = file.other else { return entry }

@@ -95,6 +95,7 @@ extension FolderEngine {
         }
         var found: [ExtraneousFile] = []
         let shared = session.configuration
+        let rule = try await session.copyRule()
         for start in stride(from: 0, to: names.count, by: 1000) {
             let part = names[start..<min(start + 1000, names.count)]
             for ((path, status), facts) in zip(part, try await facts(part.map(\.0.text))) {
@@ -103,8 +104,8 @@ extension FolderEngine {
                         path: path, status: status, facts: facts,
                         reason: Freeing.reason(
                             against: facts.localVersion, global: facts.global,
-                            copies: facts.holders.count { shared.devices.contains($0) },
-                            minimumCopies: shared.minimumCopies, sight: SpaceFreeing.sight(status, facts.local))))
+                            copies: rule.copies(facts.holders), minimumCopies: shared.minimumCopies,
+                            sight: SpaceFreeing.sight(status, facts.local))))
             }
         }
         return found
@@ -125,7 +126,7 @@ struct ExtraneousFile: Sendable {
     var other: FileInfo? {
         guard let global = facts.global, !global.isDeleted, !global.isInvalid else { return nil }
         switch reason {
-        case nil, .tooFewCopies, .unsettled: return nil
+        case nil, .tooFewCopies, .uncertainCopies, .unsettled: return nil
         default: return global
         }
     }

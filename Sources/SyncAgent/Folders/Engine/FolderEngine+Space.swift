@@ -67,13 +67,14 @@ extension FolderEngine {
                 $0.kind == .file && !place.selection.isLeftOut($0.path) && isEligible($0.path)
             }
             let facts = try await facts(names.map(\.path))
+            let rule = try await session.copyRule()
             candidates += try await environment.fetching.threads.runIfActive {
                 try facts.compactMap { facts -> SpaceCandidate? in
                     guard let path = RelativePath(facts.name), let (status, lastUsed) = try place.root.lastUse(of: path)
                     else { return nil }
                     let reason = Freeing.reason(
                         against: facts.localVersion, global: facts.global,
-                        copies: facts.holders.count { configuration.devices.contains($0) },
+                        copies: rule.copies(facts.holders),
                         minimumCopies: configuration.minimumCopies, sight: SpaceFreeing.sight(status, facts.local))
                     guard reason == nil else { return nil }
                     return SpaceCandidate(name: facts.name, size: status.size, lastUsed: lastUsed.seconds)

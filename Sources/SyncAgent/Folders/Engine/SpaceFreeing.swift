@@ -78,10 +78,11 @@ struct SpaceFreeing {
         let facts = try await engine.facts(names)
         let known = Set(names)
         let candidates = try await candidates(facts)
+        let rule = try await engine.session.copyRule()
         var changes: [LocalChange] = []
         for candidate in candidates {
             try Task.checkCancellation()
-            let deed = try await deal(with: candidate)
+            let deed = try await deal(with: candidate, copies: rule.copies(candidate.facts.holders))
             note(deed, candidate, known: known)
             switch deed {
             case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
@@ -114,14 +115,13 @@ struct SpaceFreeing {
         return expected.type == .regular && expected.changed == nil ? .unsettled : .unchanged
     }
 
-    private func deal(with candidate: Candidate) async throws -> Deed {
+    private func deal(with candidate: Candidate, copies: Copies) async throws -> Deed {
         let shared = engine.session.configuration
-        let copies = candidate.facts.holders.count { shared.devices.contains($0) }
         let reason = Freeing.reason(
             against: candidate.facts.localVersion, global: candidate.facts.global, copies: copies,
             minimumCopies: shared.minimumCopies, sight: candidate.sight)
-        if candidate.isDirectory { return try await dealWithDirectory(candidate, reason) }
-        if let reason, !(isForced && reason.isForceable) { return .stays(reason, nil) }
+        if candidate.isDirectory { return try await dealWithDirectory(candidate, reason, copies) }
+        if let reason, !(isForced && reason.isForceable) { return .stays(reason, message(reason, copies)) }
         do {
             try await remove(candidate, purpose: reason == nil ? .freeing : .givingUp)
         } catch let error as FileAccessError {
@@ -149,13 +149,15 @@ struct SpaceFreeing {
     // MARK: directories
 
     /// A directory goes when nothing is left in it; only what no file needs makes way for that.
-    private func dealWithDirectory(_ candidate: Candidate, _ reason: Freeing.Reason?) async throws -> Deed {
+    private func dealWithDirectory(
+        _ candidate: Candidate, _ reason: Freeing.Reason?, _ copies: Copies
+    ) async throws -> Deed {
         // What is in it was counted by itself.
         guard !isDryRun else { return .holds(try await strangers(in: candidate.path)) }
         // A directory that others have deleted and that is empty here is of use to nobody.
         if let reason, reason != .deletedElsewhere, !(isForced && reason.isForceable) {
             return candidate.isEmptyDirectory
-                ? .stays(reason, nil) : .holds(try await strangers(in: candidate.path))
+                ? .stays(reason, message(reason, copies)) : .holds(try await strangers(in: candidate.path))
         }
         let root = place.root
         do {
@@ -245,6 +247,18 @@ struct SpaceFreeing {
             message: message ?? reason.message(minimumCopies: engine.session.configuration.minimumCopies))
     }
 
+    /// Names the devices that do not count; nil where the usual words do.
+    private func message(_ reason: Freeing.Reason, _ copies: Copies) -> String? {
+        guard reason == .uncertainCopies else { return nil }
+        let known = engine.environment.knownDevices()
+        let names = copies.uncertain.map { id in
+            known.first { $0.id == id && !$0.name.isEmpty }?.name ?? id.shortID.description
+        }
+        return reason.message(
+            minimumCopies: engine.session.configuration.minimumCopies,
+            holders: names.isEmpty ? nil : names.joined(separator: ", "))
+    }
+
     private func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await engine.environment.fetching.threads.runIfActive(body)
     }
@@ -252,11 +266,16 @@ struct SpaceFreeing {
 
 extension Freeing.Reason {
     /// A sentence for people that ends with what to do.
-    func message(minimumCopies: Int) -> String {
+    ///
+    /// - parameter holders: names of the devices that a reason is about; nil if they are not known.
+    func message(minimumCopies: Int, holders: String? = nil) -> String {
         switch self {
         case .noOtherCopy: "no other device holds this version; keep it selected until one does, or --force gives it up"
         case .tooFewCopies:
             "fewer than \(minimumCopies) other devices hold it (min-copies); keep it selected until they do, or --force frees it"
+        case .uncertainCopies:
+            "only devices that may free it too have a copy, and they are not connected (\(holders ?? "see `synctrain whereis`")); "
+                + "connect one and try again, or --force frees it"
         case .changedHere: "changed on this disk; `synctrain extraneous resolve` settles it"
         case .outdated: "other devices have another version; `synctrain extraneous resolve` settles it"
         case .deletedElsewhere: "deleted by the other devices; `synctrain extraneous resolve` settles it"

@@ -16,8 +16,8 @@ struct Introductions {
     /// Whether the device is an admin of any folder.
     var isAdmin: Bool { configuration.folders.contains { $0.role(of: admin) == .admin } }
 
-    /// The edits that share each folder of which it is the admin with the devices that it names, and with those no more
-    /// that it introduced and names no longer. What the user has set of a device stays.
+    /// The edits that share each folder of which it is the admin with the devices that it names as trusted, and stop
+    /// sharing it with those that it introduced and no longer names as such. What the user has set of a device stays.
     func edits(for config: ClusterConfig) -> [ConfigurationEdit] {
         var known = Dictionary(
             configuration.devices.map { ($0.id, $0.introducedBy) }, uniquingKeysWith: { first, _ in first })
@@ -30,7 +30,10 @@ struct Introductions {
             guard let folder = configuration.folders.first(where: { $0.id == offered.id }),
                 folder.role(of: admin) == .admin
             else { continue }
-            let named = offered.devices.filter { $0.id != localDevice && $0.id != admin }
+            // A device with a token keeps the folder encrypted for the admin: it must not get it unencrypted from here.
+            let named = offered.devices.filter {
+                $0.id != localDevice && $0.id != admin && $0.encryptionPasswordToken.isEmpty
+            }
             var devices = folder.devices
             for device in named where !devices.contains(device.id) {
                 if known[device.id] == nil {

@@ -1,0 +1,154 @@
+"""What counts as a copy: devices that are apart do not both free the last ones, and who may not read gets nothing."""
+
+import os
+
+from bep import DEADLINE
+from harness import read, walk, write
+from process import wait_until
+
+FILES = {f"d/{number}": b"content %d" % number * 100 for number in range(20)}
+
+
+def regular_files(root):
+    """name → contents."""
+    return {name: read(os.path.join(root, name)) for name, kind in walk(root).items() if kind == "file"}
+
+
+def freeing(agent, *arguments):
+    return agent.document("deselect", *arguments)["folders"][0]["freeing"]
+
+
+def both_selective(lab):
+    """Two synctrain devices that select `d` and both have its 20 files, at rest and connected."""
+    one, two = lab.agent("one"), lab.agent("two")
+    lab.introduce(one, two)
+    lab.share(one, "f", two)
+    one.wait_connected(two.id)
+    for agent in (one, two):
+        agent.run("select", "f:d")
+    for name, data in FILES.items():
+        write(os.path.join(lab.path("one-f"), name), data)
+    one.run("scan", "f")
+    wait_until(lambda: regular_files(lab.path("two-f")) == FILES, 20, "both have the files", child=two)
+    for agent, other in ((one, two), (two, one)):
+        wait_until(lambda: agent.records("ls", "--json", "f:d")[0]["holders"] == [other.id], 20, "both know it",
+                   child=agent)
+    return one, two
+
+
+def test_two_devices_apart_do_not_both_free(lab):
+    one, two = both_selective(lab)
+    for agent, other in ((one, two), (two, one)):
+        agent.run("device", "rename", other.id, "tablet")
+    one.run("pause", "--device", two.id)
+    one.wait_disconnected(two.id)
+    two.wait_disconnected(one.id)
+
+    for agent in (one, two):
+        dry = freeing(agent, "f:d", "--dry-run")
+        answer = freeing(agent, "f:d")
+        assert answer["freedFiles"] == dry["freedFiles"] == 0
+        staying = {s["path"]: s for s in answer["staying"]}
+        assert set(FILES) <= set(staying)
+        assert {staying[name]["reason"] for name in FILES} == {"uncertain-copies"}
+        assert "tablet" in staying["d/0"]["message"], "it names the device that may free them too"
+        assert regular_files(lab.path(f"{agent.name}-f")) == FILES
+    # A person may, after being told.
+    assert freeing(two, "f:d", "--force", "--yes")["givenUpFiles"] == len(FILES)
+    assert regular_files(lab.path("two-f")) == {}
+
+    # Selected again, they come from the one that kept them.
+    one.run("resume", "--device", two.id)
+    one.wait_connected(two.id)
+    for agent in (one, two):
+        agent.run("select", "f:d")
+    wait_until(lambda: regular_files(lab.path("two-f")) == FILES, 30, "they are back", child=two)
+
+
+def test_a_connected_device_is_a_copy(lab):
+    one, two = both_selective(lab)
+    assert freeing(one, "f:d")["freedFiles"] == len(FILES)
+    assert regular_files(lab.path("one-f")) == {}
+    assert regular_files(lab.path("two-f")) == FILES
+    # Now there is no other.
+    wait_until(lambda: two.records("ls", "--json", "f:d")[0]["holders"] == [], 20, "two knows it", child=two)
+    answer = freeing(two, "f:d")
+    assert answer["freedFiles"] == 0
+    assert {"no-other-copy"} == {s["reason"] for s in answer["staying"]}
+    assert regular_files(lab.path("two-f")) == FILES
+
+
+def test_a_device_that_keeps_everything_is_a_copy_while_it_is_away(lab):
+    one, two = both_selective(lab)
+    two.run("folder", "mode", "f", "full", "--yes")
+    one.wait_connected(two.id)
+    # Heard on this link: the index goes on where it was.
+    wait_until(lambda: freeing(one, "f:d/0", "--dry-run")["freedFiles"] == 1, 20, "two counts", child=one)
+    one.run("pause", "--device", two.id)
+    one.wait_disconnected(two.id)
+    two.wait_disconnected(one.id)
+    assert freeing(one, "f:d")["freedFiles"] == len(FILES)
+    # What keeps everything does not count on one that it cannot see.
+    assert freeing(two, "f:d")["freedFiles"] == 0
+    assert regular_files(lab.path("two-f")) == FILES
+
+
+def test_other_content_under_the_same_version_is_no_copy(lab):
+    """A device that may only read announces its own bytes under the version of a file that a writer made."""
+    agent, writer, reader = lab.agent(), lab.peer("writer"), lab.peer("reader")
+    lab.introduce(agent, writer, reader)
+    lab.share(agent, "f", writer, reader, mode="full")
+    agent.run("folder", "role", "f", reader.id, "read")
+    true = writer.folders["f"].add("a", b"true")
+    forged = dict(reader.folders["f"].add("a", b"fals"), version=true["version"])
+    reader.folders["f"].put(forged, b"fals")
+    sessions = [peer.dial(agent.address) for peer in (writer, reader)]
+    root = lab.path("agent-f")
+    wait_until(lambda: regular_files(root) == {"a": b"true"}, 20, "the writer's content", child=agent)
+    agent.run("wait", "f")
+    assert agent.records("ls", "--json", "f:")[0]["holders"] == [writer.id]
+    # The writer frees its own.
+    writer.folders["f"].put(dict(true, invalid=True, blocks=[], size=0))
+    sessions[0].send_index("f")
+    wait_until(lambda: agent.records("ls", "--json", "f:")[0]["holders"] == [], 20, "nobody else has it", child=agent)
+    answer = freeing(agent, "f:a")
+    assert answer["freedFiles"] == 0 and [s["reason"] for s in answer["staying"]] == ["no-other-copy"]
+    assert read(os.path.join(root, "a")) == b"true"
+
+
+def test_who_keeps_a_folder_encrypted_never_gets_it_in_the_clear(lab):
+    agent, vault = lab.agent(), lab.peer("vault")
+    lab.introduce(agent, vault)
+    root = lab.share(agent, "f", vault, mode="full")
+    write(os.path.join(root, "secret"), b"secret")
+    agent.run("scan", "f")
+    clear = vault.cluster_config
+
+    def sealed(device):
+        config = clear(device)
+        config["folders"][0]["devices"][0]["encryption_password_token"] = b"token"
+        return config
+
+    vault.cluster_config = sealed
+    session = vault.dial(agent.address)
+    session.wait(lambda: session.is_ready, DEADLINE, "the agent's cluster config")
+    waits = wait_until(lambda: [w for w in agent.folder("f")["waits"] if w["reason"] == "encrypted-there"], 20,
+                       "status says it", child=agent)
+    assert waits[0]["devices"] == [vault.id]
+    wait_until(lambda: f'untrusted = ["{vault.id}"]' in read(agent.file("config.toml")).decode(), 20,
+               "the configuration says it", child=agent)
+    info = {"name": "secret", "blocks": [{"offset": 0, "size": 6}]}
+    assert session.request("f", info)[1] != 0, "no block"
+    assert session.index_messages == [], "no index"
+    session.close()
+
+    # It claims to be trusted from now on, and the agent was started again meanwhile.
+    agent.stop()
+    agent.start()
+    vault.cluster_config = clear
+    session = vault.dial(agent.address)
+    session.wait(lambda: session.is_ready, DEADLINE, "the agent's cluster config")
+    assert session.request("f", info)[1] != 0, "no block"
+    assert session.index_messages == [], "no index"
+    assert session.cluster_configs[0].get("folders", []) == [], "not even its name"
+    assert agent.try_run("folder", "remove", "f", "--yes").returncode == 0
