@@ -131,6 +131,9 @@ public final class StagedFile: Sendable {
         return try file.status()
     }
 
+    /// Whether the file was moved into its place. What fails after that leaves it there.
+    public var isInPlace: Bool { state.withLock { if case .finished = $0 { true } else { false } } }
+
     /// Gives the staged bytes up and removes the temporary file; does nothing once committed or discarded.
     public func discard() throws(FileAccessError) {
         let wasStaged = state.withLock { state in

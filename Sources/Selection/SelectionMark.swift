@@ -52,6 +52,19 @@ public struct PathSet: Sendable, Equatable {
 
     public init(_ paths: some Sequence<String>) { self.paths = Set(paths) }
 
+    /// Those of `paths` that lie below none of the others, by the bytes of their names.
+    public static func topmost(_ paths: some Sequence<String>) -> [String] {
+        let all = Set(paths)
+        return all.filter { path in
+            var end = path.utf8.endIndex
+            while let slash = path.utf8[..<end].lastIndex(of: UInt8(ascii: "/")) {
+                if all.contains(String(path[..<slash])) { return false }
+                end = slash
+            }
+            return true
+        }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
     public var isEmpty: Bool { paths.isEmpty }
 
     public func contains(_ path: String) -> Bool {

@@ -97,7 +97,7 @@ public struct AgentSetup: Sendable {
 public final class Agent: Service, Sendable {
     enum Job: Sendable {
         case device(DeviceSession)
-        case folder(FolderEngine)
+        case folder(FolderRunner)
         /// An attempt to pair, which goes on though the user may have gone.
         case pairing(@Sendable () async -> Void)
         /// What an admin says of its folders.
@@ -263,7 +263,7 @@ public final class Agent: Service, Sendable {
                 for await job in self.jobs {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
-                    case .folder(let engine): group.addTask { await engine.run() }
+                    case .folder(let runner): group.addTask { await runner.run() }
                     case .pairing(let work), .drop(let work), .introduction(let work): group.addTask { await work() }
                     }
                 }
@@ -349,10 +349,10 @@ public final class Agent: Service, Sendable {
             }, heard: { self.heard($0, from: $1) }, distrust: { self.distrust($0, $1) }, logger: setup.logger)
     }
 
-    private var engineEnvironment: FolderEngineEnvironment {
-        FolderEngineEnvironment(
-            localDevice: localDevice, index: index, fetching: fetching, transfers: transfers, events: events,
-            watchProgram: setup.watchProgram, time: setup.time, utcOffset: WallTime.utcOffset,
+    private var folderTools: FolderTools {
+        FolderTools(
+            localDevice: localDevice, fetching: fetching, transfers: transfers, time: setup.time,
+            utcOffset: WallTime.utcOffset,
             knownDevices: {
                 self.configuration.withLock { configuration in
                     [(self.localDevice, configuration.name)] + configuration.devices.map { ($0.id, $0.name) }
@@ -383,8 +383,7 @@ public final class Agent: Service, Sendable {
         for folder in folders.all where wantedFolders[folder.id] == nil {
             touched.formUnion(folder.configuration.devices)
             folders.remove(folder.id)
-            await folder.engine?.stop()
-            folder.engine = nil
+            await folder.runner.stop()
             try await index.removeFolder(folder.id)
         }
         for wanted in new.folders {
@@ -393,18 +392,18 @@ public final class Agent: Service, Sendable {
                 guard old != wanted else { continue }
                 touched.formUnion(old.devices)
                 touched.formUnion(wanted.devices)
-                try await folder.applyRoles(wanted)
-                folder.configure(wanted)
+                try await folder.exchange.applyRoles(wanted)
+                try await threads.runIfActive { folder.configure(wanted) }
             } else {
                 try await index.addFolder(
                     wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
-                let folder = FolderSession(
-                    wanted, index: index, threads: threads, events: events, logger: setup.logger)
-                try await folder.applyRoles(wanted)
-                let engine = FolderEngine(folder, engineEnvironment)
-                folder.engine = engine
+                let tools = folderTools
+                let folder = try await threads.runIfActive { [index, events, setup] in
+                    Folder(wanted, index: index, tools: tools, events: events, watchProgram: setup.watchProgram)
+                }
+                try await folder.exchange.applyRoles(wanted)
                 folders.insert(folder)
-                addJob.yield(.folder(engine))
+                addJob.yield(.folder(folder.runner))
                 touched.formUnion(wanted.devices)
             }
         }

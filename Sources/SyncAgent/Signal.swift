@@ -45,13 +45,31 @@ final class Signal: Sendable {
         }
     }
 
-    /// Returns at the next notification, when `duration` has passed, or when the task is cancelled.
-    func wait(atMost duration: Duration, clock: any Clock<Duration>) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.wait() }
-            group.addTask { try? await clock.sleep(for: duration) }
-            await group.next()
-            group.cancelAll()
+    /// Returns at the next notification, when `duration` has passed, or when the task is cancelled. True if it was notified.
+    @discardableResult
+    func wait(atMost duration: Duration, clock: any Clock<Duration>) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await self.wait()
+                return true
+            }
+            group.addTask {
+                try? await clock.sleep(for: duration)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
+    }
+
+    /// Returns once no notification has come for `pause`, or after `limit` of them; at once if none has come since the last
+    /// wait.
+    func quiet(
+        for pause: Duration = .milliseconds(30), atMost limit: Duration = .seconds(1), clock: any Clock<Duration>,
+        now: @Sendable () -> Duration
+    ) async {
+        guard state.withLock({ $0.isPending }) else { return }
+        let start = now()
+        repeat {} while await wait(atMost: pause, clock: clock) && now() - start < limit && !Task.isCancelled
     }
 }

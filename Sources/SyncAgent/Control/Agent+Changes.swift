@@ -23,7 +23,7 @@ extension Agent {
 
     /// What was noted since the last time, of all folders by time.
     private func recorded(
-        _ place: (folder: FolderSession, path: String)?, after seen: inout [FolderID: Int64], since: Int64, limit: Int
+        _ place: (folder: Folder, path: String)?, after seen: inout [FolderID: Int64], since: Int64, limit: Int
     ) async throws -> [ChangeEntry] {
         let names = deviceNames
         var found: [(time: Int64, entry: ChangeEntry)] = []

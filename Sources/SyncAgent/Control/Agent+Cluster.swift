@@ -128,7 +128,7 @@ extension Agent {
     }
 
     private func filePlaces(
-        _ folder: FolderSession, _ found: GlobalEntry, _ known: Set<DeviceID>
+        _ folder: Folder, _ found: GlobalEntry, _ known: Set<DeviceID>
     ) async throws -> [Whereabouts.Device] {
         guard let winner = found.file else { return [] }
         let state = try await reader(folder).entry(found).state
@@ -153,7 +153,7 @@ extension Agent {
     }
 
     private func directoryPlaces(
-        _ folder: FolderSession, _ path: String, _ known: Set<DeviceID>
+        _ folder: Folder, _ path: String, _ known: Set<DeviceID>
     ) async throws -> [Whereabouts.Device] {
         let completion = try await index.completion(of: folder.id, below: path)
         func place(_ id: DeviceID, _ part: DeviceCompletion?) -> Whereabouts.Device {
@@ -178,7 +178,7 @@ extension Agent {
         try await answering {
             let device = try device(reference)
             let asked = try id.map { [try folder($0)] } ?? folders.all
-            let shared = asked.filter { $0.isConfigured(for: device) }
+            let shared = asked.filter { $0.exchange.isConfigured(for: device) }
             guard !shared.isEmpty else {
                 throw ControlError(
                     .noSuchFolder,
@@ -223,8 +223,8 @@ extension Agent {
     }
 
     /// This device wants what it has and what it still needs.
-    private func here(_ folder: FolderSession, _ known: FolderCompletion) -> CompletionAnswer.Device {
-        let need = folder.engine?.activity.snapshot.need ?? NeededTotals()
+    private func here(_ folder: Folder, _ known: FolderCompletion) -> CompletionAnswer.Device {
+        let need = folder.boards.status.snapshot.need
         var (held, missing) = (known.here.held.asTotals, need.items.asTotals)
         missing.deletions = need.deletions
         held.deletions = nil
@@ -261,9 +261,9 @@ extension Agent {
                 let events = events.listen().stream
                 group.addTask { for await _ in events { news.notify() } }
                 for folder in Dictionary(grouping: places, by: \.folder.id).compactMap(\.value.first?.folder) {
-                    let changed = folder.subscribe()
+                    let changed = folder.exchange.subscribe()
                     group.addTask {
-                        defer { folder.unsubscribe(changed) }
+                        defer { folder.exchange.unsubscribe(changed) }
                         while !Task.isCancelled {
                             await changed.wait()
                             news.notify()
@@ -287,9 +287,9 @@ extension Agent {
     }
 
     /// What is missing of the path; nil if it is here as the others have it. Throws what does not end by itself.
-    private func lack(_ folder: FolderSession, _ path: String) async throws -> String? {
+    private func lack(_ folder: Folder, _ path: String) async throws -> String? {
         let name = "\(folder.id):\(path)"
-        let status = await folder.status()
+        let status = await FolderStatusReading(folder: folder, index: index).status()
         if status.condition == .paused {
             throw ControlError(
                 .failed, "\(folder.id) is paused; `synctrain resume \(folder.id)` lets it go on", path: name)
@@ -303,7 +303,7 @@ extension Agent {
                 "\(folder.id) (\(status.state)): \(status.message ?? "it does not go on; see `synctrain status`")",
                 path: name)
         }
-        let place = try folder.place().get()
+        let place = try folder.boards.places.current.get()
         let selection = place.selection
         let found = try await index.global(folder.id, path)
         let isHere = path.isEmpty || found.map { $0.isLocalCurrent && $0.local?.status != nil } ?? false
@@ -333,7 +333,7 @@ extension Agent {
     // MARK: status
 
     /// Says what the folder has and what it waits for.
-    func addOutlook(of folder: FolderSession, to status: inout FolderStatus) async {
+    func addOutlook(of folder: Folder, to status: inout FolderStatus) async {
         var known: Set<DeviceID> = []
         do {
             known = try await index.announcers(of: folder.id)
@@ -353,13 +353,13 @@ extension Agent {
                 let shared = config.folders.first { $0.id == folder.id }
                 peer.sharing = shared == nil ? .notSharing : shared?.stopReason == 0 ? .shares : .paused
             }
-            if !folder.isTrusted(id) { peer.sharing = .encrypted }
+            if !folder.exchange.isTrusted(id) { peer.sharing = .encrypted }
             return peer
         }
         let outlook = FolderOutlook(
             folder: folder.id.rawValue, status: status,
             pausedUntil: settings.pausedUntil.map { WallTime(seconds: $0).rfc3339 }, peers: peers,
-            lacks: folder.engine?.activity.snapshot.lacks ?? [])
+            lacks: folder.boards.status.snapshot.lacks)
         status.copy = outlook.copy
         status.waits = outlook.waits
     }

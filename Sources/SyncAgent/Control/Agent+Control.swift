@@ -13,7 +13,7 @@ extension Agent: AgentControl {
         try await answering {
             var folders: [FolderStatus] = []
             for folder in self.folders.all {
-                var status = await folder.status()
+                var status = await FolderStatusReading(folder: folder, index: index).status()
                 await addOutlook(of: folder, to: &status)
                 if status.state == "idle", transfers.isFetching(folder.id) { status.state = "fetching" }
                 folders.append(status)
@@ -235,17 +235,17 @@ extension Agent: AgentControl {
         }
     }
 
-    func resolve(_ path: PathReference) throws -> (folder: FolderSession, path: String) {
+    func resolve(_ path: PathReference) throws -> (folder: Folder, path: String) {
         let resolver = PathResolver(folders: folders.all.map { .init(id: $0.id, path: $0.configuration.path) })
         let (id, path) = try resolver.resolve(path)
         return (try folder(id.rawValue), path)
     }
 
-    func reader(_ folder: FolderSession) -> EntryReader {
-        EntryReader(folder: folder, index: index, place: try? folder.place().get(), fetching: fetching)
+    func reader(_ folder: Folder) -> EntryReader {
+        EntryReader(folder: folder, index: index, place: try? folder.boards.places.current.get(), fetching: fetching)
     }
 
-    func folder(_ id: String) throws(ControlError) -> FolderSession {
+    func folder(_ id: String) throws(ControlError) -> Folder {
         guard let folder = folders.folder(FolderID(id)) else {
             throw ControlError(
                 .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)

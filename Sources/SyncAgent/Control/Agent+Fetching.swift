@@ -28,7 +28,7 @@ extension Agent {
     ) async throws {
         try await answering {
             let (folder, path) = try resolve(reference)
-            let place = try? folder.place().get()
+            let place = try? folder.boards.places.current.get()
             let entry = try await EntryReader(folder: folder, index: index, place: place, fetching: fetching).stat(path)
             guard let found = try await index.global(folder.id, path), found.isPresent,
                 let file = try await index.file(folder.id, path)
@@ -94,7 +94,7 @@ extension Agent {
                         .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names",
                         path: path)
                 }
-                roots.append(FetchJob.Root(folder: folder, entry: entry, place: try? folder.place().get()))
+                roots.append(FetchJob.Root(folder: folder, entry: entry, place: try? folder.boards.places.current.get()))
             } catch {
                 guard request.paths.count > 1 else { throw error }
                 failures.append(

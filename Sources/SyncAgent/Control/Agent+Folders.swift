@@ -1,45 +1,8 @@
 import AgentConfiguration
 import BlockExchange
 import ControlAPI
+import FileAccess
 import Selection
-
-/// What can be asked of one folder. Paths are canonical and relative to its root; `""` is the root.
-///
-/// The functions throw what they meet: `IgnoreError`, `ControlError` and the errors of storage and disk.
-protocol FolderControl: Sendable {
-    /// Edits `.stignore`. On return the totals of `status` are those of the new selection.
-    func select(_ paths: [String], whileSpace: Bool, isDryRun: Bool) async throws -> SelectionOutcome
-    /// The same, and frees the space of what is not kept any more.
-    func deselect(_ paths: [String], _ local: LocalFiles, isDryRun: Bool) async throws -> SelectionOutcome
-    func selection(emit: @Sendable (SelectedPath) async throws -> Void) async throws
-    func explain(_ path: String) async throws -> ExplainedPath
-    /// Edits `.stignore` alone; the configuration is the caller's.
-    func convert(to mode: FolderConfiguration.Mode, isDryRun: Bool) async throws -> SelectionOutcome
-    func perform(_ action: FolderAction.Kind, isDryRun: Bool) async throws -> FolderActionOutcome
-    func scan(_ paths: [String]) async throws -> ScanSummary.Folder
-    func extraneous(emit: @Sendable (Entry) async throws -> Void) async throws
-    func resolve(
-        _ paths: [String], _ action: ExtraneousResolution.Action, directory: String?, isDryRun: Bool
-    ) async throws -> ResolutionOutcome
-    func remove(_ paths: [String], isDryRun: Bool) async throws -> RemovalOutcome
-    func notes(of path: String) async throws -> Notes
-    func changeNotes(of path: String, set: [String: String], remove: [String]) async throws -> Notes
-    func refused(emit: @Sendable (RefusedChange) async throws -> Void) async throws
-    /// `devices` nil for those of all.
-    func settleRefused(
-        _ paths: [String], _ action: RefusalRequest.Action, of devices: Set<DeviceID>?, isDryRun: Bool
-    ) async throws -> RefusalOutcome
-    func free(until byteCount: Int64, unusedFor: Int64?, isDryRun: Bool) async throws -> SpaceAnswer.Folder
-    func needs(emit: @Sendable (Entry) async throws -> Void) async throws
-    func syncNow() async throws
-    func versions(below path: String, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws
-    /// `at` in seconds since 1970; nil for the last version.
-    func restoreVersion(_ path: String, at: Int64?, isConfirmed: Bool) async throws -> RestoredVersion
-    func conflicts(emit: @Sendable (Conflict) async throws -> Void) async throws
-    func conflictDetails(_ path: String) async throws -> [ConflictDetails]
-    /// What goes wrong with one conflict is in its outcome.
-    func resolveConflicts(_ path: String, keep: ConflictResolution.Keep) async throws -> [ConflictAnswer.Outcome]
-}
 
 /// The verbs of folders: each path goes to the folder that it lies in.
 extension Agent {
@@ -70,25 +33,28 @@ extension Agent {
         _ part: FolderPart, _ change: SelectionChange, isDryRun: Bool
     ) async throws -> SelectionOutcome {
         try await refusing(in: part.folder) {
-            let control = try control(of: part.folder)
+            let runner = part.folder.runner
             guard !change.isSelecting else {
-                return try await control.select(
-                    part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun)
+                return try await runner.perform(
+                    SelectStep(paths: part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun))
             }
-            return try await control.deselect(part.paths, change.local ?? .free, isDryRun: isDryRun)
+            return try await runner.perform(
+                DeselectStep(paths: part.paths, local: change.local ?? .free, isDryRun: isDryRun))
         }
     }
 
     public func selection(
         folder: String?, emit: @Sendable (SelectedPath) async throws -> Void
     ) async throws {
-        try await eachFolder(folder) { try await $0.selection(emit: emit) }
+        try await eachFolder(folder) { try await SelectionReading(folder: try $0.runner.reading()).list(emit: emit) }
     }
 
     public func explain(_ path: PathReference) async throws -> ExplainedPath {
         try await answering {
             let (folder, path) = try resolve(path)
-            return try await refusing(in: folder) { try await control(of: folder).explain(path) }
+            return try await refusing(in: folder) {
+                try await SelectionReading(folder: try folder.runner.reading()).explain(path)
+            }
         }
     }
 
@@ -109,7 +75,7 @@ extension Agent {
                 if mode == .full { try await set(.full) }
                 do {
                     let outcome = try await refusing(in: folder) {
-                        try await control(of: folder).convert(to: mode, isDryRun: change.isDryRun)
+                        try await folder.runner.convert(to: mode, isDryRun: change.isDryRun)
                     }
                     try await set(mode)
                     return SelectionAnswer(folders: [outcome])
@@ -127,8 +93,19 @@ extension Agent {
         try await answering {
             let folder = try session(action.folder)
             return try await refusing(in: folder) {
-                try await control(of: folder).perform(action.action, isDryRun: action.isDryRun)
+                try await perform(action.action, in: folder.runner, isDryRun: action.isDryRun)
             }
+        }
+    }
+
+    private func perform(
+        _ action: FolderAction.Kind, in runner: FolderRunner, isDryRun: Bool
+    ) async throws -> FolderActionOutcome {
+        switch action {
+        case .override: try await runner.perform(OverrideStep(isDryRun: isDryRun))
+        case .revert: try await runner.revert(isDryRun: isDryRun)
+        case .confirm: try await runner.confirm(isDryRun: isDryRun)
+        case .repair: try await runner.repair(isDryRun: isDryRun)
         }
     }
 
@@ -139,10 +116,17 @@ extension Agent {
             var found: [ScanSummary.Folder] = []
             for part in parts {
                 found.append(
-                    try await refusing(in: part.folder) { try await control(of: part.folder).scan(part.paths) })
+                    try await refusing(in: part.folder) { try await scan(part) })
             }
             return ScanSummary(folders: found)
         }
+    }
+
+    private func scan(_ part: FolderPart) async throws -> ScanSummary.Folder {
+        let paths = part.paths.contains("") ? nil : try part.paths.map { try RelativePath(parsing: $0) }
+        let summary = try await part.folder.runner.perform(ScanStep(paths: paths, isRequested: true))
+        part.folder.boards.inbox.pullEverything()
+        return summary
     }
 
     public func extraneous(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
@@ -152,12 +136,13 @@ extension Agent {
                     (localDevice.shortID.description, configuration.name)
                 ], uniquingKeysWith: { first, _ in first })
         }
-        try await eachFolder(folder) { control in
-            try await control.extraneous { entry in
+        try await eachFolder(folder) { folder in
+            let count = try await ExtraneousListing(folder: try folder.runner.reading()).list { entry in
                 var entry = entry
                 if let device = entry.other?.modifiedBy { entry.other?.device = names[device] }
                 try await emit(entry)
             }
+            folder.boards.status.set(extraneous: count)
         }
     }
 
@@ -169,9 +154,10 @@ extension Agent {
             for part in parts {
                 outcomes.append(
                     try await refusing(in: part.folder) {
-                        try await control(of: part.folder).resolve(
-                            part.paths, resolution.action, directory: resolution.directory,
-                            isDryRun: resolution.isDryRun)
+                        try await part.folder.runner.perform(
+                            ResolveExtraneousStep(
+                                paths: part.paths, action: resolution.action, directory: resolution.directory,
+                                isDryRun: resolution.isDryRun))
                     })
             }
             return ResolutionAnswer(folders: outcomes)
@@ -184,12 +170,15 @@ extension Agent {
             for part in parts { try Self.refuseRoot(part, "name what is in it") }
             // What one folder refuses must not be half done in others.
             if !request.isDryRun, parts.count > 1 {
-                for part in parts { _ = try await control(of: part.folder).remove(part.paths, isDryRun: true) }
+                for part in parts {
+                    _ = try await part.folder.runner.perform(DeleteEverywhereStep(paths: part.paths, isDryRun: true))
+                }
             }
             var outcomes: [RemovalOutcome] = []
             for part in parts {
                 var outcome = try await refusing(in: part.folder) {
-                    try await control(of: part.folder).remove(part.paths, isDryRun: request.isDryRun)
+                    try await part.folder.runner.perform(
+                        DeleteEverywhereStep(paths: part.paths, isDryRun: request.isDryRun))
                 }
                 for place in outcome.holders.indices {
                     guard let id = try? DeviceID(parsing: outcome.holders[place].id) else { continue }
@@ -213,8 +202,9 @@ extension Agent {
             for folder in chosen where request.folder != nil || !folder.configuration.isPaused {
                 answers.append(
                     try await refusing(in: folder) {
-                        try await control(of: folder).free(
-                            until: request.until, unusedFor: request.unusedFor, isDryRun: request.isDryRun)
+                        try await folder.runner.perform(
+                            FreeStep(
+                                until: request.until, unusedFor: request.unusedFor, isDryRun: request.isDryRun))
                     })
             }
             return SpaceAnswer(folders: answers)
@@ -228,7 +218,16 @@ extension Agent {
     }
 
     public func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
-        try await eachFolder(folder) { try await $0.needs(emit: emit) }
+        try await eachFolder(folder) { folder in
+            let context = try folder.runner.reading()
+            let reader = reader(folder)
+            try await context.index.eachNeeded { page in
+                for needed in page where !needed.file.isDeleted && !needed.isChangedHere {
+                    guard let entry = try await context.index.global(needed.path), entry.isPresent else { continue }
+                    try await emit(try await reader.entry(entry))
+                }
+            }
+        }
     }
 
     public func syncNow(_ request: SyncRequest) async throws {
@@ -236,7 +235,7 @@ extension Agent {
             let chosen = try request.folder.map { [try session($0)] } ?? folders.all
             for id in Set(chosen.flatMap(\.configuration.devices)) { await devices.device(id)?.dialNow() }
             for folder in chosen where !folder.configuration.isPaused {
-                try await refusing(in: folder) { try await control(of: folder).syncNow() }
+                folder.runner.pullNow()
             }
         }
     }
@@ -245,7 +244,7 @@ extension Agent {
 
     /// Some paths of one folder.
     struct FolderPart {
-        let folder: FolderSession
+        let folder: Folder
         var paths: [String]
     }
 
@@ -271,7 +270,7 @@ extension Agent {
         return PathReference(text: reference.text + ":", workingDirectory: reference.workingDirectory)
     }
 
-    private func session(_ id: String) throws(ControlError) -> FolderSession {
+    private func session(_ id: String) throws(ControlError) -> Folder {
         guard let folder = folders.folder(FolderID(id)) else {
             throw ControlError(
                 .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
@@ -280,44 +279,25 @@ extension Agent {
     }
 
     func eachFolder(
-        _ id: String?, _ body: (any FolderControl) async throws -> Void
+        _ id: String?, _ body: (Folder) async throws -> Void
     ) async throws {
         try await answering {
             for folder in try id.map({ [try session($0)] }) ?? folders.all {
-                try await refusing(in: folder) { try await body(control(of: folder)) }
+                try await refusing(in: folder) { try await body(folder) }
             }
         }
     }
 
-    /// Says of an ignore file that is refused which folder's it is.
+    /// Says of what is refused, by the folder or its ignore file, which folder's it is.
     func refusing<Result>(
-        in folder: FolderSession, _ body: () async throws -> Result
+        in folder: Folder, _ body: () async throws -> Result
     ) async throws -> Result {
         do {
             return try await body()
         } catch let error as IgnoreError {
             throw ControlError(error, folder: folder.configuration)
+        } catch let error as FolderError {
+            throw ControlError(error, folder: folder.configuration)
         }
-    }
-
-    func control(of folder: FolderSession) throws(ControlError) -> any FolderControl {
-        guard let engine = folder.engine else {
-            throw ControlError(.failed, "the folder \(folder.id) is being removed", path: folder.id.rawValue)
-        }
-        return engine
-    }
-}
-
-extension ControlError {
-    /// What is wrong with an ignore file of `folder`, or with what was asked of it.
-    init(_ error: IgnoreError, folder: FolderConfiguration) {
-        let code: Code =
-            switch error.code {
-            case .invalidPath: .invalidRequest
-            case .inexpressiblePath: .inexpressiblePath
-            case .overruled: .overruled
-            default: .selectionUnusable
-            }
-        self.init(code, "\(folder.id): \(error)", path: folder.id.rawValue)
     }
 }

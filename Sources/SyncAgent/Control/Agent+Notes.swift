@@ -5,7 +5,9 @@ extension Agent {
     public func notes(_ path: PathReference) async throws -> Notes {
         try await answering {
             let (folder, path) = try resolve(path)
-            return try await refusing(in: folder) { try await control(of: folder).notes(of: path) }
+            return try await refusing(in: folder) {
+                try await NoteReading(folder: try folder.runner.reading()).notes(of: path)
+            }
         }
     }
 
@@ -16,7 +18,8 @@ extension Agent {
             }
             let (folder, path) = try resolve(request.path)
             return try await refusing(in: folder) {
-                try await control(of: folder).changeNotes(of: path, set: request.set, remove: request.remove)
+                try await folder.runner.perform(
+                    ChangeNotesStep(path: path, set: request.set, remove: request.remove))
             }
         }
     }

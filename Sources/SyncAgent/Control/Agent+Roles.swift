@@ -10,7 +10,7 @@ extension Agent {
     public func refused(
         folder: String?, emit: @Sendable (RefusedChange) async throws -> Void
     ) async throws {
-        try await eachFolder(folder) { try await $0.refused(emit: emit) }
+        try await eachFolder(folder) { try await RefusedReading(folder: try $0.runner.reading()).list(emit: emit) }
     }
 
     public func settleRefused(_ request: RefusalRequest) async throws -> RefusalAnswer {
@@ -20,16 +20,19 @@ extension Agent {
             // What one folder refuses must not be half done in others.
             if !request.isDryRun, parts.count > 1 {
                 for part in parts {
-                    _ = try await control(of: part.folder)
-                        .settleRefused(part.paths, request.action, of: devices, isDryRun: true)
+                    _ = try await part.folder.runner.perform(
+                        SettleRefusedStep(
+                            paths: part.paths, action: request.action, devices: devices, isDryRun: true))
                 }
             }
             var outcomes: [RefusalOutcome] = []
             for part in parts {
                 outcomes.append(
                     try await refusing(in: part.folder) {
-                        try await control(of: part.folder)
-                            .settleRefused(part.paths, request.action, of: devices, isDryRun: request.isDryRun)
+                        try await part.folder.runner.perform(
+                            SettleRefusedStep(
+                                paths: part.paths, action: request.action, devices: devices,
+                                isDryRun: request.isDryRun))
                     })
             }
             return RefusalAnswer(folders: outcomes)

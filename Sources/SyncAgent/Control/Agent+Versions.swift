@@ -5,10 +5,14 @@ extension Agent {
     public func versions(
         _ path: PathReference?, emit: @Sendable (ArchivedVersion) async throws -> Void
     ) async throws {
-        guard let path else { return try await eachFolder(nil) { try await $0.versions(below: "", emit: emit) } }
+        guard let path else { return try await eachFolder(nil) { folder in
+                try await VersionReading(folder: try folder.runner.reading()).list(below: "", emit: emit)
+            } }
         try await answering {
             let (folder, path) = try resolve(namingFolders(path))
-            try await refusing(in: folder) { try await control(of: folder).versions(below: path, emit: emit) }
+            try await refusing(in: folder) {
+                try await VersionReading(folder: try folder.runner.reading()).list(below: path, emit: emit)
+            }
         }
     }
 
@@ -16,21 +20,27 @@ extension Agent {
         try await answering {
             let (folder, path) = try resolve(request.path)
             return try await refusing(in: folder) {
-                try await control(of: folder)
-                    .restoreVersion(path, at: request.at, isConfirmed: request.isConfirmed)
+                try await folder.runner.perform(
+                    RestoreVersionStep(path: path, time: request.at, isConfirmed: request.isConfirmed))
             }
         }
     }
 
     public func conflicts(folder: String?, emit: @Sendable (Conflict) async throws -> Void) async throws {
-        try await eachFolder(folder) { try await $0.conflicts(emit: emit) }
+        try await eachFolder(folder) { folder in
+            let conflicts = try await ConflictReading(folder: try folder.runner.reading()).list()
+            folder.boards.status.set(conflicts: Int64(conflicts.count))
+            for conflict in conflicts { try await emit(conflict) }
+        }
     }
 
     public func conflictDetails(_ path: PathReference) async throws -> ConflictList {
         try await answering {
             let (folder, path) = try resolve(path)
             return ConflictList(
-                conflicts: try await refusing(in: folder) { try await control(of: folder).conflictDetails(path) })
+                conflicts: try await refusing(in: folder) {
+                    try await ConflictReading(folder: try folder.runner.reading()).details(path)
+                })
         }
     }
 
@@ -41,7 +51,7 @@ extension Agent {
             var answer = ConflictAnswer(outcomes: [])
             for (folder, path) in places {
                 answer.outcomes += try await refusing(in: folder) {
-                    try await control(of: folder).resolveConflicts(path, keep: resolution.keep)
+                    try await folder.runner.perform(ResolveConflictsStep(path: path, keep: resolution.keep))
                 }
             }
             return answer

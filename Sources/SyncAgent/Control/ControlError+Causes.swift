@@ -19,6 +19,7 @@ extension ControlError {
             self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)
         case let error as FolderHalt: self.init(error, path: path)
+        case let error as FetchError: self.init(error, path: path)
         default: self.init(.failed, "\(error)", path: path)
         }
     }

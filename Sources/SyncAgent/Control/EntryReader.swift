@@ -8,7 +8,7 @@ import Selection
 
 /// Puts together what the index, the selection and this disk say of the names of a folder.
 struct EntryReader: Sendable {
-    let folder: FolderSession
+    let folder: Folder
     let index: IndexStore
     /// Nil when the folder's place cannot be opened: then the index alone speaks.
     let place: FolderPlace?

@@ -1,5 +1,4 @@
 import BlockExchange
-import ControlAPI
 import Cryptography
 import NIOCore
 import NIOPosix
@@ -95,7 +94,7 @@ struct BlockFetch: Sendable {
     }
 
     /// Delivers every block of `blocks` (indexes into the file's) once, as it comes. `deliver` is called by one task at
-    /// a time. Throws `ControlError` when nobody is left to ask, and whatever `deliver` throws.
+    /// a time. Throws `FetchError` when nobody is left to ask, and whatever `deliver` throws.
     func run(
         _ blocks: [Int], deliver: (_ block: Int, _ bytes: ByteBuffer, _ from: DeviceID?) async throws -> Void
     ) async throws {
@@ -286,32 +285,18 @@ struct BlockFetch: Sendable {
         }
     }
 
-    private func keptOff(_ obstacle: LinkObstacle) -> ControlError {
-        if obstacle.isPolicy {
-            return ControlError(
-                .heldByPolicy, "\(file.name): \(obstacle.text(folder: folder.rawValue))", isRetryable: true,
-                path: file.name)
-        }
-        return ControlError(
-            .keptOffBluetooth,
-            "\(file.name): its holders are reached over Bluetooth only, and \(obstacle.text(folder: folder.rawValue)); "
-                + "or connect to a network", isRetryable: true, path: file.name)
-    }
+    private func keptOff(_ obstacle: LinkObstacle) -> FetchError { .held(obstacle, file: file.name, folder: folder) }
 
-    private func noHolder(_ refusal: BlockScheduler.Failure?) -> ControlError {
+    private func noHolder(_ refusal: BlockScheduler.Failure?) -> FetchError {
         if let obstacle = sources.obstacle { return keptOff(obstacle) }
-        let reason =
+        let reason: FetchError.Refusal =
             switch refusal {
-            case .wrongBytes: "the devices that are connected sent bytes that are not this version's"
-            case .notThere: "the devices that are connected do not have this version any more"
-            case .other: "the devices that are connected cannot read it, or do not let it over this link"
-            case .linkLost, nil:
-                holders.isEmpty ? "no device has announced it" : "none of its \(holders.count) holders is connected"
+            case .wrongBytes: .wrongBytes
+            case .notThere: .notThere
+            case .other: .unreadable
+            case .linkLost, nil: holders.isEmpty ? .noHolder : .disconnected
             }
-        return ControlError(
-            .noHolder,
-            "\(file.name): \(reason); `synctrain whereis` lists who has it; connect one of them and fetch again",
-            isRetryable: true, path: file.name)
+        return .unavailable(reason, file: file.name, holders: holders.count)
     }
 }
 

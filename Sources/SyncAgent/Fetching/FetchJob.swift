@@ -10,7 +10,7 @@ import Synchronization
 struct FetchJob: Sendable {
     /// One thing that was asked for, found in the index.
     struct Root: Sendable {
-        var folder: FolderSession
+        var folder: Folder
         var entry: GlobalEntry
         var place: FolderPlace?
         /// What the entry itself becomes, and what is below it goes below that; its own place if nil.
@@ -30,12 +30,12 @@ struct FetchJob: Sendable {
     let deviceNames: @Sendable (Set<DeviceID>) -> [String]
 
     private struct Ready: Sendable {
-        var folder: FolderSession
+        var folder: Folder
         var file: FileInfo
         var target: FetchTarget
-        var commit: StagedCommit?
+        var commit: StagedCommit
+        /// Whether the target is the file's own place in its folder.
         var isInPlace: Bool
-        var isSelected: Bool
     }
 
     private final class Tally: Sendable {
@@ -139,12 +139,9 @@ struct FetchJob: Sendable {
                 return
             }
             guard let found = try await index.file(root.folder.id, entry.path) else {
-                throw ControlError(.noSuchPath, "\(entry.path) was deleted meanwhile", path: entry.path)
+                throw FetchError.deletedMeanwhile(entry.path)
             }
-            let isSelected = root.place.map { !$0.selection.isIgnored(entry.path) } ?? false
-            var ready = Ready(
-                folder: root.folder, file: found, target: target,
-                isInPlace: root.output == nil && root.outputRoot == nil, isSelected: isSelected)
+            let isInPlace = root.output == nil && root.outputRoot == nil
             if found.kind.isSymlink {
                 let wasPresent = try await link(found, target)
                 await outbox.sendOrDrop(
@@ -165,11 +162,12 @@ struct FetchJob: Sendable {
                         bytesPerSecond: report.bytesPerSecond, holders: deviceNames(report.holders)))
             }
             switch outcome {
-            case .present:
-                if ready.isInPlace { await remember(ready) }
-                await outbox.sendOrDrop(finished(ready, wasPresent: true, tally))
+            case .present(let status):
+                if isInPlace { try await root.folder.runner.perform(AdoptFetchedStep(file: found, seen: status)) }
+                await outbox.sendOrDrop(finished(found, target, wasPresent: true, tally))
             case .staged(let commit):
-                ready.commit = commit
+                let ready = Ready(
+                    folder: root.folder, file: found, target: target, commit: commit, isInPlace: isInPlace)
                 guard await commits.send(ready) else { throw CancellationError() }
             }
         } catch is CancellationError {
@@ -192,13 +190,11 @@ struct FetchJob: Sendable {
             return FetchTarget(root: output.root, path: try output.path.appending(below))
         }
         guard let place = root.place else {
-            throw ControlError(.failed, "the folder's place on this disk cannot be opened; see `synctrain status`")
+            throw FetchError.noPlace(root.folder.id)
         }
         let path = try RelativePath(parsing: entry.path)
         guard !path.isInternal, !path.isTemporary else {
-            throw ControlError(
-                .failed, "\(entry.path) is a name that Syncthing keeps for itself; fetch it to another with -o",
-                path: entry.path)
+            throw FetchError.internalName(entry.path)
         }
         return FetchTarget(root: place.root, path: path)
     }
@@ -210,9 +206,7 @@ struct FetchJob: Sendable {
                 if existing.type == .symlink, try target.root.readSymlink(target.path) == file.symlinkTarget {
                     return true
                 }
-                throw ControlError(
-                    .alreadyExists, "\(target.absolutePath) exists; move it away or use -o for another name",
-                    path: file.name)
+                throw FetchError.targetExists(path: target.absolutePath, file: file.name, .other)
             }
             if let parent = target.path.parent { _ = try target.root.createDirectories(parent) }
             try target.root.createSymlink(target.path, target: file.symlinkTarget)
@@ -228,7 +222,7 @@ struct FetchJob: Sendable {
         while let first = await commits.next() {
             var group = [first]
             while group.count < Self.filesPerCommit, let more = commits.nextIfReady() { group.append(more) }
-            // Files of different roots lie on different disks perhaps: a group is of one root.
+            // Files of different roots lie on different disks perhaps: what is committed together is of one root.
             for (_, files) in Dictionary(grouping: group, by: { ObjectIdentifier($0.target.root) }) {
                 await commit(files, tally, outbox)
             }
@@ -236,42 +230,81 @@ struct FetchJob: Sendable {
     }
 
     private func commit(_ group: [Ready], _ tally: Tally, _ outbox: BoundedQueue<FetchEvent>) async {
-        guard let root = group.first?.target.root else { return }
-        let commits = group.compactMap(\.commit)
-        let results: [Result<FileAccess.FileStatus, FileAccessError>]
+        let outcomes: [PlacementOutcome]
         do {
-            results = try await environment.threads.runIfActive { root.commit(commits) }
-        } catch {
+            outcomes = try await place(group)
+        } catch is CancellationError {
             return
+        } catch {
+            outcomes = group.map { _ in .failed(error) }
         }
-        for (ready, result) in zip(group, results) {
-            switch result {
-            case .success(let status):
-                if ready.isInPlace { await remember(ready, status) }
-                await outbox.sendOrDrop(finished(ready, wasPresent: false, tally))
-            case .failure(let error):
-                tally.counts.withLock { $0.failed += 1 }
-                let error = ControlError(error, path: ready.target.absolutePath)
-                await outbox.sendOrDrop(.failed(path: ready.file.name, error: error))
+        for (ready, outcome) in zip(group, outcomes) {
+            let error: any Error
+            switch outcome {
+            case .done:
+                await outbox.sendOrDrop(finished(ready.file, ready.target, wasPresent: false, tally))
+                continue
+            case .failed(let failure): error = failure
+            case .outdated: error = FetchError.outdated(ready.file.name)
+            default: error = FileAccessError(.changedOnDisk, .rename, path: ready.file.name)
+            }
+            tally.counts.withLock { $0.failed += 1 }
+            await outbox.sendOrDrop(
+                .failed(
+                    path: ready.file.name, error: ControlError(describing: error, path: ready.target.absolutePath)))
+        }
+    }
+
+    /// Puts files of one root into their places: by their folder's placer where that is in their folder.
+    private func place(_ group: [Ready]) async throws -> [PlacementOutcome] {
+        guard let first = group.first else { return [] }
+        guard first.isInPlace else {
+            let (root, commits) = (first.target.root, group.map(\.commit))
+            return try await environment.threads.runIfActive { root.commit(commits) }.map { result in
+                switch result {
+                case .success: .done(archived: nil)
+                case .failure(let error): .failed(error)
+                }
             }
         }
+        let units = group.enumerated().map { position, ready in
+            [
+                StagedPlacement(
+                    position: position, content: .version(ready.file), path: ready.target.path,
+                    root: ready.target.root, replacement: ready.commit.replacement, commit: ready.commit,
+                    fate: .discarded, isRequested: true)
+            ]
+        }
+        var outcomes = [PlacementOutcome](repeating: .outdated, count: group.count)
+        for (position, outcome) in try await first.folder.runner.place(units) { outcomes[position] = outcome }
+        return outcomes
     }
 
-    private func finished(_ ready: Ready, wasPresent: Bool, _ tally: Tally) -> FetchEvent {
+    private func finished(
+        _ file: FileInfo, _ target: FetchTarget, wasPresent: Bool, _ tally: Tally
+    ) -> FetchEvent {
         tally.counts.withLock { counts in
             counts.files += 1
-            counts.bytes += ready.file.size
+            counts.bytes += file.size
         }
-        return .file(
-            path: ready.file.name, output: ready.target.absolutePath, size: ready.file.size, wasPresent: wasPresent)
+        return .file(path: file.name, output: target.absolutePath, size: file.size, wasPresent: wasPresent)
     }
+}
 
-    private func remember(_ ready: Ready, _ status: FileAccess.FileStatus? = nil) async {
-        let root = ready.target.root
-        let path = ready.target.path
-        guard
-            let status = try? await environment.threads.runIfActive({ try status ?? root.status(of: path) })
-        else { return }
-        await ready.folder.fetched(ready.file, status, isSelected: ready.isSelected)
+/// Tells the index of a file that was in its place already and is the version that was fetched.
+private struct AdoptFetchedStep: FolderStep {
+    let file: FileInfo
+    /// What was there before its bytes were compared.
+    let seen: FileAccess.FileStatus
+
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        let (root, path) = (folder.root, try RelativePath(parsing: file.name))
+        // What was changed meanwhile is for a scan.
+        guard let now = try await folder.onDisk({ try root.status(of: path) }), now.isUnchanged(since: seen) else {
+            return work.effects.rescan(file.name)
+        }
+        let flags: LocalFlags = folder.selection.isLeftOut(file.name) ? .ignored : []
+        try await folder.index.apply(
+            [.set(LocalEntry(file: file, flags: flags, status: IndexedStatus(now)))], &work)
     }
 }

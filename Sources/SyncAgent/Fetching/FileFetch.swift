@@ -1,5 +1,4 @@
 import BlockExchange
-import ControlAPI
 import Cryptography
 import FileAccess
 import NIOCore
@@ -16,8 +15,8 @@ struct FetchTarget: Sendable {
 /// Gets one file whole, into a staged file beside its target.
 struct FileFetch: Sendable {
     enum Outcome: Sendable {
-        /// What is at the target already is this version.
-        case present
+        /// What is at the target already is this version, as it was seen before its bytes were compared.
+        case present(FileAccess.FileStatus)
         /// All bytes are staged and verified; committing them puts the file in its place.
         case staged(StagedCommit)
     }
@@ -30,30 +29,18 @@ struct FileFetch: Sendable {
     let isForced: Bool
     let environment: FetchEnvironment
 
-    /// `progress` is told of every block, also of those that were here. Throws `ControlError`.
+    /// `progress` is told of every block, also of those that were here. Throws `FetchError`, or what the disk says.
     func run(progress: @Sendable (_ bytes: Int64, _ from: DeviceID?) async -> Void) async throws -> Outcome {
-        do {
-            return try await stage(progress)
-        } catch let error as FileAccessError {
-            throw ControlError(error, path: target.absolutePath)
-        }
-    }
-
-    private func stage(_ progress: @Sendable (Int64, DeviceID?) async -> Void) async throws -> Outcome {
         let existing = try await onDisk { try target.root.status(of: target.path) }
         var replacement = Replacement.nothing
         if let existing {
             if existing.type == .regular, existing.size == file.size, try await isThisVersion() {
                 await progress(file.size, nil)
-                return .present
+                return .present(existing)
             }
             guard isForced, existing.type != .directory else {
-                let remedy =
-                    existing.type == .directory
-                    ? "it is a directory; choose another name with -o"
-                    : "use --force to replace it, or -o for another name"
-                throw ControlError(
-                    .alreadyExists, "\(target.absolutePath) exists and is not this version; \(remedy)", path: file.name)
+                throw FetchError.targetExists(
+                    path: target.absolutePath, file: file.name, existing.type == .directory ? .directory : .file)
             }
             replacement = .exactly(existing)
         }

@@ -29,7 +29,7 @@ struct LocalBlocks: Sendable {
         // An index that cannot be read only means that the network is asked.
         for place in (try? await index.localBlocks(block.hash)) ?? [] where place.size == block.size {
             guard let path = RelativePath(place.path),
-                case .success(let folder)? = folders.folder(place.folder)?.place(),
+                case .success(let folder)? = folders.folder(place.folder)?.boards.places.current,
                 let bytes = try? await threads.runIfActive({
                     try folder.root.open(reading: path).read(count: count, at: place.offset)
                 }), SHA256.digest(bytes) == block.hash

@@ -1,5 +1,4 @@
 import BlockExchange
-import ControlAPI
 import Cryptography
 import FileAccess
 import NIOCore
@@ -18,7 +17,7 @@ struct StagedFetch: Sendable {
     var purpose = SlowLinkPolicy.Purpose.onDemand
 
     /// `progress` is told of every block, also of those that were here. Makes the directories above the target. Throws
-    /// `ControlError` or `FileAccessError`; what was staged stays.
+    /// `FetchError` or `FileAccessError`; what was staged stays.
     func run(progress: @Sendable (_ bytes: Int64, _ from: DeviceID?) async -> Void) async throws -> StagedFile {
         let (staged, done) = try await onDisk {
             if let parent = target.path.parent { _ = try target.root.createDirectories(parent) }
@@ -66,10 +65,6 @@ struct StagedFetch: Sendable {
         let free = try target.root.freeSpace().available
         let (wanted, overflows) = UInt64(needed).addingReportingOverflow(freeSpaceFloor)
         guard overflows || wanted > free else { return }
-        let floor = freeSpaceFloor > 0 ? " of which \(freeSpaceFloor) must stay free" : ""
-        throw ControlError(
-            .noSpace,
-            "\(target.absolutePath) needs \(needed) more bytes and its disk has \(free) free\(floor); free some space "
-                + "and fetch again", isRetryable: true, path: file.name)
+        throw FetchError.noSpace(path: target.absolutePath, needed: needed, free: free, floor: freeSpaceFloor)
     }
 }

@@ -75,48 +75,25 @@ struct FirstIndexes: Sendable {
     }
 }
 
-extension FolderSession {
-    /// Runs `body`, which brings `names` into the index, and notes what it changed of them; of no names, nothing.
-    func notingChanges(of names: [String], _ body: () async throws -> ApplyResult) async throws -> ApplyResult {
-        guard !names.isEmpty else { return try await body() }
-        let isMany = names.count > ChangeNotes.nameLimit
-        let before = isMany ? [] : try await index.facts(in: id, names: names)
+extension ChangeNotes {
+    /// Runs `body`, which brings `names` into the index, and gives what it changed of them; of no names, nothing.
+    ///
+    /// - Parameter time: seconds since 1970.
+    static func noting(
+        _ names: [String], in index: IndexStore, _ folder: FolderID, at time: Int64,
+        _ body: () async throws -> ApplyResult
+    ) async throws -> (result: ApplyResult, changes: [RecordedChange]) {
+        guard !names.isEmpty else { return (try await body(), []) }
+        let isMany = names.count > nameLimit
+        let before = isMany ? [] : try await index.facts(in: folder, names: names)
         let result = try await body()
-        guard result.changedCount > 0 else { return result }
-        let time = events.now.seconds
+        guard result.changedCount > 0 else { return (result, []) }
         guard !isMany else {
             let count = Int64(result.changedCount)
-            await note([RecordedChange(time: time, kind: .many, name: "", device: nil, count: count)])
-            return result
+            return (result, [RecordedChange(time: time, kind: .many, name: "", device: nil, count: count)])
         }
-        let after = try await index.facts(in: id, names: names)
-        await note(
-            ChangeNotes.changes(
-                zip(before, after).map { (name: $0.name, before: $0.global, after: $1.global) }, time: time))
-        return result
-    }
-
-    /// Keeps what happened; that it cannot be kept stops nothing.
-    func note(_ changes: [RecordedChange]) async {
-        guard !changes.isEmpty else { return }
-        do {
-            try await index.record(changes, in: id)
-        } catch {
-            logger.warning("what changed cannot be noted for `synctrain log`: \(error)")
-        }
-        changesNoted()
-    }
-}
-
-extension FolderEngine {
-    /// Notes what this device did with names.
-    func note(_ kind: RecordedChange.Kind, _ names: [String]) async {
-        let now = environment.time.wall().seconds
-        let device = environment.localDevice.shortID
-        guard names.count <= ChangeNotes.nameLimit else {
-            let count = Int64(names.count)
-            return await session.note([RecordedChange(time: now, kind: .many, name: "", device: device, count: count)])
-        }
-        await session.note(names.map { RecordedChange(time: now, kind: kind, name: $0, device: device) })
+        let after = try await index.facts(in: folder, names: names)
+        let named = zip(before, after).map { (name: $0.name, before: $0.global, after: $1.global) }
+        return (result, changes(named, time: time))
     }
 }

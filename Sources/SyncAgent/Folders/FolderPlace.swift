@@ -32,6 +32,17 @@ struct FolderPlace: Sendable {
             let remedy = error.isAbsence ? "; is its disk mounted? Or: synctrain folder repair \(configuration.id)" : ""
             return .failure(FolderHalt(reason: reason, message: error.message + remedy))
         }
+        return read(configuration, in: root)
+    }
+
+    /// The same root, with its marker checked and its selection read again.
+    func reread(_ configuration: FolderConfiguration) -> Result<FolderPlace, FolderHalt> {
+        Self.read(configuration, in: root)
+    }
+
+    private static func read(
+        _ configuration: FolderConfiguration, in root: RootDirectory
+    ) -> Result<FolderPlace, FolderHalt> {
         do {
             guard try status(of: marker, in: root) != nil else {
                 return .failure(
@@ -76,9 +87,11 @@ struct FolderPlace: Sendable {
         }
     }
 
-    /// Whether the root is still where it was, with its marker, and the selection's files are those that were read.
-    var isCurrent: Bool {
-        guard root.isInPlace, (try? Self.status(of: Self.marker, in: root)) ?? nil != nil else { return false }
+    /// Whether the root has its marker, and the selection's files are those that were read, and enough for the mode.
+    func isCurrent(for configuration: FolderConfiguration) -> Bool {
+        guard (try? Self.status(of: Self.marker, in: root)) ?? nil != nil,
+            configuration.mode == .full || !selection.patterns.isEmpty
+        else { return false }
         return sources.allSatisfy { name, then in
             guard let now = try? Self.status(of: name, in: root) else { return then == nil }
             guard let then else { return false }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The folders of this agent by id: looked up here, owned by nobody else.
 final class FolderRegistry: Sendable {
-    private let folders = Mutex<[FolderID: FolderSession]>([:])
+    private let folders = Mutex<[FolderID: Folder]>([:])
     private let pending: PendingRegistry
     private let logger: Logger
 
@@ -14,19 +14,19 @@ final class FolderRegistry: Sendable {
         self.logger = logger
     }
 
-    var all: [FolderSession] { folders.withLock { Array($0.values) }.sorted { $0.id < $1.id } }
+    var all: [Folder] { folders.withLock { Array($0.values) }.sorted { $0.id < $1.id } }
 
-    func folder(_ id: FolderID) -> FolderSession? { folders.withLock { $0[id] } }
+    func folder(_ id: FolderID) -> Folder? { folders.withLock { $0[id] } }
 
-    func folder(_ id: FolderID, sharedWith device: DeviceID) -> FolderSession? {
-        guard let folder = folder(id), folder.isShared(with: device) else { return nil }
+    func folder(_ id: FolderID, sharedWith device: DeviceID) -> Folder? {
+        guard let folder = folder(id), folder.exchange.isShared(with: device) else { return nil }
         return folder
     }
 
-    func insert(_ folder: FolderSession) { folders.withLock { $0[folder.id] = folder } }
+    func insert(_ folder: Folder) { folders.withLock { $0[folder.id] = folder } }
 
     @discardableResult
-    func remove(_ id: FolderID) -> FolderSession? { folders.withLock { $0.removeValue(forKey: id) } }
+    func remove(_ id: FolderID) -> Folder? { folders.withLock { $0.removeValue(forKey: id) } }
 
     /// What `device` is told: every folder shared with it, this device and it in each; of one that is paused, that it is.
     ///
@@ -35,7 +35,8 @@ final class FolderRegistry: Sendable {
         for device: DeviceID, localDevice: DeviceID, mayTell: (FolderID) -> Bool
     ) async throws -> ClusterConfig {
         var config = ClusterConfig()
-        for folder in all where folder.isConfigured(for: device) && folder.isTrusted(device) && mayTell(folder.id) {
+        for folder in all.map(\.exchange)
+        where folder.isConfigured(for: device) && folder.isTrusted(device) && mayTell(folder.id) {
             config.folders.append(try await folder.clusterConfigEntry(for: device, localDevice: localDevice))
         }
         return config
@@ -56,7 +57,7 @@ final class FolderRegistry: Sendable {
         var feeds: [IndexFeed] = []
         var offers: [FolderOffer] = []
         for offered in config.folders {
-            guard let folder = folder(offered.id), folder.isConfigured(for: device) else {
+            guard let folder = folder(offered.id)?.exchange, folder.isConfigured(for: device) else {
                 offers.append(FolderOffer(folder: offered.id, label: offered.label, device: device))
                 continue
             }
@@ -83,12 +84,10 @@ final class FolderRegistry: Sendable {
                 throw ProtocolError(
                     .unexpectedMessage, "the cluster config's folder \(offered.id) does not list its sender")
             }
-            if let feed = try await folder.exchangeIndexes(
+            let feed = try await folder.exchangeIndexes(
                 with: device, itKnows: local, itHas: remote, mode: PeerMode(offered, client: client),
                 isUnnamed: unnamed.contains(folder.id))
-            {
-                if offered.stopReason == 0 { feeds.append(feed) }
-            }
+            if offered.stopReason == 0 { feeds.append(feed) }
         }
         await pending.offered(offers)
         return feeds

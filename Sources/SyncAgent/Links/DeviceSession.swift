@@ -339,7 +339,7 @@ actor DeviceSession {
         guard !isStopped, !configuration.isPaused, !Task.isCancelled else { return false }
         active = Active(session: session, hello: hello)
         // What was said on an earlier link does not hold on this one.
-        for folder in environment.folders.all { folder.linkEnded(with: id) }
+        for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
         return true
     }
 
@@ -388,7 +388,7 @@ actor DeviceSession {
         }
         if wasActive {
             active = nil
-            for folder in environment.folders.all { folder.linkEnded(with: id) }
+            for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
             environment.events.post("device-disconnected", device: id, message: reason)
             await rememberLastSeen(now)
         }
@@ -408,7 +408,7 @@ private struct Owner: PeerSessionOwner {
     let kind: LinkKind
     let route: LinkRoute
 
-    private func folder(_ id: FolderID, for purpose: SlowLinkPolicy.Purpose) -> FolderSession? {
+    private func folder(_ id: FolderID, for purpose: SlowLinkPolicy.Purpose) -> Folder? {
         guard environment.mayUse(kind, route, with: device.id, for: purpose, of: id) else { return nil }
         return environment.folders.folder(id, sharedWith: device.id)
     }
@@ -442,8 +442,8 @@ private struct Owner: PeerSessionOwner {
             environment.logger.debug("index for a folder that is not shared", metadata: ["folder": "\(batch.folder)"])
             return
         }
-        await folder.engine?.firstLook()
-        try await folder.apply(batch, from: device.id)
+        await folder.exchange.waitForFirstScan()
+        try await folder.exchange.apply(batch, from: device.id)
     }
 
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
@@ -464,7 +464,7 @@ private struct Owner: PeerSessionOwner {
             return answers
         }
         guard let folder = folder(id, for: .answer) else { return requests.map { _ in BlockAnswer(.generic) } }
-        let answers = await folder.serve(requests)
+        let answers = await folder.server.serve(requests)
         environment.transfers.served(requests, answers, of: id, to: device.id)
         return answers
     }

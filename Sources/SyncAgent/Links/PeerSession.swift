@@ -32,7 +32,7 @@ protocol PeerSessionOwner: Sendable {
 
 /// A folder's index on its way to one peer.
 struct IndexFeed: Sendable {
-    var folder: FolderSession
+    var folder: FolderExchange
     /// The last sequence that the peer has.
     var after: Int64
     /// The peer has nothing of this index yet: the first message is an Index.
@@ -387,13 +387,18 @@ final class PeerSession: BlockSource {
     private func run(_ feed: IndexFeed) async {
         var position = feed.after
         var isFull = feed.isFull
-        var batchesSeen = 0
+        var batchesSeen = feed.folder.batchCount
         let entriesPerMessage = information.kind.isSlow ? Self.entriesPerSlowMessage : Self.entriesPerMessage
         let changed = feed.folder.subscribe()
         defer { feed.folder.unsubscribe(changed) }
         do {
             while !Task.isCancelled {
-                await feed.folder.quietMoment(since: &batchesSeen, clock: clock)
+                // Every name that is not selected is announced back as such: while a large index comes in, answering each batch
+                // at once would cost as much as taking it in.
+                if feed.folder.batchCount != batchesSeen {
+                    await changed.quiet(clock: clock, now: now)
+                    batchesSeen = feed.folder.batchCount
+                }
                 let files = try await feed.folder.updates(after: position, limit: entriesPerMessage)
                 guard let last = files.last?.sequence else {
                     await changed.wait()

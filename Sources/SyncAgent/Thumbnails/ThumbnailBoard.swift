@@ -207,7 +207,7 @@ final class ThumbnailBoard: Sendable {
         let target = environment.shared.flatMap { shared -> (RootDirectory, String)? in
             let path = shared.directory + "/" + subject.name.path
             guard let folder = shared.folders.folder(shared.folder), folder.configuration.kind != .receiveOnly,
-                case .success(let place) = folder.place(), !place.selection.isIgnored(path)
+                case .success(let place) = folder.boards.places.current, !place.selection.isIgnored(path)
             else { return nil }
             return (place.root, path)
         }

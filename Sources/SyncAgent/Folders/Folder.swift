@@ -1,0 +1,41 @@
+import AgentConfiguration
+import BlockExchange
+import FileAccess
+import IndexStore
+import Logging
+import NIOPosix
+
+/// One folder of the agent: what works on it, what links talk to, and what others may read of it.
+final class Folder: Sendable {
+    let id: FolderID
+    let boards: FolderBoards
+    let runner: FolderRunner
+    let exchange: FolderExchange
+    let server: BlockServer
+
+    /// The folder's index must exist in `index`. Opens the folder's root; blocks its thread.
+    ///
+    /// - Parameters:
+    ///   - watchProgram: the program that watches directories; nil for none.
+    ///   - interposer: asked before anything in the folder is changed; for simulations.
+    init(
+        _ configuration: FolderConfiguration, index: IndexStore, tools: FolderTools, events: EventHub,
+        watchProgram: String?, interposer: (any DiskInterposer)? = nil
+    ) {
+        id = configuration.id
+        boards = FolderBoards(configuration, interposer: interposer)
+        runner = FolderRunner(
+            boards: boards, store: index, tools: tools, events: events, watchProgram: watchProgram)
+        exchange = FolderExchange(
+            boards: boards, index: index, events: events, clock: tools.time.clock, logger: tools.logger)
+        server = BlockServer(places: boards.places, index: index, threads: tools.threads, logger: tools.logger)
+    }
+
+    var configuration: FolderConfiguration { boards.places.configuration }
+
+    /// Takes new settings. Blocks its thread.
+    func configure(_ configuration: FolderConfiguration) {
+        exchange.configure(from: self.configuration, to: configuration)
+        runner.configure(configuration)
+    }
+}

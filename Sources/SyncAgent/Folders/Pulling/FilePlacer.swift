@@ -1,0 +1,190 @@
+import BlockExchange
+import FileAccess
+import IndexStore
+import Reconciliation
+import Selection
+
+/// Puts files into their places in a folder, whoever asks: a pull, a fetch, a restored version, a conflict that is resolved, a
+/// drop. The only one that does.
+///
+/// In order, for all together: that the versions are still wanted; a note in the index of what is about to be placed; for each,
+/// that what is there is what was seen (size, times, inode), and a second name for it where it is to stay; the move; all made
+/// durable; one transaction of the index. Killed at any moment, what was there or what came is in the place, whole, and the
+/// next scan takes it for what it is.
+struct FilePlacer: FolderStep {
+    /// Names in the archive that are made durable one by one; more are made so together.
+    private static let singlyDurable = 8
+
+    let units: [StagedUnit]
+
+    /// Gives an outcome for each file, by its position.
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> [(Int, PlacementOutcome)] {
+        let (singles, groups, refused) = try await choose(folder)
+        var outcomes = refused
+        if !singles.isEmpty { outcomes += try await place(singles, folder, &work) }
+        if !groups.isEmpty {
+            outcomes += try await GroupPlacement(folder: folder).place(groups, &work)
+        }
+        let done = Set(outcomes.compactMap { if case .done = $0.1 { $0.0 } else { nil } })
+        for item in units.joined() where item.removal == nil && done.contains(item.position) {
+            if let file = item.version { work.noteCameBack(file) }
+        }
+        return outcomes
+    }
+
+    /// Since they were planned another version may have won, the selection may have changed, or the folder may be elsewhere.
+    private func choose(
+        _ folder: FolderContext
+    ) async throws -> (singles: [StagedPlacement], groups: [StagedUnit], refused: [(Int, PlacementOutcome)]) {
+        var (singles, groups): ([StagedPlacement], [StagedUnit]) = ([], [])
+        var refused: [(Int, PlacementOutcome)] = []
+        let names = units.map { unit in unit.first?.group?.names ?? unit.map(\.path.text) }
+        let facts = try await folder.index.facts(names.flatMap { $0 })
+        var start = 0
+        for (unit, names) in zip(units, names) {
+            let known = Array(facts[start..<start + names.count])
+            start += names.count
+            if unit.contains(where: { $0.root !== folder.root }) {
+                refused += unit.map { ($0.position, .changedOnDisk) }
+            } else if !isWanted(unit, known, folder) {
+                refused += unit.map { ($0.position, .outdated) }
+            } else if unit.count == 1, unit[0].commit != nil {
+                singles += unit
+            } else {
+                groups.append(unit)
+            }
+        }
+        return (singles, groups, refused)
+    }
+
+    private func isWanted(_ unit: StagedUnit, _ facts: [NameFacts], _ folder: FolderContext) -> Bool {
+        guard unit.first?.group == nil else {
+            let versions = Dictionary(
+                unit.compactMap { item in item.version.map { ($0.name, $0.version) } },
+                uniquingKeysWith: { first, _ in first })
+            let items = facts.map {
+                PlanItem(
+                    local: $0.localVersion, global: $0.global, isKept: !folder.selection.isLeftOut($0.name))
+            }
+            return GroupChange.pending(items, rules: folder.rules, unixSeconds: folder.now) == versions
+        }
+        return zip(unit, facts).allSatisfy { item, facts in
+            guard let file = item.version, !item.isRequested else { return true }
+            return facts.global?.version == file.version && !folder.selection.isLeftOut(file.name)
+        }
+    }
+
+    // MARK: single files
+
+    private struct Placed: Sendable {
+        var outcomes: [(Int, PlacementOutcome)] = []
+        var changes: [LocalChange] = []
+        /// To be scanned: this device's own content.
+        var scans: [RelativePath] = []
+        /// In their places, which are not known to be durable: the note stays, and a scan looks at them.
+        var unsettled: Set<RelativePath> = []
+    }
+
+    private func place(
+        _ items: [StagedPlacement], _ folder: FolderContext, _ work: inout FolderWork
+    ) async throws -> [(Int, PlacementOutcome)] {
+        let versions = items.compactMap(\.version)
+        if !versions.isEmpty { try await folder.index.store.notePlacing(versions, in: folder.id) }
+        let (archive, selection) = (folder.archive, folder.selection)
+        let placed = try await folder.onDisk {
+            Self.place(items, in: folder.root, archive) { selection.isLeftOut($0) }
+        }
+        // Killed here, the files are in place and the index has only the note: the next scan takes them for what they are.
+        let settled = Set(versions.map(\.name)).subtracting(placed.unsettled.map(\.text))
+        try await folder.index.apply(placed.changes, placed: settled, &work)
+        work.effects.rescans.formUnion(placed.unsettled)
+        if !placed.scans.isEmpty {
+            _ = try await ScanStep(paths: placed.scans, isRequested: true).run(folder, &work)
+        }
+        return placed.outcomes
+    }
+
+    /// Blocks its thread.
+    private static func place(
+        _ items: [StagedPlacement], in root: RootDirectory, _ access: ArchiveAccess, isExcluded: (String) -> Bool
+    ) -> Placed {
+        var placed = Placed()
+        var ready: [(item: StagedPlacement, commit: StagedCommit)] = []
+        let opened: Result<VersionArchive?, any Error> =
+            items.contains { $0.fate.isArchived } ? Result { try access.open() } : .success(nil)
+        // One call makes many names durable; a few are made so one by one.
+        let durability: Durability = items.count > singlyDurable ? .deferred : .immediate
+        var kept: [Int: RelativePath] = [:]
+        for item in items {
+            guard let commit = item.commit else { continue }
+            do {
+                if case .exactly(let seen) = item.replacement {
+                    switch item.fate {
+                    case .conflictCopy(let copy): try root.preserve(item.path, as: copy, expecting: seen)
+                    case .archived, .archivedWithTime:
+                        guard seen.type == .regular, let archive = try opened.get() else { break }
+                        kept[item.position] = try archive.keep(
+                            item.path, expecting: seen, isTagged: item.fate == .archivedWithTime,
+                            durability: durability)
+                    case .discarded: break
+                    }
+                }
+                ready.append((item, commit))
+            } catch {
+                placed.outcomes.append((item.position, PlacementOutcome(error)))
+            }
+        }
+        let archive = try? opened.get()
+        if durability == .deferred, !kept.isEmpty {
+            do {
+                try archive?.synchronize()
+            } catch {
+                // Without its second name, nothing loses its place.
+                for (item, _) in ready where kept[item.position] != nil {
+                    placed.outcomes.append((item.position, PlacementOutcome(error)))
+                    if let name = kept.removeValue(forKey: item.position) { archive?.withdraw(name) }
+                }
+                let refused = Set(placed.outcomes.map(\.0))
+                ready.removeAll { refused.contains($0.item.position) }
+            }
+        }
+        for ((item, commit), result) in zip(ready, root.commit(ready.map(\.commit))) {
+            let name = kept[item.position]
+            switch result {
+            case .success(let status):
+                switch item.content {
+                case .version(let file):
+                    let flags: LocalFlags = isExcluded(file.name) ? .ignored : []
+                    placed.changes.append(
+                        .set(LocalEntry(file: file, flags: flags, status: IndexedStatus(status))))
+                case .local: placed.scans.append(item.path)
+                }
+                placed.outcomes.append((item.position, .done(archived: name)))
+                if let name { finish(name, in: archive) }
+            case .failure(let error):
+                placed.outcomes.append((item.position, PlacementOutcome(error)))
+                guard !commit.file.isInPlace else {
+                    // What was replaced has only its name in the archive left.
+                    placed.unsettled.insert(item.path)
+                    break
+                }
+                if let name {
+                    kept[item.position] = nil
+                    archive?.withdraw(name)
+                }
+            }
+        }
+        // What is not let go now is by the next cleaning.
+        try? archive?.expire(ready.filter { kept[$0.item.position] != nil }.map(\.item.path))
+        return placed
+    }
+
+    static func finish(_ name: RelativePath, in archive: VersionArchive?) {
+        // Only the time of the file: the version is where it belongs, and goes too early at worst.
+        try? archive?.finish(name)
+    }
+}
+
+extension ReplacedFate {
+    var isArchived: Bool { self == .archived || self == .archivedWithTime }
+}

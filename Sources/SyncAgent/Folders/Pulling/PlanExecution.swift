@@ -1,0 +1,531 @@
+import BlockExchange
+import FileAccess
+import IndexStore
+import Reconciliation
+import Selection
+
+/// Carries a plan out, action by action; what an action finds other than the plan saw it is left alone and scanned.
+struct PlanExecution {
+    private let folder: FolderContext
+    private let facts: [String: NameFacts]
+    /// What is to follow, for the step that carries the plan out.
+    private(set) var work: FolderWork
+    private var changes: [LocalChange] = []
+    /// Whether something was moved or removed that is not durable yet.
+    private var isDurable = true
+    /// Whether nothing was left undone by an error.
+    private(set) var isComplete = true
+    /// Opened when something is to go there.
+    private var archive: VersionArchive?
+    /// The second name, in the archive, of what the action under way replaces.
+    private var kept: RelativePath?
+    /// Whether what is replaced has lost its place: its second name is the only one then.
+    private var isReplaced = false
+    /// Of which versions were archived.
+    private var archived: Set<RelativePath> = []
+
+    private static let changesPerTransaction = 1000
+
+    init(folder: FolderContext, facts: [NameFacts], work: FolderWork) {
+        self.folder = folder
+        self.work = work
+        self.facts = Dictionary(facts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private var root: RootDirectory { folder.root }
+
+    /// Carries out all actions up to the first file that is to be fetched, and returns all that is to be fetched. What
+    /// comes after them is planned anew when they are here.
+    mutating func perform(_ plan: Plan) async throws -> [FileStaging.Item] {
+        var fetches: [FileStaging.Item] = []
+        let placing = (plan.groups.isEmpty ? plan.steps.prefix { !$0.isFetch } : plan.steps.prefix(plan.fetchPosition))
+            .compactMap(\.placedFile)
+        if !placing.isEmpty { try await folder.index.store.notePlacing(placing, in: folder.id) }
+        var groups = plan.groups[...]
+        var singles = 0
+        for (position, step) in plan.steps.enumerated() {
+            try Task.checkCancellation()
+            if position >= plan.fetchPosition {
+                while let change = groups.first, change.precedingFetches <= singles || !step.isFetch {
+                    fetches += try await items(of: groups.removeFirst())
+                }
+            }
+            if case .fetch(let file, let occupant) = step {
+                if let item = try await item(file, occupant) { fetches.append(item) }
+                singles += 1
+                continue
+            }
+            guard fetches.isEmpty else { break }
+            try await carryOut(step)
+            if changes.count >= Self.changesPerTransaction { try await flush() }
+        }
+        for change in groups { fetches += try await items(of: change) }
+        try await flush(placed: Set(placing.map(\.name)))
+        return fetches
+    }
+
+    // MARK: steps
+
+    private mutating func carryOut(_ step: Action) async throws {
+        guard let name = step.name else { return }
+        // The action itself may find something to say of the name.
+        work.effects.problems.clear(name)
+        (kept, isReplaced) = (nil, false)
+        do {
+            switch step {
+            case .nothing, .blocked, .fetch: break
+            case .forget(let name): changes.append(.forget(name))
+            case .record(let version): try await record(version, status(of: name))
+            case .adopt(let file, let local, let change): try await adopt(file, local, change)
+            case .makeDirectory(let file, let occupant): try await makeDirectory(file, occupant)
+            case .makeSymlink(let file, let occupant): try await makeSymlink(file, occupant)
+            case .rename(let from, let tombstone, let file, let occupant):
+                try await rename(from, tombstone, file, occupant)
+            case .delete(let local, let tombstone, let keepsCopy):
+                try await delete(local, tombstone, keepsCopy: keepsCopy, by: tombstone?.modifiedBy)
+            }
+            if let kept, let archive {
+                let root = root
+                try await folder.onDisk {
+                    // Else a loss of power could leave the file in its old place with the time that it gets now.
+                    if archive.rules?.isTagging == false { try root.synchronizeFileSystem() }
+                    try archive.finish(kept)
+                }
+            }
+        } catch let error as FileAccessError {
+            if let kept, let archive, !isReplaced { try await folder.onDisk { archive.withdraw(kept) } }
+            failed(name, error)
+        }
+    }
+
+    /// Notes what became of a name, with its block list.
+    private mutating func record(_ version: LocalVersion, _ status: IndexedStatus?) async throws {
+        guard let file = try await folder.index.withBlocks(version.file) else { return rescan(version.file.name) }
+        changes.append(
+            .set(
+                LocalEntry(
+                    LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk),
+                    version.isOnDisk ? status : nil)))
+    }
+
+    private mutating func adopt(_ file: FileInfo, _ local: LocalVersion, _ change: MetadataChange) async throws {
+        let path = try RelativePath(parsing: file.name)
+        let expected = expected(file.name)
+        let root = root
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
+            guard let expected, let now = try root.status(of: path), now.isUnchanged(since: expected) else {
+                throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
+            }
+            if change.contains(.permissions) { try root.setPermissions(file.permissions & 0o777, of: path) }
+            if change.contains(.modificationTime) {
+                let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+                try root.setModificationTime(time, of: path)
+            }
+            return try root.status(of: path)
+        }
+        try await record(LocalVersion(file: file, isOnDisk: true), status.map { IndexedStatus($0) })
+    }
+
+    private mutating func makeDirectory(_ file: FileInfo, _ occupant: Occupant) async throws {
+        let path = try RelativePath(parsing: file.name)
+        try await clear(path, occupant, by: file.modifiedBy)
+        let root = root
+        let ignoresPermissions = file.hasNoPermissions || folder.settings.ignoresPermissions
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
+            try root.createDirectories(path, durability: .deferred)
+            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: path) }
+            return try root.status(of: path)
+        }
+        changes.append(
+            .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
+    }
+
+    private mutating func makeSymlink(_ file: FileInfo, _ occupant: Occupant) async throws {
+        let path = try RelativePath(parsing: file.name)
+        let replacement = try await replacement(path, occupant, by: file.modifiedBy)
+        let root = root
+        try await changeDisk {
+            if let parent = path.parent { try root.createDirectories(parent, durability: .deferred) }
+            try root.createSymlink(
+                path, target: file.symlinkTarget, replacing: replacement, durability: .deferred)
+        }
+        isReplaced = true
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
+            let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+            try root.setModificationTime(time, of: path)
+            return try root.status(of: path)
+        }
+        changes.append(
+            .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
+    }
+
+    private mutating func rename(
+        _ from: LocalVersion, _ tombstone: FileInfo, _ file: FileInfo, _ occupant: Occupant
+    ) async throws {
+        let source = try RelativePath(parsing: from.file.name)
+        let target = try RelativePath(parsing: file.name)
+        guard let full = try await folder.index.withBlocks(file) else { return rescan(file.name) }
+        guard let expected = expected(from.file.name) else { return rescan(from.file.name) }
+        let replacement = try await replacement(target, occupant, by: file.modifiedBy)
+        let root = root
+        let ignoresPermissions = file.hasNoPermissions || folder.settings.ignoresPermissions
+        try await changeDisk {
+            if let parent = target.parent { try root.createDirectories(parent, durability: .deferred) }
+            try root.rename(source, to: target, replacing: replacement, expecting: expected, durability: .deferred)
+        }
+        isReplaced = true
+        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
+            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: target) }
+            try root.setModificationTime(
+                FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds), of: target)
+            return try root.status(of: target)
+        }
+        changes.append(.set(LocalEntry(file: full, status: status.map { IndexedStatus($0) } ?? .unknown)))
+        changes.append(.set(LocalEntry(file: tombstone)))
+    }
+
+    private mutating func delete(
+        _ local: LocalVersion, _ tombstone: FileInfo?, keepsCopy: Bool, by device: ShortID?
+    ) async throws {
+        let path = try RelativePath(parsing: local.file.name)
+        if local.file.kind == .directory {
+            guard try await removeDirectory(path, local, over: tombstone) else { return }
+        } else if keepsCopy {
+            try await setAside(path, by: device ?? folder.tools.localDevice.shortID)
+        } else {
+            try await removeFile(path)
+        }
+        changes.append(tombstone.map { .set(LocalEntry(file: $0)) } ?? .forget(local.file.name))
+    }
+
+    // MARK: making room
+
+    /// What a file or link is to find in its place, so that it can take it at one instant: the loser of a conflict has
+    /// got its second name by then. A directory goes first.
+    private mutating func replacement(
+        _ path: RelativePath, _ occupant: Occupant, by device: ShortID
+    ) async throws -> Replacement {
+        switch occupant {
+        case .nothing: return .nothing
+        case .replaced(let local) where local.file.kind == .directory:
+            try await clear(path, occupant, by: device)
+            return .nothing
+        case .replaced, .conflicting:
+            guard let expected = expected(path.text) else {
+                throw FileAccessError(.changedOnDisk, .rename, path: path.text)
+            }
+            if case .conflicting = occupant {
+                let copy = try folder.loserName(of: path, by: device)
+                let root = root
+                try await changeDisk { try root.preserve(path, as: copy, expecting: expected) }
+                try await conflictCopyMade(copy, of: path)
+            } else if let archive = try archive(for: expected) {
+                kept = try await changeDisk { try archive.keep(path, expecting: expected) }
+                archived.insert(path)
+            }
+            return .exactly(expected)
+        }
+    }
+
+    /// Lets what is in the place of a directory, or a directory in the place of something else, go.
+    private mutating func clear(_ path: RelativePath, _ occupant: Occupant, by device: ShortID) async throws {
+        switch occupant {
+        case .nothing: return
+        case .conflicting: try await setAside(path, by: device)
+        case .replaced(let local):
+            if local.file.kind == .directory {
+                let root = root
+                _ = try await changeDisk { try root.removeDirectory(path, durability: .deferred) }
+            } else {
+                try await removeFile(path)
+            }
+        }
+    }
+
+    /// Removes a file or link that is what the index says; anything else stays, and is scanned.
+    private mutating func removeFile(_ path: RelativePath) async throws {
+        guard let expected = expected(path.text) else {
+            throw FileAccessError(.changedOnDisk, .remove, path: path.text)
+        }
+        if let archive = try archive(for: expected) {
+            try await changeDisk { _ = try archive.take(path, expecting: expected, durability: .deferred) }
+            archived.insert(path)
+            return
+        }
+        let root = root
+        _ = try await changeDisk { try root.remove(path, expecting: expected, durability: .deferred) }
+    }
+
+    /// Where something like this goes instead of being removed; nil for nowhere.
+    private mutating func archive(for status: FileAccess.FileStatus) throws -> VersionArchive? {
+        guard status.type == .regular else { return nil }
+        if archive == nil { archive = try folder.archive.open() }
+        return archive
+    }
+
+    /// The loser of a conflict has its own name: it is announced as a new file by the next scan.
+    private mutating func conflictCopyMade(_ copy: RelativePath, of path: RelativePath) async throws {
+        work.effects.rescans.insert(copy)
+        work.noteUndecided(copy, folder.rules)
+        let (archive, limit) = (folder.archive, folder.rules.conflictLimit)
+        let removed = try await folder.onDisk { try archive.removeExcessConflicts(of: path, limit: limit) }
+        work.effects.rescans.formUnion(removed)
+    }
+
+    /// Keeps the loser of a conflict under its own name.
+    private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
+        let copy = try folder.loserName(of: path, by: device)
+        guard let expected = expected(path.text) else {
+            throw FileAccessError(.changedOnDisk, .rename, path: path.text)
+        }
+        let root = root
+        try await changeDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
+        try await conflictCopyMade(copy, of: path)
+    }
+
+    /// Removes a directory with what may go with it. False if it stays.
+    private mutating func removeDirectory(
+        _ path: RelativePath, _ local: LocalVersion, over tombstone: FileInfo?
+    ) async throws -> Bool {
+        // What was removed in it must be known to the index before one looks at what is left.
+        try await flush()
+        let items = try await items(below: path)
+        switch DirectoryRemoval.verdict(on: items) {
+        case .remove(let first):
+            let kinds = Dictionary(items.map { ($0.name, $0.isDirectory) }, uniquingKeysWith: { first, _ in first })
+            let root = root
+            try await changeDisk {
+                for name in first {
+                    guard let item = RelativePath(name) else { continue }
+                    if kinds[name] == true {
+                        try root.removeDirectory(item, durability: .deferred)
+                    } else {
+                        try root.remove(item, expecting: nil, durability: .deferred)
+                    }
+                }
+                try root.removeDirectory(path, durability: .deferred)
+            }
+            try await rescan(below: path)
+            return true
+        case .rescan(let names):
+            for name in names { rescan(name) }
+        case .holdsIgnored(let names):
+            isComplete = false
+            work.effects.problems.note(
+                "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
+                    + "or let a (?d) line of .stignore say that it may go", at: path.text)
+        case .holdsKept(let names):
+            guard let tombstone else {
+                isComplete = false
+                work.effects.problems.note("still holds \(Self.list(names))", at: path.text)
+                return false
+            }
+            if let version = LocalChanges.retaining(
+                local, over: tombstone, rules: folder.rules, unixSeconds: folder.now)
+            {
+                try await record(version, status(of: path.text))
+            }
+        }
+        return false
+    }
+
+    /// What the index still has below a directory that is gone was removed by somebody else, and nobody has looked since.
+    private mutating func rescan(below directory: RelativePath) async throws {
+        let left = try await folder.index.store.localDescendants(
+            of: folder.id, below: directory.text, limit: FolderMemory.temporaryLimit)
+        for entry in left.entries { rescan(entry.path) }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
+    }
+
+    /// All that is below a directory; at most so many that a verdict can be made of them.
+    private func items(below directory: RelativePath) async throws -> [DirectoryRemoval.Item] {
+        let (root, selection) = (root, folder.selection)
+        let found = try await onDisk {
+            () throws -> [(name: String, type: FileType, status: FileAccess.FileStatus?)] in
+            var found: [(name: String, type: FileType, status: FileAccess.FileStatus?)] = []
+            var waiting = [directory]
+            while let next = waiting.popLast() {
+                for entry in try root.list(next).sorted(by: { $0.displayName < $1.displayName }) {
+                    guard let name = entry.name, let path = try? next.appending(name) else {
+                        found.append((next.text + "/" + entry.displayName, .other, nil))
+                        continue
+                    }
+                    found.append((path.text, entry.type, try root.status(of: path)))
+                    if entry.type == .directory { waiting.append(path) }
+                }
+            }
+            return found
+        }
+        let facts = try await folder.index.facts(found.map(\.name))
+        return zip(found, facts).map { found, facts in
+            let decision = selection.decision(for: found.name)
+            let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
+            // It may be all that is left of what somebody wrote: a look settles it first.
+            let isSwap = RelativePath(found.name)?.isSwap ?? false
+            return DirectoryRemoval.Item(
+                name: found.name, isDirectory: found.type == .directory,
+                isTemporary: !isSwap && RelativePath(found.name)?.isTemporary ?? false,
+                isLeftOut: !isSwap && selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
+                local: facts.localVersion,
+                isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
+        }
+    }
+
+    // MARK: files
+
+    /// Makes room for a file where that takes more than replacing another, and says what is to be fetched; nil if it
+    /// cannot be.
+    private mutating func item(_ file: FileInfo, _ occupant: Occupant) async throws -> FileStaging.Item? {
+        let name = file.name
+        do {
+            let path = try RelativePath(parsing: name)
+            guard !path.isInternal, !path.isTemporary else { return nil }
+            var item = FileStaging.Item(file: file, holders: facts[name]?.holders ?? [])
+            switch occupant {
+            case .nothing: break
+            case .replaced(let local) where local.file.kind == .directory:
+                try await clear(path, occupant, by: file.modifiedBy)
+            case .replaced, .conflicting:
+                guard let expected = expected(name) else {
+                    rescan(name)
+                    return nil
+                }
+                item.replacement = .exactly(expected)
+                if case .conflicting = occupant {
+                    item.fate = .conflictCopy(try folder.loserName(of: path, by: file.modifiedBy))
+                } else if expected.type == .regular {
+                    item.fate = .archived
+                }
+            }
+            return item
+        } catch let error as FileAccessError {
+            failed(name, error)
+            return nil
+        }
+    }
+
+    /// What is to be fetched and what is to go of a group; nothing if something is wrong with one of its files.
+    private mutating func items(of change: GroupChange) async throws -> [FileStaging.Item] {
+        var items: [FileStaging.Item] = []
+        for action in change.actions {
+            let made: FileStaging.Item? =
+                switch action {
+                case .fetch(let file, let occupant): try await item(file, occupant)
+                case .delete(let local, let tombstone, let keepsCopy): removal(local, tombstone, keepsCopy: keepsCopy)
+                default: nil
+                }
+            guard var item = made else {
+                isComplete = false
+                return []
+            }
+            item.group = change.group
+            items.append(item)
+        }
+        return items
+    }
+
+    private mutating func removal(
+        _ local: LocalVersion, _ tombstone: FileInfo?, keepsCopy: Bool
+    ) -> FileStaging.Item? {
+        let name = local.file.name
+        do {
+            let path = try RelativePath(parsing: name)
+            guard let expected = expected(name), expected.type == .regular else {
+                rescan(name)
+                return nil
+            }
+            var item = FileStaging.Item(file: tombstone ?? local.file, holders: [], replacement: .exactly(expected))
+            item.file.version = facts[name]?.global?.version ?? local.file.version
+            item.removal = tombstone.map { .set(LocalEntry(file: $0)) } ?? .forget(name)
+            if keepsCopy {
+                let device = tombstone?.modifiedBy ?? folder.tools.localDevice.shortID
+                item.fate = .conflictCopy(try folder.loserName(of: path, by: device))
+            } else {
+                item.fate = .archived
+            }
+            return item
+        } catch let error as FileAccessError {
+            failed(name, error)
+        } catch {
+            rescan(name)
+        }
+        return nil
+    }
+
+    // MARK: -
+
+    /// Makes what was done durable, and then lets the index say it.
+    ///
+    /// - parameter placed: of which it was noted that something is put there, and where that is over.
+    private mutating func flush(placed: Set<String> = []) async throws {
+        if let archive, !archived.isEmpty {
+            let names = archived
+            archived = []
+            try await changeDisk { try archive.expire(names) }
+        }
+        if !isDurable {
+            let root = root
+            try await onDisk { try root.synchronizeFileSystem() }
+            isDurable = true
+        }
+        let done = changes
+        changes = []
+        try await folder.index.apply(done, placed: placed, &work)
+    }
+
+    /// Changes the disk. Also what fails half-way is made durable by the next `flush`: a look takes it for what it finds.
+    private mutating func changeDisk<Result: Sendable>(
+        _ body: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        isDurable = false
+        return try await onDisk(body)
+    }
+
+    private func onDisk<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+        try await folder.onDisk(body)
+    }
+
+    /// What the index saw at a name, for comparing with what is there now; nil if that is in doubt.
+    private func expected(_ name: String) -> FileAccess.FileStatus? {
+        guard let entry = facts[name]?.local, let status = FileAccess.FileStatus(entry) else { return nil }
+        // Looked at right after it was written: another write may have left the same times.
+        guard status.type != .regular || status.changed != nil else { return nil }
+        return status
+    }
+
+    private func status(of name: String) -> IndexedStatus? { facts[name]?.local?.status }
+
+    private mutating func rescan(_ name: String) {
+        isComplete = false
+        work.effects.doubt(name)
+    }
+
+    private mutating func failed(_ name: String, _ error: FileAccessError) {
+        switch error.code {
+        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: rescan(name)
+        case .directoryNotEmpty:
+            isComplete = false
+            work.effects.problems.note(error.message, at: name)
+            rescan(name)
+        default:
+            isComplete = false
+            work.effects.problems.note(error.message, at: name)
+            if error.code == .noSpace || error.code == .quota { work.effects.counts.isShortOfSpace = true }
+        }
+    }
+}
+
+extension Action {
+    fileprivate var isFetch: Bool { if case .fetch = self { true } else { false } }
+
+    /// The file or link that the step puts into a place, without fetching it.
+    fileprivate var placedFile: FileInfo? {
+        switch self {
+        case .rename(_, _, let file, _), .adopt(let file, _, _), .makeSymlink(let file, _): file
+        case .nothing, .blocked, .record, .forget, .fetch, .makeDirectory, .delete: nil
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import BlockExchange
+import FileAccess
+import IndexStore
+import Reconciliation
+import Selection
+
+/// What a step is lent: what the folder remembers between steps, and an account of what is to follow from this one.
+struct FolderWork: Sendable {
+    var memory = FolderMemory()
+    var effects = FolderEffects()
+}
+
+/// What steps remember for the next ones. Only steps read and change it, one at a time.
+struct FolderMemory: Sendable {
+    /// The selection that the index's announcements are in line with.
+    var appliedSelection: Selection?
+    var deletionGuard = DeletionGuard()
+    /// Deletions that would halt the folder are taken for meant, once.
+    var confirmsDeletions = false
+    /// Temporary files that may be of use to a fetch yet.
+    var temporaries: Set<RelativePath> = []
+    /// A group may be half in its place: `SettleGroupsStep` ends that.
+    var hasUnsettledGroups = true
+    /// Names of which nothing is announced until their user says what is to become of what was there, and where that is.
+    var heldNames: [String: String] = [:]
+    /// How many files of selected directories other devices have moved to which directories so far.
+    var movedParts: [String: [String: Int64]] = [:]
+    /// Conflicts that the folder's command is to decide.
+    var undecided: Set<UndecidedConflict> = []
+    /// Deletions made here that a change made elsewhere wins over, as they are planned; with the version that wins.
+    var contestedDeletions: [String: VersionVector] = [:]
+
+    /// More temporary files than this are not remembered.
+    static let temporaryLimit = 10_000
+
+    mutating func note(_ temporaries: some Sequence<RelativePath>) {
+        for path in temporaries where self.temporaries.count < Self.temporaryLimit { self.temporaries.insert(path) }
+    }
+}
+
+/// What is to follow from a step.
+struct FolderEffects: Sendable {
+    /// What is to be pulled.
+    enum Pull: Sendable {
+        case none
+        case names(Set<String>)
+        case everything
+
+        mutating func add(_ names: some Sequence<String>) {
+            switch self {
+            case .everything: return
+            case .none:
+                let names = Set(names)
+                if !names.isEmpty { self = .names(names) }
+            case .names(let known): self = .names(known.union(names))
+            }
+        }
+    }
+
+    /// To be scanned soon; nil within `scansEverything`.
+    var rescans: Set<RelativePath> = []
+    var scansEverything = false
+    /// To be scanned at the given time, when they are expected to be at rest.
+    var laterScans: (paths: Set<RelativePath>, due: MonotonicTime)?
+    /// Names are gone there: to be scanned again at the given time, together with what others may follow.
+    var goneScans: (paths: [RelativePath], due: MonotonicTime)?
+    /// Not on the disk what a plan took them for.
+    var doubted: Set<RelativePath> = []
+    var pull = Pull.none
+    /// The own index changed in a way that may let a failed pull succeed.
+    var mayUnblockPull = false
+    var problems = ProblemJournal()
+    /// Counts of `status` that the step has found anew; nil for those it has not looked at.
+    var counts = FolderCounts()
+    /// Conflict copies came or went.
+    var touchesConflicts = false
+    /// The halt that the folder was in is over.
+    var endsHalt = false
+    /// The selection was read anew.
+    var place: FolderPlace?
+    /// Other directories are to be watched.
+    var selectionChanged = false
+    /// For `synctrain log`.
+    var changes: [RecordedChange] = []
+    var events: [(type: String, message: String?)] = []
+
+    mutating func rescan(_ name: String) { if let path = RelativePath(name) { rescans.insert(path) } }
+    mutating func doubt(_ name: String) { if let path = RelativePath(name) { doubted.insert(path) } }
+}
+
+/// What `status` shows, as far as a step has found it out; nil for what it has not.
+struct FolderCounts: Sendable {
+    var need: NeededTotals?
+    var extraneous: Int64?
+    var conflicts: Int64?
+    /// Deletions that a halt holds back.
+    var heldDeletions: Int64?
+    var lacks: [FolderOutlook.Lack]?
+    var isShortOfSpace: Bool?
+    /// When the scan of the whole folder ended.
+    var lastScan: WallTime?
+}
+
+/// What is said of names that something is wrong with, in the order in which it was said.
+struct ProblemJournal: Sendable {
+    enum Entry: Sendable {
+        case note(String, at: String)
+        case clear(String)
+        /// What was said of these names and all below them is found out anew; nil for everything.
+        case forget(below: [RelativePath]?)
+    }
+
+    private(set) var entries: [Entry] = []
+
+    mutating func note(_ message: String, at path: String) { entries.append(.note(message, at: path)) }
+    mutating func clear(_ path: String) { entries.append(.clear(path)) }
+    mutating func forget(below paths: [RelativePath]?) { entries.append(.forget(below: paths)) }
+}

@@ -1,0 +1,83 @@
+import BlockExchange
+import FileAccess
+import IndexStore
+import Reconciliation
+
+/// What fetches and replacements that were cut short have left on the disk.
+struct Leftovers: Sendable {
+    /// After this, a temporary file is removed even if what it is to become may still be wanted.
+    private static let temporaryLifetime: Int64 = 86_400
+
+    let folder: FolderContext
+
+    /// Removes the temporary files that are remembered and of no use any more: what they were to become is here, or has been
+    /// deleted. What a later fetch may go on with stays for a day.
+    func removeTemporaries(_ work: inout FolderWork) async throws {
+        let paths = work.memory.temporaries.sorted()
+        guard !paths.isEmpty else { return }
+        let staying = try await removeUseless(paths)
+        work.memory.temporaries = Set(staying)
+    }
+
+    /// Gives those that stay.
+    private func removeUseless(_ paths: [RelativePath]) async throws -> [RelativePath] {
+        let targets = paths.map { $0.temporaryTarget?.text }
+        let facts = Dictionary(
+            try await folder.index.facts(targets.compactMap { $0 }).map { ($0.name, $0) },
+            uniquingKeysWith: { first, _ in first })
+        let now = folder.now
+        let found = zip(paths, targets).map { path, target in
+            (path, isUseless: target.flatMap { facts[$0] }.map(Self.needsNothing) ?? false)
+        }
+        let (root, logger) = (folder.root, folder.logger)
+        return try await folder.onDisk {
+            var kept: [RelativePath] = []
+            for (path, isUseless) in found {
+                do throws(FileAccessError) {
+                    guard let status = try root.status(of: path) else { continue }
+                    let isOld = now &- status.modified.seconds > Self.temporaryLifetime
+                    if isUseless || isOld, try root.removeTemporary(path) { continue }
+                    kept.append(path)
+                } catch {
+                    logger.debug("\(path.text) is left where it is: \(error.message)")
+                }
+            }
+            return kept
+        }
+    }
+
+    /// Whether no fetch of the name can be under way or to come.
+    private static func needsNothing(_ facts: NameFacts) -> Bool {
+        guard let global = facts.global else { return false }
+        if global.isDeleted { return true }
+        guard let local = facts.local, local.status != nil else { return false }
+        return local.file.version == global.version
+    }
+
+    /// Finishes or undoes replacements and removals that a crash cut short. What somebody put into a place at the last
+    /// instant is kept as a conflict copy: the place may be another's by now.
+    func settle(_ swaps: [RelativePath], _ work: inout FolderWork) async throws {
+        let root = folder.root
+        for path in swaps {
+            do {
+                guard case .displaced = try await folder.onDisk({ try root.settleSwap(path) }) else { continue }
+                guard let target = try await target(ofSwap: path) else {
+                    work.effects.problems.note(
+                        "what was written here while another device's version came; move it away", at: path.text)
+                    continue
+                }
+                let copy = try folder.conflictCopy(of: target, by: folder.tools.localDevice.shortID)
+                try await folder.onDisk { try root.rename(path, to: copy, replacing: .nothing) }
+                work.effects.rescans.insert(copy)
+            } catch let error as FileAccessError {
+                work.effects.problems.note(error.message, at: path.text)
+            }
+        }
+    }
+
+    private func target(ofSwap path: RelativePath) async throws -> RelativePath? {
+        if let target = path.swapTarget { return target }
+        let known = try await folder.index.store.localChildren(of: folder.id, directory: path.parent?.text ?? "")
+        return known.lazy.compactMap { RelativePath($0.file.name) }.first { path.isSwap(with: $0.name) }
+    }
+}
