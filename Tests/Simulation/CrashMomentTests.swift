@@ -17,7 +17,7 @@ import Testing
         try await Simulation(seed: seed, weather: .init(agentCount: 2)).run { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             for name in names { #expect(first.files.write(Self.bytes(name), to: name)) }
-            first.process?.engine.scanEverythingSoon()
+            first.process?.folder.boards.inbox.scanEverything()
             #expect(try await simulation.settle() == [])
             #expect(Set(second.files.allNames()) == Set(names))
             try await body(simulation, first, second)
@@ -123,8 +123,8 @@ extension Simulation {
     func looks(_ agent: SimulatedAgent) async throws {
         time.advance(by: .seconds(10))
         hideRealTimes(agent)
-        agent.process?.engine.scanEverythingSoon()
-        await inProcess(of: agent) { _ = await $0.engine.performDue() }
+        agent.process?.folder.boards.inbox.scanEverything()
+        await inProcess(of: agent) { _ = await $0.folder.runner.performDue() }
     }
 
     /// Lets the first agent look and tell the second what it has.

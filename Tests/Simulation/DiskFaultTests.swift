@@ -15,7 +15,7 @@ import Testing
 
     /// What the second agent's status says.
     private func words(_ agent: SimulatedAgent) throws -> [String] {
-        let snapshot = try #require(agent.process).engine.activity.snapshot
+        let snapshot = try #require(agent.process).folder.boards.status.snapshot
         return snapshot.problems.values + [snapshot.halt?.message].compactMap { $0 }
     }
 
@@ -42,7 +42,7 @@ import Testing
             for _ in 0..<400 {
                 simulation.time.advance(by: .seconds(1))
                 let changes = simulation.trace.changeCount
-                await simulation.inProcess(of: second) { while await $0.engine.performDue() {} }
+                await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
                 guard simulation.trace.changeCount != changes else { continue }
                 pauses.append(simulation.time.now - last)
                 last = simulation.time.now
@@ -57,7 +57,7 @@ import Testing
 
             second.disk.condition = .healthy
             simulation.time.advance(by: .seconds(700))
-            await simulation.inProcess(of: second) { while await $0.engine.performDue() {} }
+            await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
             #expect(try await simulation.settle() == [])
             #expect(second.files.tree() == first.files.tree())
             #expect(second.files.allNames(all: true).allSatisfy { RelativePath($0)?.isTemporary == false })
@@ -80,14 +80,14 @@ import Testing
             #expect(first.files.write(Array("new".utf8), to: "c"))
             try await simulation.tell(first, second)
             for _ in 0..<3 {
-                second.process?.engine.scanEverythingSoon()
+                second.process?.folder.boards.inbox.scanEverything()
                 simulation.time.advance(by: .seconds(100))
-                await simulation.inProcess(of: second) { while await $0.engine.performDue() {} }
+                await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
             }
             let process = try #require(second.process)
-            #expect(process.engine.activity.snapshot.halt?.reason == (hasMountPoint ? .markerMissing : .rootMissing))
+            #expect(process.folder.boards.status.snapshot.halt?.reason == (hasMountPoint ? .markerMissing : .rootMissing))
             #expect(second.files.allNames() == [])
-            let announced = try await process.session.updates(after: 0, limit: 1000)
+            let announced = try await process.folder.exchange.updates(after: 0, limit: 1000)
             #expect(announced.allSatisfy { !$0.isDeleted })
 
             if hasMountPoint { #expect(rmdir(root) == 0) }
@@ -96,7 +96,7 @@ import Testing
             #expect(try await simulation.settle() == [])
             #expect(first.files.tree() == second.files.tree())
             #expect(Set(first.files.tree().keys) == Set(before.keys).union(["c"]))
-            #expect(process.engine.activity.snapshot.halt == nil)
+            #expect(process.folder.boards.status.snapshot.halt == nil)
         }
     }
 }

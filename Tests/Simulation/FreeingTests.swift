@@ -10,7 +10,7 @@ import Testing
 
 @testable import SyncAgent
 
-/// Freeing space with real engines, indexes and files: what goes, what stays, and that others never hear of a deletion.
+/// Freeing space with real agents, indexes and files: what goes, what stays, and that others never hear of a deletion.
 @Suite(.timeLimit(.minutes(5))) struct FreeingTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     private static let names = ["d/a", "d/b", "d/e/c", "f"]
@@ -26,7 +26,7 @@ import Testing
                 #expect(first.files.makeDirectory(directory))
             }
             for name in names { #expect(first.files.write(Self.bytes(name), to: name)) }
-            first.process?.engine.scanEverythingSoon()
+            first.process?.folder.boards.inbox.scanEverything()
             #expect(try await simulation.settle() == [])
             #expect(second.files.allNames().filter { !second.files.isDirectory($0) } == names.sorted())
             try await body(simulation, first, second)
@@ -329,7 +329,7 @@ import Testing
         try await pair { simulation, first, second in
             for name in ["d/a", "d/b", "d/e/c", "d/e", "d", "f"] { #expect(second.files.remove(name)) }
             try await simulation.looks(second)
-            #expect(second.process?.engine.activity.snapshot.halt?.reason == .rootEmptied)
+            #expect(second.process?.folder.boards.status.snapshot.halt?.reason == .rootEmptied)
             #expect(second.files.write(Self.bytes("f"), to: "f"))
             #expect(await simulation.deselect(["f"], at: second) == nil)
             #expect(second.files.read(".stignore") == nil)
@@ -348,7 +348,8 @@ extension Simulation {
         let box = Box()
         agent.isFreeing = true
         await inProcess(of: agent) { process in
-            let outcome = try? await process.engine.deselect(paths, local, isDryRun: isDryRun)
+            let outcome = try? await process.folder.runner.perform(
+                DeselectStep(paths: paths, local: local, isDryRun: isDryRun))
             box.outcome.withLock { $0 = outcome?.freeing }
         }
         agent.isFreeing = false
@@ -358,16 +359,16 @@ extension Simulation {
 
     func select(_ paths: [String], at agent: SimulatedAgent) async {
         await inProcess(of: agent) { process in
-            _ = try? await process.engine.select(paths, whileSpace: false, isDryRun: false)
+            _ = try? await process.folder.runner.perform(SelectStep(paths: paths))
         }
         agent.selectionChanged()
     }
 
     /// Gives the folder of one agent other settings.
     func configure(_ agent: SimulatedAgent, _ change: (inout FolderConfiguration) -> Void) {
-        guard let session = agent.process?.session else { return }
-        var configuration = session.configuration
+        guard let folder = agent.process?.folder else { return }
+        var configuration = folder.configuration
         change(&configuration)
-        session.configure(configuration)
+        folder.configure(configuration)
     }
 }

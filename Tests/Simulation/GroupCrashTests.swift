@@ -28,7 +28,7 @@ import Testing
             #expect(first.files.makeDirectory("d"))
             #expect(first.files.write(Self.bytes("kept"), to: "keep"))
             for (name, text) in Self.old { #expect(first.files.write(Self.bytes(text), to: name)) }
-            first.process?.engine.scanEverythingSoon()
+            first.process?.folder.boards.inbox.scanEverything()
             #expect(try await simulation.settle() == [])
             try await body(simulation, simulation.agents)
         }
@@ -147,7 +147,7 @@ import Testing
                 second.disk.changedByUser("\(second.files.root)/\(name)")
             }
             await simulation.inProcess(of: second) { process in
-                for _ in 0..<6 where !wasThere.isSet { _ = await process.engine.performDue() }
+                for _ in 0..<6 where !wasThere.isSet { _ = await process.folder.runner.performDue() }
             }
             second.interruption = nil
             #expect(wasThere.isSet)
@@ -173,7 +173,7 @@ import Testing
             for other in [first, second] { simulation.cut(.init(from: third.number, to: other.number)) }
             for _ in 0..<6 { try await simulation.work(second) }
             #expect(Self.group(second) == Self.old)
-            let problems = try #require(second.process?.engine.activity.snapshot.problems)
+            let problems = try #require(second.process?.folder.boards.status.snapshot.problems)
             #expect(problems["d/x.a"]?.contains("d/x.b") ?? false, "\(problems)")
             #expect(problems["d/x.c"]?.contains("d/x.b") ?? false, "\(problems)")
             // A file without a group does not wait.
@@ -184,7 +184,7 @@ import Testing
             #expect(Self.group(second) == Self.old)
             #expect(try await simulation.settle() == [])
             for agent in agents { #expect(Self.group(agent) == ["d/x.a": "new a", "d/x.b": "new b"]) }
-            #expect(second.process?.engine.activity.snapshot.problems == [:])
+            #expect(second.process?.folder.boards.status.snapshot.problems == [:])
         }
     }
 

@@ -31,7 +31,7 @@ import Testing
                 #expect(first.files.makeDirectory("e"))
                 #expect(first.files.replace(".stignore", with: Array("!/\(old)\n!/keep\n*\n".utf8)))
                 first.selectionChanged()
-                first.process?.engine.scanEverythingSoon()
+                first.process?.folder.boards.inbox.scanEverything()
                 #expect(try await simulation.settle() == [])
                 #expect(second.files.read("d/f") == Array("d/f".utf8))
 

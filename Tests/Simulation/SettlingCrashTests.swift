@@ -63,7 +63,7 @@ import Testing
         second.selectionChanged()
         #expect(first.files.makeDirectory("d"))
         for name in ["f", "d/a", "d/b"] { #expect(first.files.write(Array(name.utf8), to: name)) }
-        first.process?.engine.scanEverythingSoon()
+        first.process?.folder.boards.inbox.scanEverything()
         #expect(try await simulation.settle() == [])
         #expect(second.files.makeDirectory("d"))
         put("mine", "d/a", second)

@@ -33,7 +33,7 @@ import Testing
             second.selectionChanged()
             #expect(first.files.makeDirectory("d"))
             for name in ["f", "d/a", "d/b"] { #expect(first.files.write(Self.bytes(name), to: name)) }
-            first.process?.engine.scanEverythingSoon()
+            first.process?.folder.boards.inbox.scanEverything()
             #expect(try await simulation.settle() == [])
             #expect(files(second) == ["f": "f"])
             try await body(simulation, first, second)
@@ -108,7 +108,7 @@ import Testing
             #expect(try await simulation.settle() == [])
             #expect(files(second) == ["f": "f", "in": "in", "alone": "alone", "out": "again"])
             #expect(files(first) == ["f": "f", "d/a": "d/a", "d/b": "d/b", "in": "in"])
-            #expect(second.process?.engine.activity.snapshot.extraneous == 0)
+            #expect(second.process?.folder.boards.status.snapshot.extraneous == 0)
             put("new", "d/a", second)
             #expect(await simulation.resolve(["d/a"], .select, at: second) == nil, "others have another version")
             #expect(files(second)["d/a"] == "new")
@@ -185,7 +185,7 @@ import Testing
                 $0.keepFree = .basisPoints(10_000)
             }
             second.isFreeing = true
-            second.process?.engine.indexChanged()
+            second.process?.folder.boards.inbox.pullEverything()
             for _ in 0..<6 { try await simulation.work(second) }
             second.isFreeing = false
             second.selectionChanged()
@@ -225,12 +225,12 @@ extension Simulation {
 
     /// Nil if it was refused or cut short.
     private func outcome<Value: Sendable>(
-        of agent: SimulatedAgent, _ body: @escaping @Sendable (FolderEngine) async throws -> Value
+        of agent: SimulatedAgent, _ body: @escaping @Sendable (FolderRunner) async throws -> Value
     ) async -> Value? {
         let box = Box<Value>()
         agent.isFreeing = true
         await inProcess(of: agent) { process in
-            let value = try? await body(process.engine)
+            let value = try? await body(process.folder.runner)
             box.value.withLock { $0 = value }
         }
         agent.isFreeing = false
@@ -243,21 +243,24 @@ extension Simulation {
         isDryRun: Bool = false
     ) async -> ResolutionOutcome? {
         await outcome(of: agent) {
-            try await $0.resolve(paths, action, directory: directory, isDryRun: isDryRun)
+            try await $0.perform(
+                ResolveExtraneousStep(paths: paths, action: action, directory: directory, isDryRun: isDryRun))
         }
     }
 
     func remove(_ paths: [String], at agent: SimulatedAgent, isDryRun: Bool = false) async -> RemovalOutcome? {
-        await outcome(of: agent) { try await $0.remove(paths, isDryRun: isDryRun) }
+        await outcome(of: agent) { try await $0.perform(DeleteEverywhereStep(paths: paths, isDryRun: isDryRun)) }
     }
 
     func freeUntil(
         byteCount: Int64, unusedFor: Int64? = nil, at agent: SimulatedAgent, isDryRun: Bool = false
     ) async -> SpaceAnswer.Folder? {
-        await outcome(of: agent) { try await $0.free(until: byteCount, unusedFor: unusedFor, isDryRun: isDryRun) }
+        await outcome(of: agent) {
+            try await $0.perform(FreeStep(until: byteCount, unusedFor: unusedFor, isDryRun: isDryRun))
+        }
     }
 
     func select(_ paths: [String], whileSpace: Bool, at agent: SimulatedAgent) async {
-        _ = await outcome(of: agent) { try await $0.select(paths, whileSpace: whileSpace, isDryRun: false) }
+        _ = await outcome(of: agent) { try await $0.perform(SelectStep(paths: paths, whileSpace: whileSpace)) }
     }
 }

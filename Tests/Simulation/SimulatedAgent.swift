@@ -17,8 +17,7 @@ import Synchronization
 final class SimulatedAgent: Sendable {
     struct Process: Sendable {
         let index: IndexStore
-        let session: FolderSession
-        let engine: FolderEngine
+        let folder: Folder
     }
 
     private struct State {
@@ -98,31 +97,26 @@ final class SimulatedAgent: Sendable {
         let events = EventHub(wall: agentTime.wall)
         var configuration = rules
         configuration.path = files.root
-        let session = FolderSession(
-            configuration, index: index, threads: environment.threads, events: events, logger: logger,
-            interposer: disk)
-        try await session.applyRoles(configuration)
         let registry = FolderRegistry(
             pending: PendingRegistry(index: index, events: events, time: agentTime, logger: logger), logger: logger)
-        registry.insert(session)
         let local = LocalBlocks(
             cache: try BlockCache(directory: "\(home)/cache", byteLimit: 0), index: index, folders: registry,
             threads: environment.threads)
         var fetching = environment
         fetching.localBlock = { await local.block($0) }
-        let engine = FolderEngine(
-            session,
-            FolderEngineEnvironment(
-                localDevice: id, index: index, fetching: fetching,
-                transfers: TransferRegistry(now: agentTime.monotonic), events: events,
-                watchProgram: nil, hashingWorkers: 0, filesAtOnce: 1, time: agentTime,
-                // No reading is ever so soon after a change that the disk's clock could not tell.
-                diskTime: {
-                    let now = WallTime.now
-                    return FileTime(seconds: now.seconds + 60, nanoseconds: now.nanoseconds)
-                }, logger: logger))
-        session.engine = engine
-        state.withLock { $0.process = Process(index: index, session: session, engine: engine) }
+        let tools = FolderTools(
+            localDevice: id, fetching: fetching, transfers: TransferRegistry(now: agentTime.monotonic),
+            hashingWorkers: 0, filesAtOnce: 1, time: agentTime,
+            // No reading is ever so soon after a change that the disk's clock could not tell.
+            diskTime: {
+                let now = WallTime.now
+                return FileTime(seconds: now.seconds + 60, nanoseconds: now.nanoseconds)
+            }, logger: logger)
+        let folder = Folder(
+            configuration, index: index, tools: tools, events: events, watchProgram: nil, interposer: disk)
+        try await folder.exchange.applyRoles(configuration)
+        registry.insert(folder)
+        state.withLock { $0.process = Process(index: index, folder: folder) }
         selectionChanged()
     }
 
@@ -192,7 +186,11 @@ final class SimulatedAgent: Sendable {
             defer { state.process = nil }
             return state.process
         }
-        process?.session.engine = nil
+        do {
+            try process?.index.close()
+        } catch {
+            trace.violate("agent \(number): its index is in use after its end: \(error)")
+        }
     }
 
     /// Runs one thing in the process, which may die in it; its calls on the disk fail from then on, and its transactions
@@ -223,9 +221,9 @@ final class SimulatedAgent: Sendable {
         return [selection, applied].contains { $0?.isLeftOut(name) == false }
     }
 
-    /// What the engine has made of the ignore file by now.
+    /// What the folder has made of the ignore file by now.
     func noteAppliedSelection() {
-        guard let applied = process?.engine.state.withLock({ $0.appliedSelection }) else { return }
+        guard let applied = process?.folder.runner.memory.appliedSelection else { return }
         state.withLock { $0.appliedSelection = applied }
     }
 

@@ -28,7 +28,7 @@ extension Simulation {
             network.prefer(round)
             for pair in pairs where !network.isUp(pair) { try await connect(agents[pair.from], agents[pair.to]) }
             for agent in agents {
-                agent.process?.engine.scanEverythingSoon()
+                agent.process?.folder.boards.inbox.scanEverything()
                 try await finish(agent)
             }
             for pair in pairs {
@@ -52,9 +52,9 @@ extension Simulation {
     private func finish(_ agent: SimulatedAgent) async throws {
         for _ in 0..<20 {
             guard let process = agent.process else { return }
-            if let halt = process.engine.activity.snapshot.halt, [.rootEmptied, .massDeletion].contains(halt.reason) {
+            if let halt = process.folder.boards.status.snapshot.halt, [.rootEmptied, .massDeletion].contains(halt.reason) {
                 await inProcess(of: agent) { process in
-                    _ = try? await process.engine.perform(.confirm, isDryRun: false)
+                    _ = try? await process.folder.runner.confirm(isDryRun: false)
                 }
             }
             await answerMoves(agent)
@@ -62,7 +62,7 @@ extension Simulation {
             let trace = trace
             trace.note("agent \(agent.number) works")
             await inProcess(of: agent) { process in
-                if await process.engine.performDue() { isDone.set() }
+                if await process.folder.runner.performDue() { isDone.set() }
             }
             if !isDone.isSet { return }
         }
@@ -71,14 +71,16 @@ extension Simulation {
     /// Its user says what is to become of what was moved to where nothing is selected: it is to be kept there, or else left
     /// alone.
     private func answerMoves(_ agent: SimulatedAgent) async {
-        guard let held = agent.process?.engine.state.withLock({ Set($0.heldNames.values) }) else { return }
+        guard let held = agent.process?.folder.runner.memory.heldNames.values else { return }
         for place in held.sorted() where agent.selection?.isLeftOut(place) ?? false {
             guard agent.files.status(place) != nil else { continue }
             trace.note("user \(agent.number): answers for \(place)")
             await inProcess(of: agent) { process in
-                let engine = process.engine
-                let selected = try? await engine.resolve([place], .select, directory: nil, isDryRun: false)
-                if selected == nil { _ = try? await engine.resolve([place], .ignore, directory: nil, isDryRun: false) }
+                let runner = process.folder.runner
+                let selected = try? await runner.perform(ResolveExtraneousStep(paths: [place], action: .select))
+                if selected == nil {
+                    _ = try? await runner.perform(ResolveExtraneousStep(paths: [place], action: .ignore))
+                }
             }
             agent.selectionChanged()
         }

@@ -8,18 +8,17 @@ import Selection
 extension Simulation {
     /// What is to be done about each group by what the agent's index says; groups that something is wrong with are left out.
     private func pending(_ agent: SimulatedAgent) async -> [FileGroup: [String: VersionVector]] {
-        guard !weather.groups.isEmpty, let engine = agent.process?.engine,
-            case .success(let place) = engine.session.place()
+        guard !weather.groups.isEmpty, let folder = try? agent.process?.folder.runner.reading()
         else { return [:] }
         var pending: [FileGroup: [String: VersionVector]] = [:]
-        let patterns = engine.groupPatterns
+        let patterns = folder.groupPatterns
         for group in Set(Self.names.compactMap { patterns.group(of: $0) }) {
-            guard let facts = try? await engine.facts(group.names) else { continue }
+            guard let facts = try? await folder.index.facts(group.names) else { continue }
             let items = facts.map {
                 PlanItem(
-                    local: $0.localVersion, global: $0.global, isKept: !place.selection.isLeftOut($0.name))
+                    local: $0.localVersion, global: $0.global, isKept: !folder.selection.isLeftOut($0.name))
             }
-            pending[group] = GroupChange.pending(items, rules: engine.rules, unixSeconds: agent.wall.seconds)
+            pending[group] = GroupChange.pending(items, rules: folder.rules, unixSeconds: agent.wall.seconds)
         }
         return pending
     }
@@ -34,13 +33,14 @@ extension Simulation {
     /// What the agent has put into its place since then must have come together with all that was to be done about its group
     /// all that time. After a death that is to be so once the next process has looked.
     func checkGroups(_ agent: SimulatedAgent) async {
-        guard let before = agent.groupsBefore, let engine = agent.process?.engine, engine.activity.snapshot.hasLooked
+        guard let before = agent.groupsBefore, let folder = agent.process?.folder, folder.boards.status.snapshot.hasScanned
         else { return }
         agent.groupsBefore = nil
         let after = await pending(agent)
-        let problems = engine.activity.snapshot.problems
+        let problems = folder.boards.status.snapshot.problems
         for (group, versions) in before {
-            guard let left = after[group], let facts = try? await engine.facts(group.names) else { continue }
+            guard let left = after[group], let facts = try? await folder.runner.reading().index.facts(group.names)
+            else { continue }
             let placed = facts.filter { facts in
                 agent.filled.contains(facts.name) && facts.local?.status != nil && versions[facts.name] != nil
                     && left[facts.name] == nil && facts.local?.file.version == versions[facts.name]

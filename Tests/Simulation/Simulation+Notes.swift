@@ -52,8 +52,9 @@ extension Simulation {
         trace.note("user \(agent.number): notes \(place.key)=\(value ?? "nothing") of \(place.path)")
         await inProcess(of: agent) { process in
             do {
-                _ = try await process.engine.changeNotes(
-                    of: place.path, set: value.map { [place.key: $0] } ?? [:], remove: isRemoving ? [place.key] : [])
+                _ = try await process.folder.runner.perform(
+                    ChangeNotesStep(
+                        path: place.path, set: value.map { [place.key: $0] } ?? [:], remove: isRemoving ? [place.key] : []))
                 isDone.set()
             } catch {
                 trace.note("user \(agent.number): that did not work")
@@ -64,7 +65,8 @@ extension Simulation {
     }
 
     private func noted(_ agent: SimulatedAgent, _ place: NoteLedger.Place) async -> String? {
-        let notes = try? await agent.process?.engine.notes(of: place.path)
+        guard let folder = try? agent.process?.folder.runner.reading() else { return nil }
+        let notes = try? await NoteReading(folder: folder).notes(of: place.path)
         return notes?.notes.first { $0.key == place.key }?.value
     }
 

@@ -26,7 +26,7 @@ extension Simulation {
             for agent in agents where !weather.readers.contains(agent.number) {
                 await inProcess(of: agent) { process in
                     // There may be nothing to accept.
-                    _ = try? await process.engine.settleRefused([""], .accept, of: nil, isDryRun: false)
+                    _ = try? await process.folder.runner.perform(SettleRefusedStep(paths: [""], action: .accept))
                 }
             }
             problems += try await settle()
@@ -34,10 +34,10 @@ extension Simulation {
         hasReleasedReaders = true
         for agent in agents {
             guard let process = agent.process else { continue }
-            var configuration = process.session.configuration
+            var configuration = process.folder.configuration
             configuration.readers = []
-            try await process.session.applyRoles(configuration)
-            process.session.configure(configuration)
+            try await process.folder.exchange.applyRoles(configuration)
+            process.folder.configure(configuration)
             let refused = try await process.index.refusedCount(in: SimulatedAgent.folder, limit: 10).count
             if refused > 0 { problems.append("agent \(agent.number): \(refused) are refused though all may write") }
         }

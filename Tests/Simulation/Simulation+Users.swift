@@ -49,7 +49,7 @@ extension Simulation {
         let name = generator.pick(names)
         trace.note("race over \(name)")
         generator.isOne(in: 2) ? delete(first, name) : write(first, name)
-        first.process?.engine.scanSoon([RelativePath(name)].compactMap { $0 })
+        first.process?.folder.boards.inbox.scan([RelativePath(name)].compactMap { $0 })
         try await work(first)
         let hadHints = isUnseen
         isUnseen = true
@@ -65,8 +65,8 @@ extension Simulation {
         trace.note("user \(agent.number): \(what)")
         for name in names { agent.disk.changedByUser("\(agent.files.root)/\(name)") }
         hideRealTimes(agent)
-        guard !isUnseen, let engine = agent.process?.engine, !generator.isOne(in: 3) else { return }
-        engine.scanSoon(names.compactMap { RelativePath($0) })
+        guard !isUnseen, let folder = agent.process?.folder, !generator.isOne(in: 3) else { return }
+        folder.boards.inbox.scan(names.compactMap { RelativePath($0) })
     }
 
     /// Bytes that nobody wrote before: short, or of up to four blocks.
@@ -229,7 +229,7 @@ extension Simulation {
             // He says so of a copy that a line of his has just left out, too.
             agent.isFreeing = true
             await inProcess(of: agent) { process in
-                let outcomes = try? await process.engine.resolveConflicts(copy, keep: keep)
+                let outcomes = try? await process.folder.runner.perform(ResolveConflictsStep(path: copy, keep: keep))
                 trace.note("user \(number): \(outcomes?.first.map { $0.problem ?? "settled" } ?? "that did not work")")
             }
             agent.isFreeing = false
@@ -240,7 +240,8 @@ extension Simulation {
         guard let path = archived.isEmpty ? nil : generator.pick(archived) else { return }
         trace.note("user \(number): restores \(path)")
         await inProcess(of: agent) { process in
-            let restored = try? await process.engine.restoreVersion(path, at: nil, isConfirmed: true)
+            let restored = try? await process.folder.runner.perform(
+                RestoreVersionStep(path: path, time: nil, isConfirmed: true))
             trace.note("user \(number): \(restored == nil ? "that did not work" : "restored")")
         }
     }
@@ -267,7 +268,7 @@ extension Simulation {
         agent.isFreeing = true
         await inProcess(of: agent) { process in
             do {
-                let outcome = try await process.engine.deselect([path], .free, isDryRun: false)
+                let outcome = try await process.folder.runner.perform(DeselectStep(paths: [path], local: .free))
                 trace.note(
                     "user \(number): freed \(outcome.freeing?.freed ?? []), stays "
                         + "\(outcome.freeing?.staying.map { "\($0.path) \($0.reason)" } ?? [])")
@@ -291,8 +292,8 @@ extension Simulation {
         // What the newest version of the others holds, its user has chosen to replace.
         if action == .keepMine { await supersedeGlobal([name], agent) }
         let before = contents(agent)
-        await settle("\(action.rawValue) \(name)", agent) { engine in
-            try await engine.resolve([name], action, directory: nil, isDryRun: false).names
+        await settle("\(action.rawValue) \(name)", agent) { runner in
+            try await runner.perform(ResolveExtraneousStep(paths: [name], action: action)).names
         }
         for (name, content) in before where agent.files.content(name) == nil && !agent.files.holds(content) {
             supersedeByDeletion(content, of: name, at: agent)
@@ -304,7 +305,9 @@ extension Simulation {
         guard agent.isUp, let index = agent.process?.index else { return }
         let below = (try? await index.descendants(SimulatedAgent.folder, of: path, limit: 1000).map(\.path)) ?? []
         await supersedeGlobal(below + [path], agent)
-        await settle("rm \(path)", agent) { engine in try await engine.remove([path], isDryRun: false).names }
+        await settle("rm \(path)", agent) { runner in
+            try await runner.perform(DeleteEverywhereStep(paths: [path])).names
+        }
     }
 
     /// Its user decides against what the folder holds under these names, as far as the agent knows it.
@@ -323,14 +326,14 @@ extension Simulation {
     }
 
     private func settle(
-        _ words: String, _ agent: SimulatedAgent, _ body: @escaping @Sendable (FolderEngine) async throws -> [String]
+        _ words: String, _ agent: SimulatedAgent, _ body: @escaping @Sendable (FolderRunner) async throws -> [String]
     ) async {
         let (trace, number) = (trace, agent.number)
         trace.note("user \(number): \(words)")
         agent.isFreeing = true
         await inProcess(of: agent) { process in
             do {
-                trace.note("user \(number): done to \(try await body(process.engine))")
+                trace.note("user \(number): done to \(try await body(process.folder.runner))")
             } catch {
                 trace.note("user \(number): that did not work")
             }
@@ -392,8 +395,8 @@ extension Simulation {
             do {
                 _ =
                     try await isSelecting
-                    ? process.engine.select(paths, whileSpace: false, isDryRun: false)
-                    : process.engine.deselect(paths, .keep, isDryRun: false)
+                    ? process.folder.runner.perform(SelectStep(paths: paths))
+                    : process.folder.runner.perform(DeselectStep(paths: paths, local: .keep))
             } catch {
                 trace.note("user \(number): that did not work")
             }

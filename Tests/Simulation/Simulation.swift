@@ -12,7 +12,7 @@ import SyncTestKit
 
 @testable import SyncAgent
 
-/// A few agents with real engines, indexes and files, their users, and the links between them. All that happens follows
+/// A few agents with real folders, indexes and files, their users, and the links between them. All that happens follows
 /// from a seed: one thing at a time, and what is next is drawn.
 actor Simulation {
     /// What may go wrong.
@@ -199,7 +199,7 @@ actor Simulation {
     /// One that has something to do, if there is one.
     private var busyAgent: SimulatedAgent {
         let busy = agents.filter { agent in
-            agent.process.map { $0.engine.state.withLock { $0.agenda.hasWork } } ?? true
+            agent.process.map { $0.folder.boards.inbox.hasWork } ?? true
         }
         return generator.pick(busy.isEmpty ? agents : busy)
     }
@@ -211,7 +211,7 @@ actor Simulation {
             let (trace, number) = (trace, agent.number)
             trace.note("agent \(number) works")
             await inProcess(of: agent) { process in
-                let isDone = await process.engine.performDue()
+                let isDone = await process.folder.runner.performDue()
                 if !isDone { trace.note("agent \(number): nothing is due") }
             }
             guard agent.isUp else { return }
@@ -228,7 +228,7 @@ actor Simulation {
         if agent.disk.isDead { bury(agent) }
         hideRealTimes(agent)
         if let process = agent.process {
-            let halt = process.engine.activity.snapshot.halt?.reason.rawValue
+            let halt = process.folder.boards.status.snapshot.halt?.reason.rawValue
             let own = try? await process.index.localIndex(of: SimulatedAgent.folder).maxSequence
             trace.note("agent \(agent.number): sequence \(own ?? -1)\(halt.map { ", \($0)" } ?? "")")
         }
@@ -324,33 +324,33 @@ actor Simulation {
     func cut(_ pair: Network.Pair) {
         network.cut(pair)
         for (agent, other) in [(pair.from, pair.to), (pair.to, pair.from)] {
-            agents[agent].process?.session.linkEnded(with: agents[other].id)
+            agents[agent].process?.folder.exchange.linkEnded(with: agents[other].id)
         }
     }
 
     /// Both tell what they have and what they know, and begin to send what the other lacks.
     func connect(_ left: SimulatedAgent, _ right: SimulatedAgent) async throws {
         guard let leftProcess = left.process, let rightProcess = right.process else { return }
-        let fromLeft = try await leftProcess.session.clusterConfigEntry(for: right.id, localDevice: left.id)
-        let fromRight = try await rightProcess.session.clusterConfigEntry(for: left.id, localDevice: right.id)
+        let fromLeft = try await leftProcess.folder.exchange.clusterConfigEntry(for: right.id, localDevice: left.id)
+        let fromRight = try await rightProcess.folder.exchange.clusterConfigEntry(for: left.id, localDevice: right.id)
         func entry(_ folder: ClusterConfig.Folder, _ id: DeviceID) -> ClusterConfig.Device {
             folder.devices.first { $0.id == id } ?? ClusterConfig.Device(id: id)
         }
-        let toRight = try await leftProcess.session.exchangeIndexes(
+        let toRight = try await leftProcess.folder.exchange.exchangeIndexes(
             with: right.id, itKnows: entry(fromRight, left.id), itHas: entry(fromRight, right.id),
             mode: PeerMode(fromRight, client: "synctrain"))
-        let toLeft = try await rightProcess.session.exchangeIndexes(
+        let toLeft = try await rightProcess.folder.exchange.exchangeIndexes(
             with: left.id, itKnows: entry(fromLeft, right.id), itHas: entry(fromLeft, left.id),
             mode: PeerMode(fromLeft, client: "synctrain"))
-        trace.note("link \(left.number)-\(right.number) from \(toRight?.after ?? -1) and \(toLeft?.after ?? -1)")
+        trace.note("link \(left.number)-\(right.number) from \(toRight.after) and \(toLeft.after)")
         network.set(
             .init(from: left.number, to: right.number),
-            toRight.map { Network.Feed(position: $0.after, isFull: $0.isFull) })
+            Network.Feed(position: toRight.after, isFull: toRight.isFull))
         network.set(
             .init(from: right.number, to: left.number),
-            toLeft.map { Network.Feed(position: $0.after, isFull: $0.isFull) })
-        leftProcess.engine.indexChanged()
-        rightProcess.engine.indexChanged()
+            Network.Feed(position: toLeft.after, isFull: toLeft.isFull))
+        leftProcess.folder.boards.inbox.pullEverything()
+        rightProcess.folder.boards.inbox.pullEverything()
     }
 
     private func deliver() async throws {
@@ -370,7 +370,7 @@ actor Simulation {
     @discardableResult
     func send(_ pair: Network.Pair, limit: Int) async throws -> Bool {
         guard let feed = network.feed(pair), let process = agents[pair.from].process else { return false }
-        let page = try await process.session.updates(after: feed.position, limit: limit)
+        let page = try await process.folder.exchange.updates(after: feed.position, limit: limit)
         guard let last = page.last?.sequence else { return false }
         let batch = IndexBatch(
             folder: SimulatedAgent.folder, files: page, isFullIndex: feed.isFull, lastSequence: last,
@@ -388,7 +388,7 @@ actor Simulation {
     func receive(_ pair: Network.Pair) async throws -> Bool {
         guard let batch = network.feed(pair)?.waiting.first, let process = agents[pair.to].process else { return false }
         network.update(pair) { $0.waiting.removeFirst() }
-        try await process.session.apply(batch, from: agents[pair.from].id)
+        try await process.folder.exchange.apply(batch, from: agents[pair.from].id)
         let words = batch.files.map { file in
             "\(file.name)\(file.isDeleted ? " gone" : "")\(file.isInvalid ? " invalid" : "") \(file.version)"
         }
@@ -403,7 +403,7 @@ actor Simulation {
             trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): the link is gone")
             throw RequestError.linkLost
         }
-        let answer = await process.session.serve([request])[0]
+        let answer = await process.folder.server.serve([request])[0]
         trace.note("    \(pair.to): \(request.name) at \(request.offset) from \(pair.from): \(answer.code)")
         guard answer.code == .ok else { throw RequestError.refused(answer.code) }
         return answer.data
@@ -423,9 +423,9 @@ actor Simulation {
         switch generator.int(0...9) {
         case 0, 1: await actAsUser(of: agent, isByHand: true)
         case 2:
-            guard let engine = agent.process?.engine else { return }
+            guard let folder = agent.process?.folder else { return }
             trace.note("agent \(agent.number) looks meanwhile")
-            _ = try? await engine.exclusively { try await engine.look(at: nil) }
+            _ = try? await folder.runner.perform(ScanStep(paths: nil))
             hideRealTimes(agent)
         default: break
         }

@@ -24,7 +24,7 @@ import Testing
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             if names.contains(where: { $0.hasPrefix("d/") }) { #expect(first.files.makeDirectory("d")) }
             for name in names { #expect(first.files.write(Self.bytes(name), to: name)) }
-            first.process?.engine.scanEverythingSoon()
+            first.process?.folder.boards.inbox.scanEverything()
             #expect(try await simulation.settle() == [])
             try await body(simulation, first, second)
         }
@@ -86,36 +86,42 @@ import Testing
         try await pair(["f", "g", "h"], versions: .init(kind: .simple)) { simulation, first, second in
             for text in ["second", "third"] {
                 #expect(first.files.write(Self.bytes(text), to: "f"))
-                first.process?.engine.scanEverythingSoon()
+                first.process?.folder.boards.inbox.scanEverything()
                 #expect(try await simulation.settle() == [])
             }
             #expect(Self.archived(second) == ["f", "second"])
-            let engine = try #require(second.process?.engine)
-            await #expect(throws: ControlError.self) {
-                try await engine.restoreVersion("f", at: nil, isConfirmed: false)
+            let folder = try #require(second.process?.folder)
+            await #expect(throws: FolderError.self) {
+                try await folder.runner.perform(
+                    RestoreVersionStep(path: "f", time: nil, isConfirmed: false))
             }
             #expect(Self.files(second)["f"] == "third")
-            let restored = try await engine.restoreVersion("f", at: nil, isConfirmed: true)
+            let restored = try await folder.runner.perform(
+                    RestoreVersionStep(path: "f", time: nil, isConfirmed: true))
             #expect(restored.isReplacement && restored.version.path == "f" && restored.version.size == 6)
             #expect(Self.files(second)["f"] == "second")
             #expect(Self.archived(second) == ["f", "second", "third"])
             #expect(try await simulation.settle() == [])
             #expect(Self.files(first)["f"] == "second")
             // By the time at which it was in its place.
-            _ = try await engine.restoreVersion("f", at: 0, isConfirmed: true)
+            _ = try await folder.runner.perform(
+                    RestoreVersionStep(path: "f", time: 0, isConfirmed: true))
             #expect(Self.files(second)["f"] == "f")
-            await #expect(throws: ControlError.self) {
-                try await engine.restoreVersion("f", at: .max, isConfirmed: true)
+            await #expect(throws: FolderError.self) {
+                try await folder.runner.perform(
+                    RestoreVersionStep(path: "f", time: .max, isConfirmed: true))
             }
-            await #expect(throws: ControlError.self) {
-                try await engine.restoreVersion("h", at: nil, isConfirmed: true)
+            await #expect(throws: FolderError.self) {
+                try await folder.runner.perform(
+                    RestoreVersionStep(path: "h", time: nil, isConfirmed: true))
             }
             // What was deleted comes back without a question.
             #expect(first.files.remove("g"))
-            first.process?.engine.scanEverythingSoon()
+            first.process?.folder.boards.inbox.scanEverything()
             #expect(try await simulation.settle() == [])
             #expect(Self.files(second)["g"] == nil)
-            _ = try await engine.restoreVersion("g", at: nil, isConfirmed: false)
+            _ = try await folder.runner.perform(
+                    RestoreVersionStep(path: "g", time: nil, isConfirmed: false))
             #expect(try await simulation.settle() == [])
             #expect(Self.files(first)["g"] == "g")
         }
@@ -134,7 +140,8 @@ import Testing
                 #expect(try await simulation.settle() == [])
                 second.disk.plan(.killed, after: moment)
                 await simulation.inProcess(of: second) {
-                    _ = try? await $0.engine.restoreVersion("f", at: nil, isConfirmed: true)
+                    _ = try? await $0.folder.runner.perform(
+                        RestoreVersionStep(path: "f", time: nil, isConfirmed: true))
                 }
                 if !second.isUp { died.set() } else { second.disk.planNoEnd() }
                 let all = Set(Self.archived(second)).union(Self.files(second).values)
@@ -156,7 +163,7 @@ import Testing
         second.files.setTime(FileTime(seconds: second.wall.seconds - 1000), of: "f")
         #expect(first.files.write(Self.bytes("first's"), to: "f"))
         simulation.hideRealTimes(first)
-        for agent in [first, second] { agent.process?.engine.scanEverythingSoon() }
+        for agent in [first, second] { agent.process?.folder.boards.inbox.scanEverything() }
         #expect(try await simulation.settle() == [])
     }
 
@@ -208,8 +215,8 @@ import Testing
             try await conflict(simulation, first, second)
             #expect(Self.files(second).keys.contains { $0.contains(".sync-conflict-") })
             let process = try #require(second.process)
-            #expect(await process.engine.decideNext())
-            #expect(await !process.engine.decideNext())
+            #expect(await process.folder.runner.decideNext())
+            #expect(await !process.folder.runner.decideNext())
             simulation.hideRealTimes(second)
             #expect(try await simulation.settle() == [])
             let files = Self.files(first)
@@ -239,7 +246,7 @@ import Testing
             #expect(first.files.write(Self.bytes("edited"), to: "f"))
             try await simulation.looks(first)
             #expect(try await simulation.settle() == [])
-            if let engine = second.process?.engine { while await engine.decideNext() {} }
+            if let folder = second.process?.folder { while await folder.runner.decideNext() {} }
             #expect(try await simulation.settle() == [])
             #expect(Self.files(first) == Self.files(second))
             #expect(Self.files(first)["f"] == (isThere ? "edited" : nil))
@@ -252,17 +259,16 @@ import Testing
         try await pair(["f", "g"], versions: .init(kind: .trashcan)) { simulation, first, second in
             try await conflict(simulation, first, second)
             let agent = simulation.agents[number]
-            let engine = try #require(agent.process?.engine)
-            #expect(engine.activity.snapshot.conflicts == 1)
-            let shown = Listed()
-            try await engine.conflicts { shown.add($0) }
-            let conflict = try #require(shown.all.first)
-            #expect(shown.all.count == 1 && conflict.path == "f")
+            let folder = try #require(agent.process?.folder)
+            #expect(folder.boards.status.snapshot.conflicts == 1)
+            let shown = try await ConflictReading(folder: try folder.runner.reading()).list()
+            let conflict = try #require(shown.first)
+            #expect(shown.count == 1 && conflict.path == "f")
             // The first agent won, so what bears the name is its own.
             #expect((conflict.mine.path == "f") == (number == 0))
-            let outcomes = try await engine.resolveConflicts("f", keep: keep)
+            let outcomes = try await folder.runner.perform(ResolveConflictsStep(path: "f", keep: keep))
             #expect(outcomes.count == 1 && outcomes.first?.problem == nil)
-            #expect(engine.activity.snapshot.conflicts == 0)
+            #expect(folder.boards.status.snapshot.conflicts == 0)
             #expect(try await simulation.settle() == [])
             var files = Self.files(first)
             #expect(files == Self.files(second))
@@ -277,13 +283,7 @@ import Testing
                 #expect(Set(files.values) == ["first's", "second's"])
             }
             if keep != .both { #expect(Self.archived(agent).contains(keep == .mine ? other : own)) }
-            await #expect(throws: ControlError.self) { try await engine.resolveConflicts("f", keep: keep) }
+            await #expect(throws: FolderError.self) { try await folder.runner.perform(ResolveConflictsStep(path: "f", keep: keep)) }
         }
     }
-}
-
-private final class Listed: Sendable {
-    private let conflicts = Mutex<[Conflict]>([])
-    var all: [Conflict] { conflicts.withLock { $0 } }
-    func add(_ conflict: Conflict) { conflicts.withLock { $0.append(conflict) } }
 }

@@ -154,9 +154,10 @@ import Transport
             }
             #expect(purpose == .onDemand)
             #expect(delivered.sorted() == [0, 1, 2])
-        } catch let error as ControlError {
+        } catch .held(let obstacle, let file, let folder) as FetchError {
             #expect(purpose != .onDemand)
-            #expect(error.code == .heldByPolicy && error.isRetryable && error.exitCode == 5)
+            #expect(obstacle == .policy(.init(.metered, .onDemandOnly)))
+            #expect(file == holder.whole.file.name && folder == FolderID("f"))
             #expect(delivered.count < 3)
         }
     }
@@ -199,8 +200,8 @@ import Transport
             clock.endPatience(2)
             do {
                 Issue.record("the fetch gave \(try await bytes)")
-            } catch let error as ControlError {
-                #expect(error.code == .noHolder)
+            } catch .unavailable(let refusal, _, holders: let holders) as FetchError {
+                #expect(refusal == .disconnected && holders == 1)
             }
         }
     }

@@ -18,7 +18,7 @@ import Testing
     private final class Scene: Sendable {
         let home = FileManager.default.temporaryDirectory.appending(path: "encrypted-\(UUID().uuidString)").path
         let index: IndexStore
-        let session: FolderSession
+        let folder: Folder
         let registry: FolderRegistry
         let distrusted = Mutex<[FolderID]>([])
 
@@ -33,11 +33,10 @@ import Testing
             change(&configuration)
             let events = EventHub(wall: { WallTime(seconds: 0) })
             let logger = Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() })
-            session = FolderSession(
-                configuration, index: index, threads: .singleton, events: events, logger: logger)
+            folder = Folder(idle: configuration, of: EncryptedThereTests.me, index: index)
             registry = FolderRegistry(
                 pending: PendingRegistry(index: index, events: events, time: .system, logger: logger), logger: logger)
-            registry.insert(session)
+            registry.insert(folder)
         }
 
         deinit { try? FileManager.default.removeItem(atPath: home) }
@@ -87,7 +86,7 @@ import Testing
     @Test func itIsNotedWhileTheFolderIsPaused() async throws {
         let scene = try await Scene { $0.isPaused = true }
         #expect(try await scene.hear(token: [1]).isEmpty)
-        #expect(!scene.session.isTrusted(Self.vault))
+        #expect(!scene.folder.exchange.isTrusted(Self.vault))
     }
 
     @Test func theConfigurationSaysItAfterARestart() async throws {
@@ -100,14 +99,14 @@ import Testing
     @Test func removingTheNameIsTheWayBack() async throws {
         let scene = try await Scene()
         _ = try await scene.hear(token: [1])
-        var configuration = scene.session.configuration
+        var configuration = scene.folder.configuration
         configuration.rescanInterval = 1
-        scene.session.configure(configuration)
-        #expect(!scene.session.isTrusted(Self.vault), "another setting changes nothing")
+        scene.folder.configure(configuration)
+        #expect(!scene.folder.exchange.isTrusted(Self.vault), "another setting changes nothing")
         configuration.untrusted = [Self.vault]
-        scene.session.configure(configuration)
+        scene.folder.configure(configuration)
         configuration.untrusted = []
-        scene.session.configure(configuration)
+        scene.folder.configure(configuration)
         #expect(try await scene.hear().count == 1)
     }
 }

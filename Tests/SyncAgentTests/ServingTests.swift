@@ -21,7 +21,7 @@ import Testing
         let home = FileManager.default.temporaryDirectory.appending(path: "serving-\(UUID().uuidString)").path
         let index: IndexStore
         let root: RootDirectory
-        let session: FolderSession
+        let server: BlockServer
         var contents: [UInt8]
 
         init(ignoring: String = "") async throws {
@@ -32,9 +32,9 @@ import Testing
             try ignoring.write(toFile: "\(home)/files/.stignore", atomically: false, encoding: .utf8)
             index = try IndexStore.open(path: "\(home)/index.sqlite")
             try await index.addFolder(ServingTests.id, newIndexID: IndexID(rawValue: 1))
-            session = FolderSession(
-                FolderConfiguration(id: ServingTests.id, path: "\(home)/files", mode: .full), index: index,
-                threads: .singleton, events: EventHub(wall: { WallTime(seconds: 0) }),
+            let configuration = FolderConfiguration(id: ServingTests.id, path: "\(home)/files", mode: .full)
+            server = BlockServer(
+                places: FolderPlaces(configuration), index: index, threads: .singleton,
                 logger: Logger(label: "serving", factory: { _ in SwiftLogNoOpLogHandler() }))
             try write(contents)
             try await announce(1)
@@ -79,7 +79,7 @@ import Testing
         ) async -> (bytes: [UInt8], code: ResponseCode) {
             let request = BlockRequest(
                 folder: ServingTests.id, name: name, offset: block.offset, size: block.size, hash: hash ?? block.hash)
-            let answers = await session.serve([request])
+            let answers = await server.serve([request])
             return (answers.first.map { Array($0.data.readableBytesView) } ?? [], answers.first?.code ?? .generic)
         }
 
@@ -156,7 +156,7 @@ import Testing
                 folder: Self.id, name: name, offset: block.offset, size: block.size,
                 hash: scene.blocks[hash ?? number].hash)
         }
-        let answers = await scene.session.serve([
+        let answers = await scene.server.serve([
             request(2), request(0, name: "film"), request(0), request(1, hash: 0), request(0, name: "/"),
             request(0, name: ""), request(0, name: ".stignore"), request(1, name: "d/film/x"), request(1),
         ])

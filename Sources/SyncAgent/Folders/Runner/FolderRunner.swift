@@ -116,6 +116,9 @@ final class FolderRunner: Sendable {
         return boards.inbox.hasWork ? .syncing : .idle
     }
 
+    /// What steps remember by now.
+    var memory: FolderMemory { state.withLock { $0.memory } }
+
     /// The folder as it was seen last, for those who only read. Throws `FolderHalt` if it cannot be worked on.
     func reading() throws(FolderHalt) -> FolderContext { try context(at: boards.places.current.get(), boards.places.configuration) }
 
