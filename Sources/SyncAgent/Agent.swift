@@ -138,7 +138,7 @@ public final class Agent: Service, Sendable {
     /// How fast files go out by links.
     let linkPace: RateLimiter
     private let linkRate: SharedRate
-    private let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
     let startedAt: WallTime
@@ -152,6 +152,8 @@ public final class Agent: Service, Sendable {
     let policies: PolicyBoard
     /// The configuration says anew what rests until when.
     let pausesChanged = Signal()
+    /// A device may be absent, or no longer.
+    let radioChanged = Signal()
     private let jobs: AsyncStream<Job>
     private let addJob: AsyncStream<Job>.Continuation
 
@@ -216,11 +218,20 @@ public final class Agent: Service, Sendable {
             sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
+            seek: { ids in
+                var isSought = false
+                for id in ids where await devices.device(id)?.seek() == true { isSought = true }
+                return isSought
+            },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
             time: setup.time, settings: settings)
+        // Nobody waits for one small picture of many so much that the radio is to search for its holder.
+        var forThumbnails = fetching
+        forThumbnails.seek = { _ in false }
         thumbnails = ThumbnailBoard(
-            configuration.thumbnails, setup, fetching, cache: cache, index: index, folders: folders, policies: policies)
+            configuration.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders,
+            policies: policies)
         for warning in files.warnings { setup.logger.warning("\(warning)") }
         try await apply(configuration)
     }
@@ -260,6 +271,7 @@ public final class Agent: Service, Sendable {
                 }
                 group.addTask { await self.endPauses() }
                 group.addTask { await self.followPolicies() }
+                group.addTask { await self.followRadio() }
                 for await job in self.jobs {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
@@ -325,12 +337,18 @@ public final class Agent: Service, Sendable {
         )
     }
 
-    func dial(_ address: LinkAddress, install: @escaping LinkInstaller<SecureLink>) async throws -> SecureLink {
+    /// - Parameter effort: what may be done to find a device on a radio first.
+    func dial(
+        _ address: LinkAddress, _ effort: RadioEffort = .searching, install: @escaping LinkInstaller<SecureLink>
+    ) async throws -> SecureLink {
         guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
         let timeout = address.isSlow ? Self.radioTimeout : Self.linkTimeout
-        return try await transport.dial(address, timeout: timeout, install: install)
+        guard let radio = transport as? any RadioTransport else {
+            return try await transport.dial(address, timeout: timeout, install: install)
+        }
+        return try await radio.dial(address, effort, timeout: timeout, install: install)
     }
 
     /// Has the agent run something until it ends by itself or the agent does.
@@ -339,7 +357,7 @@ public final class Agent: Service, Sendable {
     private var linkEnvironment: LinkEnvironment {
         LinkEnvironment(
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
-            dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
+            dial: { try await self.dial($0, $1, install: self.pairing.dialling($2)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, transfers: transfers, events: events, time: setup.time, partials: partials,
             drops: drops, slowLinkPolicy: slowLinkPolicy, held: { [policies] in policies.held },
@@ -422,6 +440,7 @@ public final class Agent: Service, Sendable {
         for id in touched { await devices.device(id)?.announceFolders() }
         // What waits for a network may come over Bluetooth now, or the other way round.
         if !touched.isEmpty { devices.linkChanged() }
+        radioChanged.notify()
         events.post("configuration-changed")
     }
 }

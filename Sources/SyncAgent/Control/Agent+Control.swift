@@ -70,7 +70,7 @@ extension Agent: AgentControl {
         }
         if let id = try? DeviceID(parsing: settings.id) {
             try await answering { try await index.forgetPending(id) }
-            await devices.device(id)?.dialNow()
+            await devices.device(id)?.seek()
         }
     }
 

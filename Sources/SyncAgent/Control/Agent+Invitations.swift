@@ -89,7 +89,7 @@ extension Agent {
                     return false
                 }
             }
-            if isStored { await devices.device(peer)?.dialNow() }
+            if isStored { await devices.device(peer)?.seek() }
         } catch {
             setup.logger.debug("the link of a guest broke: \(error)")
         }

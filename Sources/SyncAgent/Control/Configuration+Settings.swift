@@ -65,7 +65,10 @@ extension Configuration {
         var names: [String] = []
         if listen != new.listen { names.append("listen") }
         if discovery != new.discovery { names.append("discovery") }
-        if bluetooth != new.bluetooth { names.append("bluetooth") }
+        // How it searches is read before each scan.
+        if bluetooth.isEnabled != new.bluetooth.isEnabled || bluetooth.adapter != new.bluetooth.adapter {
+            names.append("bluetooth")
+        }
         if cache != new.cache { names.append("cache") }
         if fetch != new.fetch { names.append("fetch") }
         if log != new.log { names.append("log") }

@@ -210,6 +210,10 @@ final class FolderSession: Sendable {
             engine?.indexChanged()
         } else if result.changedCount > 0 {
             engine?.indexChanged(at: batch.files.map(\.name))
+        } else {
+            // A deletion that loses changes nothing, and is to be answered all the same: see `LocalChanges.outliving`.
+            let deleted = batch.files.filter { $0.isDeleted && !$0.isInvalid }.map(\.name)
+            if !deleted.isEmpty { engine?.indexChanged(at: deleted) }
         }
         events.post("index-updated", device: device, folder: id)
     }

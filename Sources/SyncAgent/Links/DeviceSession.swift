@@ -13,7 +13,8 @@ struct LinkEnvironment: Sendable {
     var localDevice: DeviceID
     /// What this device is called towards devices that it knows.
     var deviceName: @Sendable () -> String
-    var dial: @Sendable (LinkAddress, DeviceID) async throws -> SecureLink
+    /// Of the effort, only radios take notice.
+    var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
     /// Addresses at which the device was heard on the local network.
     var discoveredAddresses: @Sendable (DeviceID) -> [LinkAddress]
     var folders: FolderRegistry
@@ -75,6 +76,8 @@ actor DeviceSession {
     private var backoff = DialBackoff()
     /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
     private var rates: [LinkKind: Double] = [:]
+    /// What was in the own indexes of shared folders when the last link ended.
+    private var ownSequence: Int64?
     private let wake = Signal()
     private let linkEnded = Signal()
     private let snapshot: Mutex<Snapshot>
@@ -97,6 +100,7 @@ actor DeviceSession {
         var pastBytesOut: Int64 = 0
         /// The admin that brought it.
         var introducedBy: DeviceID?
+        var radio = RadioStanding()
     }
 
     init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
@@ -149,10 +153,56 @@ actor DeviceSession {
         if hasNewAddresses { dialNow() }
     }
 
-    /// The device was heard near-by, or the user wants it: no waiting for the back-off.
+    /// The device was heard on a network, or something waits for it: no waiting for the back-off.
     func dialNow() {
         backoff.succeeded()
         wake.notify()
+    }
+
+    /// A person waits for the device: it is searched for by radio, too, for a while. False if no radio reaches it.
+    @discardableResult
+    func seek() -> Bool {
+        let now = environment.time.monotonic()
+        snapshot.withLock { $0.radio.sought(at: now) }
+        dialNow()
+        return !state.radioAddresses.isEmpty
+    }
+
+    /// A search by radio is over: dials the device if it was heard.
+    func wasSearchedFor(_ findings: RadioWatch.Findings) {
+        let addresses = state.radioAddresses
+        if findings.hasHeard(addresses) {
+            let now = environment.time.monotonic()
+            snapshot.withLock { $0.radio.heard(at: now) }
+            dialNow()
+        } else if active == nil, let reason = findings.whyAbsent(addresses) {
+            note(error: reason)
+        }
+    }
+
+    /// The device as `RadioSearch` sees it, but for its folders; nil if no radio reaches it.
+    nonisolated func radioCandidate(at now: Duration) -> RadioSearch.Candidate? {
+        let state = state
+        let addresses = state.radioAddresses
+        guard !addresses.isEmpty else { return nil }
+        return RadioSearch.Candidate(
+            addresses: addresses, isConnected: state.session != nil, isPaused: state.isPaused,
+            isSought: state.radio.isSought(at: now), unseen: state.radio.lastLinkEnd.map { now - $0 })
+    }
+
+    /// Whether something has changed here since the last link that the device may not know of.
+    func hasNews() async -> Bool {
+        guard let ownSequence else { return false }
+        return await sharedSequence() != ownSequence
+    }
+
+    private func sharedSequence() async -> Int64? {
+        var sum: Int64 = 0
+        for folder in environment.folders.all where folder.isShared(with: id) {
+            guard let own = try? await environment.index.localIndex(of: folder.id) else { return nil }
+            sum &+= own.maxSequence
+        }
+        return sum
     }
 
     func stop() {
@@ -244,13 +294,18 @@ actor DeviceSession {
         }
         var seen: Set<LinkAddress> = []
         addresses.removeAll { !seen.insert($0).inserted }
-        // The order given, but a slow link only where there is no other.
-        return addresses.filter { !$0.isSlow } + addresses.filter(\.isSlow)
+        // The order given, but a slow link only where there is no other, and only if there is a reason to use the radio.
+        let mayUseRadio = radioEffort != nil
+        return addresses.filter { !$0.isSlow } + addresses.filter { $0.isSlow && mayUseRadio }
     }
 
+    private var radioEffort: RadioEffort? { state.radio.effort(at: environment.time.monotonic()) }
+
     private func dial(_ address: LinkAddress) async {
+        // Others were dialled before, and took their time.
+        guard let effort = address.isSlow ? radioEffort : .connecting else { return }
         do {
-            let link = try await environment.dial(address, id)
+            let link = try await environment.dial(address, effort, id)
             guard link.peer == id else {
                 await link.close()
                 note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
@@ -301,7 +356,7 @@ actor DeviceSession {
         await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
         for address in addressesToDial() where !address.isSlow && !isStopped && !Task.isCancelled {
             guard active?.session.information.kind.isSlow == true else { break }
-            guard let link = try? await environment.dial(address, id) else { continue }
+            guard let link = try? await environment.dial(address, .connecting, id) else { continue }
             if link.peer == id { return .found(link) }
             await link.close()
         }
@@ -378,8 +433,9 @@ actor DeviceSession {
 
     private func ended(_ session: PeerSession, _ reason: String, _ logger: Logger) async {
         let wasActive = active?.session === session
-        let now = environment.time.wall()
+        let (now, moment) = (environment.time.wall(), environment.time.monotonic())
         snapshot.withLock { snapshot in
+            if wasActive { snapshot.radio.linkEnded(at: moment, wasByRadio: session.kind.isSlow) }
             snapshot.pastBytesIn += session.bytesReceived
             snapshot.pastBytesOut += session.bytesSent
             if snapshot.session === session { snapshot.session = nil }
@@ -391,6 +447,7 @@ actor DeviceSession {
             for folder in environment.folders.all { folder.linkEnded(with: id) }
             environment.events.post("device-disconnected", device: id, message: reason)
             await rememberLastSeen(now)
+            ownSequence = await sharedSequence()
         }
         // Also when another link took over: what was asked for on this one is to be asked for again.
         environment.devices.linkChanged()
@@ -467,5 +524,12 @@ private struct Owner: PeerSessionOwner {
         let answers = await folder.serve(requests)
         environment.transfers.served(requests, answers, of: id, to: device.id)
         return answers
+    }
+}
+
+extension DeviceSession.Snapshot {
+    /// Where a radio reaches it.
+    var radioAddresses: Set<LinkAddress> {
+        Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))
     }
 }

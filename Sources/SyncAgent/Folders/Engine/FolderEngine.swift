@@ -218,6 +218,9 @@ final class FolderEngine: Sendable {
         turn.close()
     }
 
+    /// Whether something that this device keeps is missing here.
+    var needsAnything: Bool { activity.snapshot.need != NeededTotals() }
+
     /// What the folder does now, or has to do next.
     var condition: FolderState {
         let activity = activity.snapshot
