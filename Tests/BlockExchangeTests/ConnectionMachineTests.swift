@@ -42,6 +42,20 @@ struct ConnectionMachineTests {
         #expect(machine.unfinishedResponse == nil, "nobody has asked for it")
     }
 
+    @Test(arguments: [0, 1, 99, 100, 101, 200] as [Int32])
+    func `of an answer that is cut short no more is kept than was asked for`(asked: Int32) throws {
+        let bytes = Self.response(0, byteCount: 200)
+        var machine = try Self.machine()
+        var request = Self.request
+        request.size = asked
+        _ = machine.request(request, at: .zero)
+        // 100 bytes of the 200 have come.
+        machine.receive(
+            bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes - 100) ?? ByteBuffer(), at: .zero)
+        #expect(try machine.nextEvent() == nil)
+        #expect(machine.unfinishedResponse?.data.readableBytes == (asked < 100 ? nil : 100))
+    }
+
     // MARK: time
 
     @Test func `pings after 45 seconds of own silence`() throws {

@@ -117,8 +117,8 @@ public struct ConnectionMachine {
     /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
     /// again. Nobody has checked them.
     public var unfinishedResponse: (id: Int32, data: ByteBuffer)? {
-        guard let part = reader.unfinishedResponse, let size = outstanding[part.id],
-            (1...Int(size)).contains(part.data.readableBytes)
+        guard let part = reader.unfinishedResponse, let size = outstanding[part.id], part.data.readableBytes > 0,
+            part.data.readableBytes <= size
         else { return nil }
         return part
     }
