@@ -1,6 +1,8 @@
 """Connections that send nothing are closed after a deadline and lock nobody out until then."""
 
+import http.client
 import socket
+import urllib.parse
 
 from link import Identity, Link, split_address
 from pairing import PairCommand
@@ -66,3 +68,29 @@ def test_silent_devices(lab):
     wait_until(lambda: newcomer.id in {record["id"] for record in agent.records("device", "list", "--pending")}, 10,
                "the newcomer is pending")
     link.close()
+
+
+def connected(path):
+    connection = socket.socket(socket.AF_UNIX)
+    # Without a timeout: then it waits while the backlog is full.
+    connection.connect(path)
+    return connection
+
+
+def test_silent_connections_to_the_control_socket(lab):
+    agent = lab.agent()
+    with Silent([connected(agent.socket) for _ in range(70)]):
+        assert agent.status()["device"] == agent.id
+    with Silent([connected(agent.socket) for _ in range(400)]) as silent:
+        assert agent.status()["device"] == agent.id
+        wait_until(lambda: silent.remaining() <= 256, 10, "the oldest above the limit are closed")
+
+
+def test_silent_connections_to_the_http_port(lab):
+    agent = lab.agent()
+    netloc = urllib.parse.urlsplit(agent.status()["http"]).netloc
+    with Silent([socket.create_connection(netloc.split(":"), 10) for _ in range(400)]) as silent:
+        connection = http.client.HTTPConnection(netloc, timeout=20)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+        wait_until(lambda: silent.remaining() <= 256, 10, "the oldest above the limit are closed")
