@@ -52,4 +52,16 @@ import Testing
         for _ in 0..<2 { registry.progressed(transfer, by: .max, from: nil) }
         #expect(registry.list { _ in nil }.transfers.map(\.fileBytesDone) == [.max])
     }
+
+    /// A damaged index may list negative sizes. Files of such a size are not small ones.
+    @Test func filesAreCollectedBySize() {
+        func portions(_ sizes: [Int64]) -> [[Int]] {
+            FilePuller.portions(
+                of: sizes.map { .init(file: FileInfo(name: "f", size: $0), holders: [], replacement: .nothing) })
+        }
+        let limit = SmallFileFetch.byteLimit
+        #expect(portions([0, 1, limit]) == [[0, 1, 2]])
+        #expect(portions([1, limit + 1, 1, .max]) == [[1], [3], [0, 2]])
+        #expect(portions([.min, .min, -1, 1]) == [[0], [1], [2], [3]])
+    }
 }
