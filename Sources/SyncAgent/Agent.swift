@@ -110,8 +110,6 @@ public final class Agent: Service, Sendable {
     static let linkTimeout: Duration = .seconds(10)
     /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
     static let radioTimeout: Duration = .seconds(45)
-    /// Strangers' links that are open at the same time.
-    private static let strangerLimit = 32
 
     let setup: AgentSetup
     let localDevice: DeviceID
@@ -147,7 +145,7 @@ public final class Agent: Service, Sendable {
     let startConfiguration: Configuration
     let discovery: (any DeviceDiscovery)?
     private let listeners = ListenerBoard()
-    private let strangers = Mutex(0)
+    private let strangers = Mutex(StrangerSlots())
     private let sharedLimits: SharedLimits
     let policies: PolicyBoard
     /// The configuration says anew what rests until when.
@@ -305,32 +303,33 @@ public final class Agent: Service, Sendable {
 
     /// Runs a link that somebody dialled.
     private func serve(_ link: SecureLink) async {
-        let isPairing = link.applicationProtocol == LinkAuthenticator.pairingProtocol
-        let isInvited = link.applicationProtocol == LinkAuthenticator.invitationProtocol
-        if !isPairing, !isInvited, let device = devices.device(link.peer) {
+        let purpose = StrangerSlots.Purpose(applicationProtocol: link.applicationProtocol)
+        if purpose == .introduction, let device = devices.device(link.peer) {
             await device.serve(link)
             return
         }
-        let count = strangers.withLock { count in
-            count += 1
-            return count
-        }
-        defer { strangers.withLock { $0 -= 1 } }
-        let hasRoom = count <= Self.strangerLimit
-        guard !isInvited else {
-            if hasRoom { await serveInvitation(link) } else { await link.close() }
+        guard strangers.withLock({ $0.take(for: purpose) }) else {
+            setup.logger.debug(
+                "\(link.peer) from \(link.information.remoteAddress) is refused: too many unknown devices are connected"
+            )
+            await link.close()
             return
         }
-        guard !isPairing else {
-            if hasRoom { await pairing.serve(link) } else { await link.close() }
-            return
+        defer { strangers.withLock { $0.free(for: purpose) } }
+        switch purpose {
+        case .pairing: await pairing.serve(link)
+        case .invitation: await serveInvitation(link)
+        case .introduction: await introduce(link)
         }
+    }
+
+    /// Exchanges Hellos with an unknown device and notes it as pending.
+    private func introduce(_ link: SecureLink) async {
         let session = PeerSession(
             link: link,
             hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
             time: setup.time, partials: partials, logger: setup.logger)
-        let owner = StrangerSession(
-            device: link.peer, address: link.information.remoteAddress, pending: pending, isRefused: !hasRoom)
+        let owner = StrangerSession(device: link.peer, address: link.information.remoteAddress, pending: pending)
         _ = await session.run(owner: owner)
         setup.logger.info(
             "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)"

@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -49,8 +50,8 @@ struct FetchJob: Sendable {
         for root in roots {
             let below =
                 root.entry.isDirectory ? root.entry.below : Aggregate(files: 1, bytes: root.entry.file?.size ?? 0)
-            plan.files += below.files
-            plan.bytes += below.bytes
+            plan.files.addClamped(below.files)
+            plan.bytes.addClamped(below.bytes)
         }
         let total = plan.bytes
         try await emit(.plan(files: plan.files, bytes: plan.bytes))
@@ -260,7 +261,7 @@ struct FetchJob: Sendable {
     private func finished(_ ready: Ready, wasPresent: Bool, _ tally: Tally) -> FetchEvent {
         tally.counts.withLock { counts in
             counts.files += 1
-            counts.bytes += ready.file.size
+            counts.bytes.addClamped(ready.file.size)
         }
         return .file(
             path: ready.file.name, output: ready.target.absolutePath, size: ready.file.size, wasPresent: wasPresent)

@@ -166,8 +166,8 @@ final class FolderSession: Sendable {
                 indexID: itHas.indexID, maxSequence: itHas.maxSequence)
         }
         let own = try await index.localIndex(of: id)
-        let continues = itKnows.indexID == own.indexID && (1...own.maxSequence + 1).contains(itKnows.maxSequence + 1)
-        let after = continues ? min(itKnows.maxSequence, own.maxSequence) : 0
+        let continues = itKnows.indexID == own.indexID && (0...own.maxSequence).contains(itKnows.maxSequence)
+        let after = continues ? itKnows.maxSequence : 0
         return IndexFeed(folder: self, after: after, isFull: after == 0)
     }
 

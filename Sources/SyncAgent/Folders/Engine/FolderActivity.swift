@@ -1,3 +1,4 @@
+import Arithmetic
 import FileAccess
 import IndexStore
 import Synchronization
@@ -36,7 +37,7 @@ final class FolderActivity: Sendable {
         static func add(_ bytes: Int64, _ obstacle: LinkObstacle, to waiting: inout Waiting?) {
             var sum = waiting ?? Waiting(obstacle: obstacle)
             sum.files += 1
-            sum.bytes += bytes
+            sum.bytes.addClamped(bytes)
             waiting = sum
         }
     }

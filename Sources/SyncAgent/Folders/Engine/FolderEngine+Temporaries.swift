@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
@@ -48,7 +49,7 @@ extension FolderEngine {
             for (path, isUseless) in found {
                 do throws(FileAccessError) {
                     guard let status = try root.status(of: path) else { continue }
-                    let isOld = now &- status.modified.seconds > Self.temporaryLifetime
+                    let isOld = now.subtractingClamped(status.modified.seconds) > Self.temporaryLifetime
                     if isUseless || isOld, try root.removeTemporary(path) { continue }
                     kept.append(path)
                 } catch {
