@@ -16,11 +16,18 @@ public final class RootDirectory: Sendable {
 
     /// Opens the directory at `path`, which is trusted and may lead through links.
     ///
-    /// - Parameter interposer: Asked before anything beneath is changed; for simulations.
-    public init(path: String, interposer: (any DiskInterposer)? = nil) throws(FileAccessError) {
+    /// - Parameters:
+    ///   - interposer: Asked before anything beneath is changed; for simulations.
+    ///   - unlocksDirectories: Whether a directory beneath that belongs to this user and is read-only is made writable for
+    ///     as long as a change in it takes. For the roots of folders alone: in any other place the user's permissions
+    ///     stand, and a change that they forbid fails with `permission`.
+    public init(
+        path: String, interposer: (any DiskInterposer)? = nil, unlocksDirectories: Bool = false
+    ) throws(FileAccessError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw FileAccessError(.invalidPath, .open, path: path) }
-        descriptor = try Descriptor.openAnywhere(path, flags: O_RDONLY | O_DIRECTORY, interposer: interposer)
-            .orThrow(.open, path: path)
+        descriptor = try Descriptor.openAnywhere(
+            path, flags: O_RDONLY | O_DIRECTORY, interposer: interposer, unlocksDirectories: unlocksDirectories
+        ).orThrow(.open, path: path)
         device = try descriptor.status().orThrow(.inspect, path: path).device
         self.path = path
     }

@@ -460,6 +460,7 @@ import Testing
             if getuid() == 0 { chown(directory.path(name), 65_534, 65_534) }
         }
         for name in ["d/e", "d"] { chmod(directory.path(name), 0o555) }
+        let root = try RootDirectory(path: root.path, unlocksDirectories: true)
         try withoutPrivileges {
             let seen = try #require(try root.status(of: relative("d/a")))
             let staged = try root.stage(relative("d/a"))
@@ -476,5 +477,30 @@ import Testing
         #expect(directory.names("d") == ["a", "c", "e", "f", "l"])
         #expect(directory.text("d/a") == "new" && directory.text("d/e/copy") == "d/e/c")
         for name in ["d", "d/e"] { #expect(try root.status(of: relative(name))?.permissions == 0o555) }
+    }
+
+    /// Outside of folders the user's permissions stand.
+    @Test func directoriesElsewhereKeepTheirPermissions() throws {
+        try directory.makeDirectory("d/sub")
+        for name in ["d/a", "d/b"] { try directory.write(name, to: name) }
+        for name in ["d/a", "d/b", "d/sub", "d"] where getuid() == 0 {
+            chown(directory.path(name), 65_534, 65_534)
+        }
+        chmod(directory.path("d"), 0o555)
+        let before = try #require(try root.status(of: relative("d")))
+        try withoutPrivileges {
+            let status = try #require(try root.status(of: relative("d/a")))
+            #expect(failure { _ = try root.stage(relative("d/new")) }?.code == .permission)
+            #expect(failure { _ = try root.remove(relative("d/b"), expecting: nil) }?.code == .permission)
+            #expect(failure { _ = try root.removeDirectory(relative("d/sub")) }?.code == .permission)
+            #expect(failure { try root.rename(relative("d/a"), to: relative("d/c")) }?.code == .permission)
+            #expect(failure { try root.createDirectories(relative("d/f")) }?.code == .permission)
+            #expect(
+                failure { try root.preserve(relative("d/a"), as: relative("d/copy"), expecting: status) }?.code
+                    == .permission)
+        }
+        #expect(directory.names("d") == ["a", "b", "sub"])
+        // Not even for a moment: that would show in the time of change.
+        #expect(try root.status(of: relative("d")) == before)
     }
 }
