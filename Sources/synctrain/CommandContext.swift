@@ -80,7 +80,21 @@ struct CommandContext: Sendable {
         do {
             try await edit.perform(on: environment.connect(places))
         } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
             try environment.edit(places, edit)
         }
+    }
+
+    /// What the configuration knows while no agent runs.
+    func configured() throws -> CommandEnvironment.Configured {
+        try checkSetUp(.invalidConfiguration)
+        return try environment.configured(try places())
+    }
+
+    /// Throws `code` with the command to run if nothing of a device was made here yet.
+    func checkSetUp(_ code: ControlError.Code) throws {
+        guard !environment.isSetUp(try places()) else { return }
+        let home = options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
+        throw ControlError(code, "This device is not set up. Run `synctrain \(home)init` first.")
     }
 }

@@ -18,6 +18,7 @@ struct Scene {
     var terminal = Terminal(isInputTTY: false, isOutputTTY: false, isErrorTTY: false, width: 80, readLine: { nil })
     var variables: [String: String] = [:]
     var unitDirectory = "/nonexistent"
+    var isSetUp = true
     /// What standard output does once it has taken this many bytes.
     var pipeBreaksAfter: Int?
     var opener: @Sendable ([String: String]) -> String? = { _ in nil }
@@ -43,7 +44,7 @@ struct Scene {
     }
 
     private var environment: CommandEnvironment {
-        let (control, edits, unitDirectory) = (control, edits, unitDirectory)
+        let (control, edits, unitDirectory, isSetUp) = (control, edits, unitDirectory, isSetUp)
         return CommandEnvironment(
             places: { home, variables in
                 let home = home ?? variables["SYNCTRAIN_HOME"]
@@ -61,6 +62,7 @@ struct Scene {
                         "ID of \(options.name ?? "-") \(options.listen) \(options.hasDiscovery) \(places.configurationFile)"
                 )
             },
+            isSetUp: { _ in isSetUp },
             deviceID: { _ in "AAAAAAA-BBBBBBB" },
             runAgent: { _, _, ready in await ready() },
             configured: { _ in
@@ -256,6 +258,34 @@ struct CommandLineTests {
         #expect(await scene.run("device", "list", "--pending").code == 3)
         #expect(await scene.run("reset", "index", "docs").code == 4)
     }
+
+    /// Whatever needs a device that is set up names what is missing and the command that makes it, before it does anything.
+    @Test func beforeInitTheNextStepIsNamed() async {
+        let scene = Scene(control: nil, isSetUp: false)
+        let cases: [([String], Int32)] = [
+            (["status"], 3), (["ls", "docs:"], 3), (["agent", "stop"], 3), (["agent", "start"], 1),
+            (["agent", "run"], 1),
+            (["id"], 1), (["device", "add", "A"], 1), (["device", "list"], 1), (["folder", "list"], 1),
+            (["reset", "index"], 1),
+        ]
+        for (arguments, code) in cases {
+            let result = await scene.run(arguments)
+            #expect(result.code == code, "\(arguments)")
+            #expect(result.output.isEmpty)
+            #expect(result.errors == "synctrain: This device is not set up. Run `synctrain init` first.\n")
+        }
+        #expect(
+            await scene.run("status", "--home", "/a place").errors
+                == "synctrain: This device is not set up. Run `synctrain --home '/a place' init` first.\n")
+        #expect(scene.edits.current.isEmpty)
+        #expect(await scene.run("init", "-q").code == 0)
+        #expect(await Scene(control: nil).run("status").errors == "synctrain: No agent answers.\n")
+    }
+
+    @Test(arguments: [
+        ("", "''"), ("/home/me", "/home/me"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("~", "'~'"), ("é", "'é'"),
+    ])
+    func wordsAreQuotedForTheShell(_ text: String, _ word: String) { #expect(ShellWord.quoted(text) == word) }
 
     @Test func pendingListsAreShown() async {
         #expect(await Scene().run("device", "list", "--pending").output.contains("tcp://10.0.0.9:22000"))

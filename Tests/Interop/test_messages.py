@@ -1,6 +1,7 @@
 """What goes wrong is told with its true cause and what to do: permissions, a device that is not set up, paths in the home
 directory, names that are in each other's way, an index that cannot be stored."""
 
+import json
 import os
 
 import agent as cli
@@ -73,3 +74,23 @@ def test_a_fetch_leaves_the_permissions_of_a_directory_of_the_users_alone(plain)
     os.chmod(out, 0o755)
     agent.run("fetch", "f:wanted", "-o", out)
     assert read(os.path.join(out, "wanted")) == b"wanted"
+
+
+# MARK: a device that is not set up
+
+def test_before_init_the_next_step_is_named(lab):
+    agent = lab.agent(start=False, init=False)
+    said = f"This device is not set up. Run `synctrain --home {agent.home} init` first."
+    for command, code in ((["agent", "start"], cli.FAILED), (["agent", "run"], cli.FAILED), (["status"], cli.NO_AGENT),
+                          (["ls", "f:"], cli.NO_AGENT), (["fetch"], cli.NO_AGENT), (["wait"], cli.NO_AGENT),
+                          (["ui"], cli.NO_AGENT), (["device", "list"], cli.FAILED), (["folder", "list"], cli.FAILED),
+                          (["folder", "add", "f", "/f"], cli.FAILED), (["id"], cli.FAILED)):
+        result = agent.try_run(*command)
+        assert (result.returncode, result.stdout) == (code, b""), command
+        assert result.stderr.decode() == f"synctrain: {said}\n", command
+    error = json.loads(agent.try_run("status", "--json").stderr)
+    assert (error["code"], error["message"]) == ("no-agent", said)
+    assert not os.path.exists(agent.home), "nothing was made"
+    agent.init()
+    agent.run("agent", "start")
+    agent.run("agent", "stop")

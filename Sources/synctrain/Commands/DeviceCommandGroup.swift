@@ -37,8 +37,9 @@ struct DeviceListCommand: RunnableCommand {
         do {
             devices = try await context.agent().status().devices
         } catch let error as ControlError where error.code == .noAgent {
+            let configured = try context.configured()
             try context.remark("No agent runs: this is what is configured.")
-            devices = try context.environment.configured(try context.places()).devices.map {
+            devices = configured.devices.map {
                 DeviceStatus(id: $0.id, name: $0.name ?? "", isConnected: false, addresses: $0.addresses ?? [])
             }
         }

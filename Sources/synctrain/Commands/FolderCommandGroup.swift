@@ -39,8 +39,9 @@ struct FolderListCommand: RunnableCommand {
         do {
             folders = try await context.agent().status().folders
         } catch let error as ControlError where error.code == .noAgent {
+            let configured = try context.configured()
             try context.remark("No agent runs: this is what is configured.")
-            folders = try context.environment.configured(try context.places()).folders.map(Self.stopped)
+            folders = configured.folders.map(Self.stopped)
         }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(FolderList(folders: folders)))
