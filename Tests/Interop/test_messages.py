@@ -3,11 +3,14 @@ directory, names that are in each other's way, an index that cannot be stored.""
 
 import json
 import os
+import pwd
+import shutil
 
 import agent as cli
 import harness
 import pytest
 from harness import read, write
+from page import Page
 
 # A user without root's rights; where the tests run without them themselves, that is their own.
 USER = 65534 if os.getuid() == 0 else os.getuid()
@@ -76,7 +79,7 @@ def test_a_fetch_leaves_the_permissions_of_a_directory_of_the_users_alone(plain)
     assert read(os.path.join(out, "wanted")) == b"wanted"
 
 
-# MARK: a device that is not set up
+# MARK: a device that is not set up, and paths in the home directory
 
 def test_before_init_the_next_step_is_named(lab):
     agent = lab.agent(start=False, init=False)
@@ -94,3 +97,29 @@ def test_before_init_the_next_step_is_named(lab):
     agent.init()
     agent.run("agent", "start")
     agent.run("agent", "stop")
+
+
+@pytest.mark.parametrize("home", ["set", "unset"])
+def test_a_path_in_the_home_directory(lab, home):
+    """As the page sends it: nothing but the agent knows where that is."""
+    agent, node = lab.agent(start=False), lab.syncthing()
+    if home == "unset":
+        agent.variables = {"HOME": ""}
+        expected = os.path.expanduser("~" + pwd.getpwuid(os.getuid()).pw_name)
+    else:
+        expected = agent.home
+    lab.introduce(agent, node)
+    agent.start()
+    page = Page(agent)
+    name = os.path.basename(lab.root)
+    try:
+        settings = {"id": "f", "path": f"~/{name}", "mode": "full", "type": "sendreceive", "devices": [node.id],
+                    "paused": False}
+        page.send("POST", "/v1/folders", settings)
+        assert agent.folder("f")["path"] == f"{expected}/{name}"
+        assert os.path.isdir(f"{expected}/{name}/.stfolder")
+        answer, body = page.ask("POST", "/v1/folders", {**settings, "id": "g", "path": "Library"})
+        assert answer.status == 400 and b"`Library` is not absolute; enter a full path" in body
+        assert b"HOME" not in body
+    finally:
+        shutil.rmtree(f"{expected}/{name}", ignore_errors=True)

@@ -91,6 +91,8 @@ extension Agent: AgentControl {
 
     public func addFolder(_ settings: FolderSettings) async throws {
         try await reconfigure {
+            var settings = settings
+            settings.path = try setup.places.expanded(settings.path)
             let configuration = configuration.withLock { $0 }
             let edits = try configuration.edits(adding: settings)
             for case .addFolder(let folder) in edits {

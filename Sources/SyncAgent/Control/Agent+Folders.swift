@@ -165,13 +165,13 @@ extension Agent {
         try await answering {
             let parts = try parts(of: resolution.paths)
             for part in parts { try Self.refuseRoot(part, "settle what is in it one by one") }
+            let directory = try resolution.directory.map { try setup.places.expanded($0) }
             var outcomes: [ResolutionOutcome] = []
             for part in parts {
                 outcomes.append(
                     try await refusing(in: part.folder) {
                         try await control(of: part.folder).resolve(
-                            part.paths, resolution.action, directory: resolution.directory,
-                            isDryRun: resolution.isDryRun)
+                            part.paths, resolution.action, directory: directory, isDryRun: resolution.isDryRun)
                     })
             }
             return ResolutionAnswer(folders: outcomes)
