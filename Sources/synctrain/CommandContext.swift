@@ -85,10 +85,20 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// What the configuration knows while no agent runs.
-    func configured() throws -> CommandEnvironment.Configured {
-        try checkSetUp(.invalidConfiguration)
-        return try environment.configured(try places())
+    /// The devices and folders that there are, as the agent shows them, or as configured if none runs.
+    func known() async throws -> (devices: [DeviceStatus], folders: [FolderStatus], isFromAgent: Bool) {
+        do {
+            let status = try await agent().status()
+            return (status.devices, status.folders, true)
+        } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
+            let configured = try environment.configured(try places())
+            return (
+                configured.devices.map {
+                    DeviceStatus(id: $0.id, name: $0.name ?? "", isConnected: false, addresses: $0.addresses ?? [])
+                }, configured.folders.map { FolderStatus(stopped: $0) }, false
+            )
+        }
     }
 
     /// Throws `code` with the command to run if nothing of a device was made here yet.

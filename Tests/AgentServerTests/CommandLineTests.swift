@@ -226,9 +226,9 @@ struct CommandLineTests {
         #expect(online.edits.current.isEmpty)
         let offline = Scene(control: nil)
         for arguments in [
-            ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b"],
+            ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b", "--yes"],
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
-            ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f"],
+            ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f", "--yes"],
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
             ["folder", "role", "f", "b", "read"],
         ] {
@@ -245,6 +245,49 @@ struct CommandLineTests {
                 .setDeviceBluetooth(DeviceBluetoothChange(device: "b", use: "off")),
                 .setFolderRole(FolderRoleChange(folder: "f", device: "b", role: "read")),
             ])
+    }
+
+    /// On a terminal they ask, with no for an answer if nothing is said; elsewhere they name the flag.
+    @Test(arguments: [
+        (
+            ["device", "remove", "nas"], "Remove the device nas (AAAAAAA), which shares docs? Files stay.",
+            "Removed the device nas. Files stay.\n"
+        ),
+        (
+            ["device", "remove", "aaaaaaa-b"], "Remove the device nas (AAAAAAA), which shares docs? Files stay.",
+            "Removed the device aaaaaaa-b. Files stay.\n"
+        ),
+        (
+            ["folder", "remove", "docs"],
+            "Remove the folder docs, shared with 1 device? Its selection and index go; its files stay in /d.",
+            "Removed the folder docs. Its files stay.\n"
+        ),
+    ])
+    func removingAsks(_ arguments: [String], _ question: String, _ done: String) async {
+        let silent = Scene(control: nil)
+        let refused = await silent.run(arguments)
+        #expect(refused.code == 6)
+        #expect(refused.errors == "synctrain: \(question) Say --yes to do it without being asked.\n")
+        #expect(silent.edits.current.isEmpty)
+        for answer in ["", "n", "y"] {
+            var scene = Scene(control: nil)
+            scene.terminal = Terminal(
+                isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 200, readLine: { answer })
+            let result = await scene.run(arguments)
+            #expect(result.errors.hasPrefix("\(question) [y/N] "))
+            #expect(result.code == (answer == "y" ? 0 : 6))
+            #expect(result.output == (answer == "y" ? done : ""))
+            #expect(scene.edits.current.count == (answer == "y" ? 1 : 0))
+        }
+        let said = Scene(control: nil)
+        #expect(await said.run(arguments + ["--yes"]).output == done)
+        #expect(said.edits.current.count == 1)
+        #expect(
+            await said.run(arguments + ["--yes", "--json"]).output == #"{"removed":"\#(arguments[2])","schema":1}"#
+                + "\n")
+        // Nobody is asked about what is not there.
+        let missing = await silent.run(arguments[0], "remove", "no-such")
+        #expect(missing.code == 4 && missing.errors.contains("`no-such`"))
     }
 
     @Test func withoutAnAgentListsShowTheConfiguration() async {

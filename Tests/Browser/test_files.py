@@ -619,7 +619,7 @@ def test_a_whole_folder_is_kept_and_let_go(files, setting, module_lab):
     with open(os.path.join(here, ".stignore")) as file:
         assert [line for line in file.read().splitlines() if line and not line.startswith("//")] == ["*"]
     assert os.path.exists(os.path.join(here, "Day 1", "map.txt")), "nothing is deleted by it"
-    setting.agent.run("folder", "remove", "trip")
+    setting.agent.run("folder", "remove", "trip", "--yes")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -108,8 +108,8 @@ def test_settings_without_a_running_agent(lab):
     assert [d["name"] for d in status["devices"]] == ["renamed"]
     assert [f["state"] for f in status["folders"]] == ["paused"]
     agent.stop()
-    agent.run("folder", "remove", "f")
-    agent.run("device", "remove", "renamed")
+    agent.run("folder", "remove", "f", "--yes")
+    agent.run("device", "remove", "renamed", "--yes")
     agent.start()
     status = agent.status()
     assert status["devices"] == [] and status["folders"] == []
@@ -137,9 +137,30 @@ def test_settings_of_a_running_agent_take_effect_at_once_and_stay(lab):
     agent.start()
     assert agent.status()["devices"][0]["name"] == "other name"
     agent.wait_connected(node.id)
-    agent.run("folder", "remove", "f")
+    agent.run("folder", "remove", "f", "--yes")
     assert agent.status()["folders"] == []
     assert agent.try_run("ls", "f:").returncode == cli.NO_SUCH
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_removing_asks(lab, running):
+    agent = lab.agent(start=False)
+    other = lab.agent("other", start=False)
+    agent.add_device(other.id, "other", other.address)
+    agent.add_folder("f", lab.path("f"), other.id)
+    if running:
+        agent.start()
+    for kind, name, words in (("device", "other", b"Remove the device other (%s), which shares f?" % other.id[:7].encode()),
+                              ("device", other.id, b"Remove the device other"),
+                              ("folder", "f", b"Remove the folder f, shared with 1 device?")):
+        refused = agent.try_run(kind, "remove", name)
+        assert refused.returncode == cli.NEEDS_YES
+        assert words in refused.stderr and b"--yes" in refused.stderr and b"iles stay" in refused.stderr
+        assert agent.try_run(kind, "remove", "no-such").returncode == cli.NO_SUCH
+    assert ids(agent, "device") == {other.id} and ids(agent, "folder") == {"f"}
+    assert agent.run("folder", "remove", "f", "--yes").stdout == b"Removed the folder f. Its files stay.\n"
+    assert agent.run("device", "remove", "other", "--yes").stdout == b"Removed the device other. Files stay.\n"
+    assert ids(agent, "device") == ids(agent, "folder") == set()
 
 
 @pytest.mark.parametrize("running", [True, False])
