@@ -23,7 +23,7 @@ final class ScriptedControl: AgentControl {
     private let onReadEnd: @Sendable () -> Void
     private let onStat: (@Sendable (PathReference) throws -> Entry)?
     private let statuses: Mutex<[AgentStatus]>
-    private let folders: FolderScript
+    let folders: FolderScript
 
     init(
         entries: [Entry] = [], content: [UInt8] = [], failure: ControlError? = nil,
@@ -427,6 +427,7 @@ struct FolderScript: Sendable {
     var refusals: [RefusalOutcome] = []
     var versions: [ArchivedVersion] = []
     var restoreNeedsConfirmation = false
+    var reloadNeedsConfirmation = false
     var conflicts: [ConflictDetails] = []
     var resolved: [ConflictAnswer.Outcome] = []
 }

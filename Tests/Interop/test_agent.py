@@ -163,6 +163,39 @@ def test_removing_asks(lab, running):
     assert ids(agent, "device") == ids(agent, "folder") == set()
 
 
+def test_a_configuration_that_was_emptied_drops_nothing_unasked(lab):
+    agent, node = lab.agent(start=False), lab.syncthing()
+    lab.introduce(agent, node)
+    agent.start()
+    lab.share(agent, "f", node)
+    agent.wait_connected(node.id)
+    config = agent.file("config.toml")
+    with open(config) as file:
+        text = file.read()
+    with open(config, "w"):
+        pass
+    refused = agent.try_run("reload")
+    assert refused.returncode == cli.NEEDS_YES
+    assert b"no devices and no folders any more. Remove the 1 device and 1 folder that there are?" in refused.stderr
+    # Nor do commands that edit the file, and they leave it as it is.
+    for command in (["device", "rename", node.id, "other"], ["folder", "pause", "f"], ["folder", "mode", "f", "full"]):
+        result = agent.try_run(*command)
+        assert result.returncode == cli.FAILED, command
+        assert b"names no devices and no folders any more, and nothing was changed" in result.stderr, command
+        assert os.path.getsize(config) == 0
+    assert ids(agent, "device") == {node.id} and ids(agent, "folder") == {"f"}
+    assert agent.is_connected(node.id)
+    # Restored, it is as if nothing had been.
+    with open(config, "w") as file:
+        file.write(text)
+    agent.run("reload")
+    agent.run("folder", "pause", "f")
+    with open(config, "w"):
+        pass
+    agent.run("reload", "--yes")
+    assert ids(agent, "device") == ids(agent, "folder") == set()
+
+
 @pytest.mark.parametrize("running", [True, False])
 @pytest.mark.parametrize("command", [
     ["device", "add", "not-an-id"], ["device", "add", "{own}"], ["folder", "add", "x", "/proc/nowhere/at/all"],

@@ -232,8 +232,21 @@ extension Agent: AgentControl {
     func reconfigure(_ edits: () throws -> [ConfigurationEdit]) async throws {
         try await answering {
             try await gate.withUnits(1) {
-                try await apply(try setup.configurationFile.apply(try edits()))
+                try await apply(try edited(try edits()))
             }
+        }
+    }
+
+    /// The configuration file with these edits made. Throws, and changes nothing, if the file was emptied meanwhile: an edit
+    /// of something else would drop all devices or folders.
+    func edited(_ edits: [ConfigurationEdit]) throws(ConfigurationError) -> Configuration {
+        let (file, current) = (setup.configurationFile, configuration.withLock { $0 })
+        return try file.apply(edits) { (found) throws(ConfigurationError) in
+            guard let loss = current.loss(in: found) else { return }
+            throw ConfigurationError(
+                .invalidValue,
+                "it names \(loss.none) any more, and nothing was changed; restore it, or remove the \(loss.all) with "
+                    + "`synctrain reload`", file: file.path)
         }
     }
 

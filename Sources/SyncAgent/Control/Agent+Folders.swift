@@ -103,7 +103,7 @@ extension Agent {
                 let old = folder.configuration.mode
                 func set(_ mode: FolderConfiguration.Mode) async throws {
                     guard !change.isDryRun, folder.configuration.mode != mode else { return }
-                    try await apply(try setup.configurationFile.apply([.setFolderMode(folder.id, mode)]))
+                    try await apply(try edited([.setFolderMode(folder.id, mode)]))
                 }
                 // A folder whose mode is selective is never without lines.
                 if mode == .full { try await set(.full) }
