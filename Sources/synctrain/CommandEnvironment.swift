@@ -74,7 +74,7 @@ struct CommandEnvironment: Sendable {
     var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
     /// What opens links, as the shell reads it; nil if there is nothing.
     var opener: @Sendable (_ variables: [String: String]) -> String? = { OpeningProgram.command($0) }
-    /// Runs it with a link until it ends.
+    /// Runs it with a link or the path of a file until it ends.
     var open: @Sendable (_ command: String, _ link: String, _ variables: [String: String]) async throws -> Void = {
         try await OpeningProgram.run($0, $1, variables: $2)
     }

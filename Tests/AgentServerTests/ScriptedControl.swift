@@ -380,9 +380,10 @@ final class ScriptedControl: AgentControl {
             url: "http://127.0.0.1:1/file?x", folder: "docs", path: request.path.text, size: 5, expires: Sample.time)
     }
 
-    func logIn() async throws -> LoginLink {
-        try note("log in")
-        return LoginLink(url: "http://127.0.0.1:1/login?token=x", seconds: 60)
+    func logIn(_ request: LoginRequest) async throws -> LoginLink {
+        try note("log in \(request.hasPage)")
+        return LoginLink(
+            url: "http://127.0.0.1:1/login?token=x", seconds: 60, page: request.hasPage ? "/run/login-1.html" : nil)
     }
 
     func entries(_ query: EntryQuery) async throws -> EntryPage {

@@ -17,6 +17,8 @@ public struct AgentPlaces: Equatable, Sendable {
     /// A directory: files that thumbnails are being made of; what is in it is nobody's when the agent starts.
     public let thumbnailWork: String
     public let controlSocket: String
+    /// The directory of the control socket, for this user alone: `$XDG_RUNTIME_DIR/synctrain`, or with the rest.
+    public let runtimeDirectory: String
     /// The one directory of `--home`; nil with the XDG places.
     public let home: String?
     /// What `~` stands for in the configuration and in paths of requests; nil if nobody knows.
@@ -121,6 +123,7 @@ public struct AgentPlaces: Equatable, Sendable {
         thumbnails = cache + "/thumbnails"
         thumbnailWork = cache + "/thumbnails.work"
         controlSocket = runtime + "/agent.sock"
+        runtimeDirectory = runtime
         self.home = home
         self.userHome = userHome
         let length = controlSocket.utf8.count
