@@ -262,7 +262,7 @@ final class FolderSession: Sendable {
             type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
             local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,
-            conflicts: activity.conflicts, errors: Int64(activity.problemCount) + (halt == nil ? 0 : 1),
+            conflicts: activity.conflicts, errors: Int64(activity.problemCount),
             problems: activity.firstProblems(FolderStatus.problemLimit).map {
                 FolderProblem(path: $0.path, message: $0.message)
             },

@@ -47,9 +47,10 @@ final class FolderActivity: Sendable {
         var isScanning = false
         var isSyncing = false
         var halt: FolderHalt?
-        /// By name; at most `problemLimit` of them are kept, the others counted.
+        /// By name; at most `problemLimit` of them.
         var problems: [String: String] = [:]
-        var problemsBeyondLimit = 0
+        /// Further names that something is wrong with, of which only that is known; at most `nameLimit`.
+        var furtherProblems: Set<String> = []
         var isShortOfSpace = false
         var need = NeededTotals()
         var waiting: Waiting?
@@ -64,7 +65,8 @@ final class FolderActivity: Sendable {
         var lastScan: WallTime?
         var watch = (state: "off", message: String?.none, watched: 0)
 
-        var problemCount: Int { problems.count + problemsBeyondLimit }
+        /// Names that something is wrong with, each once.
+        var problemCount: Int { problems.count + furtherProblems.count }
 
         /// In the order of their names.
         func firstProblems(_ count: Int) -> [Problem] {
@@ -75,6 +77,7 @@ final class FolderActivity: Sendable {
     }
 
     private static let problemLimit = 1000
+    private static let nameLimit = 100_000
 
     private let state = Mutex(Snapshot())
 
@@ -100,28 +103,38 @@ final class FolderActivity: Sendable {
         state.withLock { state in
             if state.problems[path] != nil || state.problems.count < Self.problemLimit {
                 state.problems[path] = message
-            } else {
-                state.problemsBeyondLimit += 1
+                state.furtherProblems.remove(path)
+            } else if state.furtherProblems.count < Self.nameLimit {
+                state.furtherProblems.insert(path)
             }
         }
     }
 
     /// The problems of a name are over.
-    func clear(_ path: String) { state.withLock { _ = $0.problems.removeValue(forKey: path) } }
+    func clear(_ path: String) {
+        state.withLock { state in
+            state.problems[path] = nil
+            state.furtherProblems.remove(path)
+        }
+    }
 
     /// What was said of these names and all below them is about to be found out anew; nil for everything.
     func forgetProblems(below paths: [RelativePath]?) {
         state.withLock { state in
             guard let paths else {
                 state.problems = [:]
-                state.problemsBeyondLimit = 0
+                state.furtherProblems = []
                 return
             }
-            for path in paths {
-                state.problems = state.problems.filter { name, _ in
-                    name != path.text && !name.hasPrefix(path.text + "/")
-                }
+            let chosen = Set(paths.map(\.text))
+            func isBelow(_ name: String) -> Bool {
+                chosen.contains(name)
+                    || name.utf8.indices.contains { index in
+                        name.utf8[index] == UInt8(ascii: "/") && chosen.contains(String(name[..<index]))
+                    }
             }
+            state.problems = state.problems.filter { name, _ in !isBelow(name) }
+            state.furtherProblems = state.furtherProblems.filter { !isBelow($0) }
         }
     }
 }
