@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import shutil
+import time
 
 import agent as cli
 import harness
@@ -123,3 +124,19 @@ def test_a_path_in_the_home_directory(lab, home):
         assert b"HOME" not in body
     finally:
         shutil.rmtree(f"{expected}/{name}", ignore_errors=True)
+
+
+# MARK: the log
+
+def test_stopping_notes_when_a_device_was_seen(lab):
+    agent, peer = lab.agent(), lab.peer()
+    lab.introduce(agent, peer)
+    peer.dial_until(agent.address)
+    agent.wait_connected(peer.id)
+    last = int(time.time())
+    agent.stop()
+    with open(agent.log_path) as log:
+        assert "cannot note" not in log.read()
+    agent.start()
+    device = next(device for device in agent.status()["devices"] if device["id"] == peer.id)
+    assert not device["connected"] and harness.unix_time(device["lastSeen"]) >= last

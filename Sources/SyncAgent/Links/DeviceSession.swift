@@ -362,8 +362,10 @@ actor DeviceSession {
     fileprivate func linkIsGood() { backoff.succeeded() }
 
     private func rememberLastSeen(_ time: WallTime) async {
+        let (id, index) = (id, environment.index)
         do {
-            try await environment.index.noteSeen(id, at: time.seconds)
+            // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
+            try await Task { try await index.noteSeen(id, at: time.seconds) }.value
         } catch {
             environment.logger.warning("cannot note when a device was seen: \(error)")
         }
