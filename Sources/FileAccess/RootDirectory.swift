@@ -105,6 +105,17 @@ public final class RootDirectory: Sendable {
         }
     }
 
+    /// The first of the names above `path` that is there and no directory, links not followed; nil if none is.
+    public func obstacle(above path: RelativePath) throws(FileAccessError) -> RelativePath? {
+        var names = ""
+        for component in path.components.dropLast() {
+            names += (names.isEmpty ? "" : "/") + component
+            guard let ancestor = RelativePath(names), let status = try status(of: ancestor) else { return nil }
+            if status.type != .directory { return ancestor }
+        }
+        return nil
+    }
+
     /// The status of what is at `path`, and when it was read or changed last, as far as the disk keeps that (`noatime` keeps
     /// only when it was made); nil if nothing is there.
     public func lastUse(of path: RelativePath) throws(FileAccessError) -> (status: FileStatus, time: FileTime)? {

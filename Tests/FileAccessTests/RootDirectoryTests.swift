@@ -479,6 +479,18 @@ import Testing
         for name in ["d", "d/e"] { #expect(try root.status(of: relative(name))?.permissions == 0o555) }
     }
 
+    @Test func whatIsNoDirectoryAboveANameIsFound() throws {
+        try directory.makeDirectory("d/e")
+        for name in ["d/file", "top"] { try directory.write("x", to: name) }
+        try directory.link("d/link", to: "e")
+        for (name, obstacle) in [
+            ("d/file/a/b", "d/file"), ("top/a", "top"), ("d/link/a", "d/link"), ("d/e/a", nil), ("d/new/a/b", nil),
+            ("d/file", nil), ("top", nil),
+        ] {
+            #expect(try root.obstacle(above: relative(name))?.text == obstacle, "\(name)")
+        }
+    }
+
     /// Outside of folders the user's permissions stand.
     @Test func directoriesElsewhereKeepTheirPermissions() throws {
         try directory.makeDirectory("d/sub")

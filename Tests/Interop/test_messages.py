@@ -12,6 +12,7 @@ import harness
 import pytest
 from harness import read, write
 from page import Page
+from process import wait_until
 
 # A user without root's rights; where the tests run without them themselves, that is their own.
 USER = 65534 if os.getuid() == 0 else os.getuid()
@@ -140,3 +141,36 @@ def test_stopping_notes_when_a_device_was_seen(lab):
     agent.start()
     device = next(device for device in agent.status()["devices"] if device["id"] == peer.id)
     assert not device["connected"] and harness.unix_time(device["lastSeen"]) >= last
+
+
+# MARK: names in each other's way
+
+def test_a_file_where_a_directory_is_needed(lab):
+    agent, peer = lab.agent(), lab.peer()
+    lab.introduce(agent, peer)
+    here = lab.share(agent, "f", peer, mode="full")
+    write(os.path.join(here, "x"), b"a file of ours")
+    agent.run("scan", "f")
+    session, folder = peer.dial_until(agent.address), peer.folders["f"]
+    session.wait_index("f", names=["x"])
+    folder.add("x/in/deep", b"theirs")
+    folder.add("other", b"comes")
+    session.send_index("f")
+    message = agent.wait_problem("f", "x/in/deep")
+    assert message == ("“f:x” is no directory here, and “x/in/deep” needs one of that name; rename, move or delete “x”, "
+                       "and it is fetched")
+    wait_until(lambda: read(os.path.join(here, "other")) == b"comes", what="the rest comes")
+    # It stays said while nothing is done about it, whatever is looked at meanwhile.
+    for scan in (["scan", "f"], ["scan", "f:x"], ["scan", "f:x/in"]):
+        agent.run(*scan)
+        assert "x/in/deep" in agent.problems("f")
+    assert agent.folder("f")["errors"] == 1
+    fetched = agent.try_run("fetch")
+    assert fetched.returncode == cli.SOME_FAILED and b"\xe2\x80\x9cf:x\xe2\x80\x9d is no directory here" in fetched.stderr
+    assert b"by itself" not in fetched.stderr
+    named = agent.try_run("fetch", "f:x/in/deep")
+    assert named.returncode != 0 and b"\xe2\x80\x9cf:x\xe2\x80\x9d is no directory here" in named.stderr
+    assert read(os.path.join(here, "x")) == b"a file of ours"
+    os.rename(os.path.join(here, "x"), os.path.join(here, "y"))
+    wait_until(lambda: read(os.path.join(here, "x/in/deep")) == b"theirs", what="it comes once there is room")
+    wait_until(lambda: agent.problems("f") == {}, what="the problem is over")

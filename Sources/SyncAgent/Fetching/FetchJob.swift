@@ -187,7 +187,12 @@ struct FetchJob: Sendable {
             return ControlError(describing: error, path: entry.path)
         }
         let isInPlace = root.output == nil && root.outputRoot == nil
-        return ControlError(error, path: entry.path, from: place(of: target, root.folder, isInPlace))
+        if isInPlace, error.code == .notADirectory, let obstacle = try? target.root.obstacle(above: target.path) {
+            return ControlError(
+                .alreadyExists, FolderEngine.obstacleMessage(obstacle, to: entry.path, in: root.folder.id),
+                path: entry.path)
+        }
+        return ControlError(error, path: target.absolutePath, from: place(of: target, root.folder, isInPlace))
     }
 
     /// What paths beneath the target's root are told from.

@@ -15,6 +15,8 @@ struct PlanPerformer {
     private var isDurable = true
     /// Whether nothing was left undone by an error.
     private(set) var isComplete = true
+    /// Whether it was said what is wrong with the name of the step under way.
+    private var hasComplained = false
     /// Made by this plan, and to be announced.
     private var rescans: Set<RelativePath> = []
     /// Not as the plan saw them.
@@ -72,8 +74,9 @@ struct PlanPerformer {
 
     private mutating func carryOut(_ step: Action) async throws {
         guard let name = step.name else { return }
-        // The step itself may find something to say of the name.
-        engine.activity.clear(name)
+        hasComplained = false
+        // Only then: what is wrong again was wrong all the time.
+        defer { if !hasComplained { engine.activity.clear(name) } }
         do {
             switch step {
             case .nothing, .blocked, .fetch: break
@@ -306,14 +309,12 @@ struct PlanPerformer {
         case .rescan(let names):
             for name in names { lookAgain(name) }
         case .holdsIgnored(let names):
-            isComplete = false
-            engine.activity.note(
+            complain(
                 "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
                     + "or let a (?d) line of .stignore say that it may go", at: path.text)
         case .holdsKept(let names):
             guard let tombstone else {
-                isComplete = false
-                engine.activity.note("still holds \(Self.list(names))", at: path.text)
+                complain("still holds \(Self.list(names))", at: path.text)
                 return false
             }
             if let version = LocalChanges.retaining(
@@ -496,6 +497,12 @@ struct PlanPerformer {
 
     private func status(of name: String) -> IndexedStatus? { facts[name]?.local?.status }
 
+    private mutating func complain(_ message: String, at name: String) {
+        isComplete = false
+        hasComplained = true
+        engine.noteUndone(message, at: name)
+    }
+
     private mutating func lookAgain(_ name: String) {
         isComplete = false
         if let path = RelativePath(name) { doubted.insert(path) }
@@ -503,14 +510,19 @@ struct PlanPerformer {
 
     private mutating func failed(_ name: String, _ error: FileAccessError) {
         switch error.code {
-        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: lookAgain(name)
+        case .notADirectory:
+            if let path = RelativePath(name), let obstacle = try? engine.obstacle(to: path, in: root) {
+                complain(obstacle.message, at: name)
+                doubted.insert(obstacle.path)
+            } else {
+                lookAgain(name)
+            }
+        case .changedOnDisk, .exists, .notFound, .isADirectory: lookAgain(name)
         case .directoryNotEmpty:
-            isComplete = false
-            engine.activity.note(error.message, at: name)
+            complain(error.message(from: "\(engine.folder):"), at: name)
             lookAgain(name)
         default:
-            isComplete = false
-            engine.activity.note(error.message, at: name)
+            complain(error.message(from: "\(engine.folder):"), at: name)
             if error.code == .noSpace || error.code == .quota { engine.activity.set(isShortOfSpace: true) }
         }
     }
