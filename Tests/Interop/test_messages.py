@@ -174,3 +174,37 @@ def test_a_file_where_a_directory_is_needed(lab):
     os.rename(os.path.join(here, "x"), os.path.join(here, "y"))
     wait_until(lambda: read(os.path.join(here, "x/in/deep")) == b"theirs", what="it comes once there is room")
     wait_until(lambda: agent.problems("f") == {}, what="the problem is over")
+
+
+@pytest.mark.parametrize("name", ["pipe", "name", "decomposed"])
+def test_a_deleted_directory_with_names_that_cannot_be_synced(lab, name):
+    agent, peer = lab.agent(), lab.peer()
+    lab.introduce(agent, peer)
+    here = lab.share(agent, "f", peer, mode="full")
+    session, folder = peer.dial_until(agent.address), peer.folders["f"]
+    for directory in ("d", "d/e"):
+        folder.add_directory(directory)
+    folder.add("d/e/file", b"theirs")
+    session.send_index("f")
+    wait_until(lambda: read(os.path.join(here, "d/e/file")) == b"theirs", what="it comes")
+    odd = os.path.join(os.fsencode(here), b"d", b"e", {"pipe": b"pipe", "name": b"not \xff UTF-8",
+                                                      "decomposed": "e\u0301".encode()}[name])
+    if name == "pipe":
+        os.mkfifo(odd)
+    else:
+        os.mkdir(odd)
+        with open(os.path.join(odd, b"inside"), "wb"):
+            pass
+    assert agent.try_run("scan", "f").returncode == cli.SOME_FAILED
+    for entry in ("d/e/file", "d/e", "d"):
+        folder.delete(entry)
+    session.send_index("f")
+    message = agent.wait_problem("f", "d/e")
+    assert message.startswith("deleted by another device, but it holds names that cannot be synced (d/e/")
+    for scan in (["scan", "f"], ["scan", "f:d"], ["scan", "f:d/e"]):
+        agent.try_run(*scan)
+        assert agent.problems("f").get("d/e") == message
+    os.remove(odd) if name == "pipe" else shutil.rmtree(odd)
+    agent.run("fetch")
+    wait_until(lambda: not os.path.exists(os.path.join(here, "d")), what="it goes once they are gone")
+    wait_until(lambda: agent.problems("f") == {}, what="the problem is over")

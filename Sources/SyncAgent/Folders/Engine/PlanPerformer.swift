@@ -308,6 +308,14 @@ struct PlanPerformer {
             return true
         case .rescan(let names):
             for name in names { lookAgain(name) }
+        case .holdsUnsyncable(let names):
+            complain(
+                "deleted by another device, but it holds names that cannot be synced (\(Self.list(names))); move or delete "
+                    + "them, and it goes", at: path.text)
+        case .holdsDeleted(let names):
+            complain(
+                "deleted by another device, but what is in it could not be deleted yet (\(Self.list(names))); see there",
+                at: path.text)
         case .holdsIgnored(let names):
             complain(
                 "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
@@ -357,7 +365,13 @@ struct PlanPerformer {
             return found
         }
         let facts = try await engine.facts(found.map(\.name))
+        let problems = engine.activity.snapshot.found
+        // What is above comes first.
+        var unsyncable: Set<String> = []
         return zip(found, facts).map { found, facts in
+            let parent = found.name.lastIndex(of: "/").map { String(found.name[..<$0]) } ?? ""
+            let isUnsyncable = found.type == .other || problems.contains(found.name) || unsyncable.contains(parent)
+            if isUnsyncable { unsyncable.insert(found.name) }
             let decision = selection.decision(for: found.name)
             let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
             // It may be all that is left of what somebody wrote: a look settles it first.
@@ -366,6 +380,8 @@ struct PlanPerformer {
                 name: found.name, isDirectory: found.type == .directory,
                 isTemporary: !isSwap && RelativePath(found.name)?.isTemporary ?? false,
                 isLeftOut: !isSwap && selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
+                isUnsyncable: isUnsyncable,
+                isDeletedElsewhere: facts.global?.isDeleted == true && facts.localVersion?.isValid == true,
                 local: facts.localVersion,
                 isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
         }
