@@ -1,13 +1,16 @@
 """What goes wrong is told with its true cause and what to do: permissions, a device that is not set up, paths in the home
 directory, names that are in each other's way, an index that cannot be stored."""
 
+import contextlib
 import json
 import os
 import pwd
 import shutil
+import subprocess
 import time
 
 import agent as cli
+import bep
 import harness
 import pytest
 from harness import read, write
@@ -208,3 +211,63 @@ def test_a_deleted_directory_with_names_that_cannot_be_synced(lab, name):
     agent.run("fetch")
     wait_until(lambda: not os.path.exists(os.path.join(here, "d")), what="it goes once they are gone")
     wait_until(lambda: agent.problems("f") == {}, what="the problem is over")
+
+
+# MARK: an index that cannot be stored
+
+@pytest.fixture
+def small_home(lab):
+    """An agent whose index is on a file system of 3 MiB."""
+    home = lab.directory("small")
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", home], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield lab.agent("small", start=False)
+    finally:
+        subprocess.run(["umount", "-l", home], check=False)
+
+
+def test_an_index_that_cannot_be_stored(lab, small_home):
+    agent, peer = small_home, lab.peer()
+    folder = peer.share("f", [agent.id])
+    for number in range(20_000):
+        folder.add(f"a name of some length in a directory/and a file of some length, too, number {number}", b"")
+    address = peer.listen([agent.certificate])
+    agent.add_device(peer.id, peer.name, address)
+    agent.start()
+    agent.add_folder("f", lab.path("f"), peer.id)
+
+    def links(seconds, enough=lambda: False):
+        """How many links came in that time; each brings the index."""
+        first, end = len(peer.sessions), time.monotonic() + seconds
+        served = max(0, first - 1)
+        while time.monotonic() < end and not enough():
+            for session in peer.sessions[served:]:
+                if session.wait_ready(1):
+                    with contextlib.suppress(OSError, bep.LinkClosed):
+                        session.send_index("f")
+            served = len(peer.sessions)
+            time.sleep(0.05)
+        return len(peer.sessions) - first
+
+    links(20, lambda: agent.folder("f").get("state") == "error")
+    status = agent.folder("f")
+    assert status["state"] == "error"
+    assert status["incomplete"] is True and status["global"]["files"] < 20_000
+    assert status["message"].startswith(f"no space left for the index {agent.home}/")
+    assert "free some space on that disk" in status["message"]
+    assert b"(incomplete)" in agent.run("status").stdout and b"free some space on that disk" in agent.run("status").stdout
+    for waiting in (["wait"], ["wait", "f"], ["wait", "f:"], ["fetch"]):
+        result = agent.try_run(*waiting, *(["--timeout", "5"] if waiting[0] == "wait" else []))
+        assert result.returncode == cli.FAILED and b"free some space on that disk" in result.stderr, waiting
+    # Not a link a second.
+    assert links(15) <= 5
+    assert agent.folder("f")["state"] == "error"
+    subprocess.run(["mount", "-o", "remount,size=60m", agent.home], check=True, capture_output=True)
+    agent.try_run("fetch")
+    links(90, lambda: agent.folder("f")["global"]["files"] == 20_000)
+    status = agent.wait_state("f", "idle")
+    assert status["incomplete"] is False and status["global"]["files"] == 20_000
+    agent.run("wait", "f")

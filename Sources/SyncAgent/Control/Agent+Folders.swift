@@ -234,7 +234,7 @@ extension Agent {
     public func syncNow(_ request: SyncRequest) async throws {
         try await answering {
             let chosen = try request.folder.map { [try session($0)] } ?? folders.all
-            for id in Set(chosen.flatMap(\.configuration.devices)) { await devices.device(id)?.dialNow() }
+            for id in Set(chosen.flatMap(\.configuration.devices)) { await devices.device(id)?.dialNow(isAsked: true) }
             for folder in chosen where !folder.configuration.isPaused {
                 try await refusing(in: folder) { try await control(of: folder).syncNow() }
             }

@@ -21,6 +21,7 @@ final class FolderSession: Sendable {
         var subscribers: [ObjectIdentifier: Signal] = [:]
         var engine: FolderEngine?
         var firstIndexes = FirstIndexes()
+        var gaps = IndexGaps()
     }
 
     let id: FolderID
@@ -124,13 +125,18 @@ final class FolderSession: Sendable {
     func exchangeIndexes(
         with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device, isUnnamed: Bool = false
     ) async throws -> IndexFeed? {
-        if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
-            try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
-        } else {
-            try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        try await storing(from: device) {
+            if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
+                try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
+            } else {
+                try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+            }
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
-        state.withLock { $0.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence) }
+        state.withLock { state in
+            state.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence)
+            state.gaps.exchange(with: device, known: known, announced: itHas.maxSequence)
+        }
         let own = try await index.localIndex(of: id)
         let continues = itKnows.indexID == own.indexID && (1...own.maxSequence + 1).contains(itKnows.maxSequence + 1)
         let after = continues ? min(itKnows.maxSequence, own.maxSequence) : 0
@@ -145,11 +151,14 @@ final class FolderSession: Sendable {
         }
         let ignores = ignores()
         let names = state.withLock { $0.firstIndexes.isNews(batch, from: device) } ? batch.files.map(\.name) : []
-        let result = try await notingChanges(of: names) {
-            try await index.applyIndex(
-                of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
-                isIgnored: ignores)
+        let result = try await storing(from: device) {
+            try await notingChanges(of: names) {
+                try await index.applyIndex(
+                    of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
+                    isIgnored: ignores)
+            }
         }
+        state.withLock { $0.gaps.stored(from: device, through: result.remoteSequence) }
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
         if configuration.role(of: device) != .read { engine?.deletionsAnnounced(batch.files) }
@@ -160,6 +169,18 @@ final class FolderSession: Sendable {
             engine?.indexChanged(at: batch.files.map(\.name))
         }
         events.post("index-updated", device: device, folder: id)
+    }
+
+    /// Something that a device announced is not stored.
+    func noteGap(of device: DeviceID, _ reason: String) {
+        let isNew = state.withLock { state in
+            defer { state.gaps.failed(from: device, reason: reason) }
+            // What was begun is not received any more.
+            state.receivingFrom.remove(device)
+            return state.gaps.reason(among: [device]) != reason
+        }
+        if isNew { logger.error("\(reason)") }
+        engineChanged()
     }
 
     /// Our own index after a sequence, as it is announced.
@@ -234,13 +255,17 @@ final class FolderSession: Sendable {
             engine?.scanEverythingSoon()
             halt = nil
         }
+        if let gap = state.withLock({ $0.gaps.reason(among: configuration.devices) }) {
+            halt = halt ?? FolderHalt(reason: .error, message: gap)
+            halt?.isIndexIncomplete = true
+        }
         var totals = FolderTotals()
         var refused = 0
         do {
             totals = try await index.totals(of: id)
             refused = try await index.refusedCount(in: id, limit: FolderEngine.refusedLimit).count
         } catch {
-            halt = FolderHalt(reason: .error, message: "\(error)")
+            halt = FolderHalt(reason: .error, message: "\(error)", isIndexIncomplete: true)
         }
         let need = activity.need
         let state: FolderState =
@@ -277,7 +302,8 @@ final class FolderSession: Sendable {
                     reason: $0.obstacle.reason)
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
             lastScan: activity.lastScan?.rfc3339,
-            refused: Int64(refused), roles: configuration.rolesByDevice)
+            refused: Int64(refused), roles: configuration.rolesByDevice,
+            isIncomplete: halt?.isIndexIncomplete ?? false)
     }
 
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {

@@ -15,6 +15,8 @@ struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
 
     var reason: Reason
     var message: String
+    /// Something that is known could not be stored in the index: what it counts is not all there is.
+    var isIndexIncomplete = false
 
     var description: String { message }
 }
