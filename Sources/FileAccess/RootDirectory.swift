@@ -105,6 +105,17 @@ public final class RootDirectory: Sendable {
         }
     }
 
+    /// How many bytes of the file at `path` take space on its disk: of one that has its size and no contents yet, none; 0 if
+    /// nothing is there.
+    public func writtenByteCount(of path: RelativePath) throws(FileAccessError) -> Int64 {
+        switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
+        // stat(2): in units of 512 bytes, whatever the blocks of the disk.
+        case .success(let file): return Int64(try file.rawStatus().orThrow(.inspect, path: path.text).st_blocks) << 9
+        case .failure(let error) where error.number == ENOENT || error.number == ENOTDIR: return 0
+        case .failure(let error): throw FileAccessError(error, .inspect, path: path.text)
+        }
+    }
+
     /// The first of the names above `path` that is there and no directory, links not followed; nil if none is.
     public func obstacle(above path: RelativePath) throws(FileAccessError) -> RelativePath? {
         var names = ""

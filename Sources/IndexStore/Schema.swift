@@ -16,6 +16,7 @@ enum Schema {
         migrator.registerMigration("v3-roles") { try $0.execute(sql: roles) }
         migrator.registerMigration("v3-changes") { try $0.execute(sql: changes) }
         migrator.registerMigration("v4-groups") { try $0.execute(sql: groups) }
+        migrator.registerMigration("v5-present") { try PresentMigration.run($0) }
         return migrator
     }
 

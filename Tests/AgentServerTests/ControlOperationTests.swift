@@ -286,6 +286,7 @@ struct ByteRangeTests {
 struct EntryLineTests {
     static let entries: [Entry] = [
         Sample.file("a"), Sample.directory(""), mixed(selected: .no), mixed(selected: .explicit),
+        Sample.directory("counted", selected: (files: 3, bytes: 67 << 20), present: (files: 0, bytes: 0)),
         Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
         Sample.file("none", size: .min, holders: []),
         Sample.file("two", state: .conflict, selected: .implicit, holders: ["A", "B\"C"]),
@@ -316,7 +317,7 @@ struct EntryLineTests {
 
     @Test func everyCutOrChangedByteIsHarmless() throws {
         var line: [UInt8] = []
-        try EntryLine.append(Self.entries[6], to: &line)
+        try EntryLine.append(Self.entries[7], to: &line)
         var refused = 0
         for index in line.indices {
             for byte: UInt8 in [0, 0x22, 0x5c, 0x2c, 0x7d, 0x39, 0xff] {

@@ -472,6 +472,18 @@ enum Sample {
             kind: .directory, folder: "docs", path: path, size: size, modified: nil, state: .absent, selected: .no,
             files: files, directories: 0)
     }
+
+    /// One of which something is selected.
+    static func directory(
+        _ path: String, selected: (files: Int64, bytes: Int64), present: (files: Int64, bytes: Int64)
+    ) -> Entry {
+        var entry = directory(path)
+        entry.selected = .explicit
+        entry.state = present.files == 0 ? .queued : present.files == selected.files ? .present : .partial
+        (entry.selectedFiles, entry.selectedBytes) = selected
+        (entry.presentFiles, entry.presentBytes) = present
+        return entry
+    }
 }
 
 extension AgentStatus {

@@ -479,6 +479,20 @@ import Testing
         for name in ["d", "d/e"] { #expect(try root.status(of: relative(name))?.permissions == 0o555) }
     }
 
+    /// A file gets its size before its first byte: that is nothing written.
+    @Test func onlyWhatWasWrittenCounts() throws {
+        let staged = try root.stage(relative("f"))
+        try staged.truncate(to: 1 << 20)
+        let temporary = try #require(try relative("f").temporaryPath)
+        #expect(try root.status(of: temporary)?.size == 1 << 20)
+        #expect(try root.writtenByteCount(of: temporary) == 0)
+        try staged.write([1, 2, 3], at: 500_000)
+        try staged.synchronize()
+        let count = try root.writtenByteCount(of: temporary)
+        #expect((1...(1 << 19)).contains(count))
+        #expect(try root.writtenByteCount(of: relative("no/such")) == 0)
+    }
+
     @Test func whatIsNoDirectoryAboveANameIsFound() throws {
         try directory.makeDirectory("d/e")
         for name in ["d/file", "top"] { try directory.write("x", to: name) }

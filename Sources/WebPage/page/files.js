@@ -238,7 +238,7 @@ class FilesView {
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
       const known = this.#known(entry.folder, entry.path);
-      if (known && (known.state !== entry.state || known.selected !== entry.selected || known.size !== entry.size)) this.details.refresh();
+      if (known && (known.state !== entry.state || known.selected !== entry.selected || known.size !== entry.size || known.presentBytes !== entry.presentBytes)) this.details.refresh();
     }
   }
 
