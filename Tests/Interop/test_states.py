@@ -120,3 +120,30 @@ def test_counts_survive_restarts_and_modes(gate):
     write(os.path.join(gate.here, "other/new"), b"new")
     wait_until(lambda: gate.state("other") == ("present", 1, 3, 1, 3), what="what is made here is here")
     assert read(os.path.join(gate.here, "other/new")) == b"new"
+
+
+def test_notes_are_not_listed_as_the_users_own(gate):
+    agent, lab = gate.agent, gate
+    gate.let(*FILES)
+    agent.run("select", "f:d")
+    agent.run("wait", "f")
+    before = agent.folder("f")
+    agent.run("note", "f:d/a", "a word about it")
+    assert os.path.isdir(os.path.join(gate.here, ".synctrain/notes"))
+    wait_until(lambda: agent.try_run("stat", "f:.synctrain/notes").returncode == 0, what="the index has it")
+    wait_until(lambda: agent.folder("f")["state"] == "idle", what="it is at rest")
+    shown = {entry["path"] for entry in agent.records("ls", "-R", "f:")}
+    assert shown == {"d", "d/a", "d/e", "d/e/b", "d/e/c", "other", "other/x", "empty"}
+    assert {entry["path"] for entry in agent.records("ls", "f:")} == {"d", "other", "empty"}
+    assert b"synctrain" not in agent.run("tree", "f:").stdout
+    assert agent.try_run("search", "notes").stdout == b"" == agent.try_run("search", "json").stdout
+    assert all(".synctrain" not in change["path"] for change in agent.records("log", "f"))
+    root = gate.entry("")
+    assert (root["files"], root["directories"], root["size"]) == (4, 4, 1_006_000)
+    assert root["state"] == "present"
+    after = agent.folder("f")
+    assert (after["global"], after["local"], after["copy"]) == (before["global"], before["local"], before["copy"])
+    # By its name it is there.
+    assert {entry["path"] for entry in agent.records("ls", "f:.synctrain")} == {".synctrain/notes"}
+    assert len(agent.records("search", ".synctrain/notes/")) == 1
+    assert agent.records("stat", "f:.synctrain")[0]["state"] == "present"

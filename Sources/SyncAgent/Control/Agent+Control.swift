@@ -173,7 +173,8 @@ extension Agent: AgentControl {
         try await answering {
             guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
             let only = try reference.map { try folder($0).id }
-            for found in try await index.search(text, in: only, limit: limit).entries {
+            let result = try await index.search(text, in: only, limit: InternalContent.limit(for: limit))
+            for found in result.shown(to: text, limit: limit).entries {
                 guard let folder = folders.folder(found.folder) else { continue }
                 try await emit(try await reader(folder).entry(found))
             }
@@ -197,7 +198,9 @@ extension Agent: AgentControl {
             if query.offset > 0, let kept = searches.result(key, now: setup.time.monotonic()) {
                 result = kept
             } else {
-                result = try await index.search(query.text, in: key.folder, limit: PageLimits.found)
+                let limit = PageLimits.found
+                result = try await index.search(query.text, in: key.folder, limit: InternalContent.limit(for: limit))
+                    .shown(to: query.text, limit: limit)
                 searches.keep(result, key, now: setup.time.monotonic())
             }
             var entries: [Entry] = []

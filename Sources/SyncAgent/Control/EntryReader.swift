@@ -72,9 +72,11 @@ struct EntryReader: Sendable {
         var entries: [Entry] = []
         entries.reserveCapacity(children.count)
         for child in children {
-            entries.append(try await entry(child, names))
-            names[String(child.name)] = nil
+            let name = String(child.name)
+            if !directory.isEmpty || !InternalContent.contains(name) { entries.append(try await entry(child, names)) }
+            names[name] = nil
         }
+        if directory.isEmpty { names[InternalContent.directory] = nil }
         guard !names.isEmpty else { return entries }
         for name in names.keys {
             let path = directory.isEmpty ? name : directory + "/" + name
@@ -113,7 +115,7 @@ struct EntryReader: Sendable {
     }
 
     func entry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
-        if found.isDirectory { return directoryEntry(found, names) }
+        if found.isDirectory { return try await directoryEntry(found, names) }
         let selected = selected(found.path)
         guard let file = found.file else {
             throw ControlError(.noSuchPath, "there is no \(found.path)", path: found.path)
@@ -126,10 +128,16 @@ struct EntryReader: Sendable {
             waiting: waiting(found, file, state, selected))
     }
 
-    private func directoryEntry(_ found: GlobalEntry, _ names: [String: FileType]) -> Entry {
+    private func directoryEntry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
         let isRoot = found.path.isEmpty
         let selected = selected(found.path)
         var sums = (below: found.below, selected: found.selected, present: found.present)
+        if isRoot {
+            let hidden = try await InternalContent.sums(in: folder.id, index, place?.selection)
+            sums.below -= hidden.below
+            sums.selected -= hidden.selected
+            sums.present -= hidden.present
+        }
         let isOnDisk = isRoot ? place != nil : names[String(found.name)] == .directory
         // The index hears of what goes from the disk by the next scan.
         if !isOnDisk { sums.present = .zero }

@@ -247,7 +247,8 @@ final class FolderSession: Sendable {
         let (configuration, receives) = state.withLock { ($0.configuration, !$0.receivingFrom.isEmpty) }
         let activity = engine?.activity.snapshot ?? FolderActivity.Snapshot()
         var halt = activity.halt
-        switch place() {
+        let place = place()
+        switch place {
         case .failure(let failure): halt = halt ?? failure
         case .success:
             // What was wrong with the place is right again, and the engine has not noticed yet.
@@ -263,6 +264,9 @@ final class FolderSession: Sendable {
         var refused = 0
         do {
             totals = try await index.totals(of: id)
+            let hidden = try await InternalContent.sums(in: id, index, try? place.get().selection)
+            totals.global -= hidden.below
+            totals.local -= hidden.present
             refused = try await index.refusedCount(in: id, limit: FolderEngine.refusedLimit).count
         } catch {
             halt = FolderHalt(reason: .error, message: "\(error)", isIndexIncomplete: true)
