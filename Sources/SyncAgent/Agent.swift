@@ -32,15 +32,16 @@ public struct AgentSetup: Sendable {
         public var problem: @Sendable () -> String?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
         public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
-        /// A link that logs a browser in.
-        public var logIn: @Sendable () throws -> LoginLink
+        /// A link that logs a browser in; calls `used` when one has.
+        public var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
         /// Logs all browsers out; how many there were.
         public var logOut: @Sendable () -> Int
 
         public init(
             address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
             link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
-            logIn: @escaping @Sendable () throws -> LoginLink, logOut: @escaping @Sendable () -> Int
+            logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
+            logOut: @escaping @Sendable () -> Int
         ) {
             self.address = address
             self.problem = problem
@@ -104,6 +105,8 @@ public final class Agent: Service, Sendable {
         case introduction(@Sendable () async -> Void)
         /// What is left to do of a transfer whose user has gone.
         case drop(@Sendable () async -> Void)
+        /// The end of a file that leads to a login link.
+        case loginPage(@Sendable () async -> Void)
     }
 
     /// How long a dial and a TLS handshake may take.
@@ -231,6 +234,7 @@ public final class Agent: Service, Sendable {
             configuration.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders,
             policies: policies)
         for warning in files.warnings { setup.logger.warning("\(warning)") }
+        LoginPage.removeAll(in: setup.places.runtimeDirectory)
         try await apply(configuration)
     }
 
@@ -274,7 +278,8 @@ public final class Agent: Service, Sendable {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let engine): group.addTask { await engine.run() }
-                    case .pairing(let work), .drop(let work), .introduction(let work): group.addTask { await work() }
+                    case .pairing(let work), .drop(let work), .introduction(let work), .loginPage(let work):
+                        group.addTask { await work() }
                     }
                 }
                 group.cancelAll()

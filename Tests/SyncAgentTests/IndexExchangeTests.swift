@@ -46,7 +46,8 @@ import Testing
             let feed = try await session.exchangeIndexes(
                 with: Self.peer,
                 itKnows: ClusterConfig.Device(id: Self.local, maxSequence: said, indexID: Self.ownIndex),
-                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)))
+                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
+                mode: .syncthing)
             #expect(feed?.after == after)
             #expect(feed?.isFull == (after == 0))
         }
@@ -58,7 +59,8 @@ import Testing
             let feed = try await session.exchangeIndexes(
                 with: Self.peer,
                 itKnows: ClusterConfig.Device(id: Self.local, maxSequence: said, indexID: IndexID(rawValue: 8)),
-                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)))
+                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
+                mode: .syncthing)
             #expect(feed?.after == 0 && feed?.isFull == true)
         }
     }

@@ -103,7 +103,7 @@ extension Agent {
                 let old = folder.configuration.mode
                 func set(_ mode: FolderConfiguration.Mode) async throws {
                     guard !change.isDryRun, folder.configuration.mode != mode else { return }
-                    try await apply(try setup.configurationFile.apply([.setFolderMode(folder.id, mode)]))
+                    try await apply(try edited([.setFolderMode(folder.id, mode)]))
                 }
                 // A folder whose mode is selective is never without lines.
                 if mode == .full { try await set(.full) }
@@ -165,13 +165,13 @@ extension Agent {
         try await answering {
             let parts = try parts(of: resolution.paths)
             for part in parts { try Self.refuseRoot(part, "settle what is in it one by one") }
+            let directory = try resolution.directory.map { try setup.places.expanded($0) }
             var outcomes: [ResolutionOutcome] = []
             for part in parts {
                 outcomes.append(
                     try await refusing(in: part.folder) {
                         try await control(of: part.folder).resolve(
-                            part.paths, resolution.action, directory: resolution.directory,
-                            isDryRun: resolution.isDryRun)
+                            part.paths, resolution.action, directory: directory, isDryRun: resolution.isDryRun)
                     })
             }
             return ResolutionAnswer(folders: outcomes)

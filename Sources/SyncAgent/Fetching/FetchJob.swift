@@ -176,10 +176,29 @@ struct FetchJob: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let error = ControlError(describing: error, path: entry.path)
+            let error = failure(error, of: entry, root)
             tally.counts.withLock { $0.failed += 1 }
             await outbox.sendOrDrop(.failed(path: entry.path, error: error))
         }
+    }
+
+    /// What went wrong with an entry, the disk's errors with a path that tells where.
+    private func failure(_ error: any Error, of entry: GlobalEntry, _ root: Root) -> ControlError {
+        guard let error = error as? FileAccessError, let target = try? target(of: entry, root) else {
+            return ControlError(describing: error, path: entry.path)
+        }
+        let isInPlace = root.output == nil && root.outputRoot == nil
+        if isInPlace, error.code == .notADirectory, let obstacle = try? target.root.obstacle(above: target.path) {
+            return ControlError(
+                .alreadyExists, FolderEngine.obstacleMessage(obstacle, to: entry.path, in: root.folder.id),
+                path: entry.path)
+        }
+        return ControlError(error, path: target.absolutePath, from: place(of: target, root.folder, isInPlace))
+    }
+
+    /// What paths beneath the target's root are told from.
+    private func place(of target: FetchTarget, _ folder: FolderSession, _ isInPlace: Bool) -> String {
+        isInPlace ? "\(folder.id):" : target.root.path == "/" ? "/" : target.root.path + "/"
     }
 
     private func target(of entry: GlobalEntry, _ root: Root) throws -> FetchTarget {
@@ -252,7 +271,9 @@ struct FetchJob: Sendable {
                 await outbox.sendOrDrop(finished(ready, wasPresent: false, tally))
             case .failure(let error):
                 tally.counts.withLock { $0.failed += 1 }
-                let error = ControlError(error, path: ready.target.absolutePath)
+                let error = ControlError(
+                    error, path: ready.target.absolutePath, from: place(of: ready.target, ready.folder, ready.isInPlace)
+                )
                 await outbox.sendOrDrop(.failed(path: ready.file.name, error: error))
             }
         }

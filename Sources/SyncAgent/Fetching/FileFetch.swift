@@ -30,16 +30,8 @@ struct FileFetch: Sendable {
     let isForced: Bool
     let environment: FetchEnvironment
 
-    /// `progress` is told of every block, also of those that were here. Throws `ControlError`.
+    /// `progress` is told of every block, also of those that were here. Throws `ControlError` or `FileAccessError`.
     func run(progress: @Sendable (_ bytes: Int64, _ from: DeviceID?) async -> Void) async throws -> Outcome {
-        do {
-            return try await stage(progress)
-        } catch let error as FileAccessError {
-            throw ControlError(error, path: target.absolutePath)
-        }
-    }
-
-    private func stage(_ progress: @Sendable (Int64, DeviceID?) async -> Void) async throws -> Outcome {
         let existing = try await onDisk { try target.root.status(of: target.path) }
         var replacement = Replacement.nothing
         if let existing {

@@ -30,6 +30,7 @@ final class FolderSession: Sendable {
         func isTrusted(_ device: DeviceID) -> Bool {
             !untrusted.contains(device) && !configuration.untrusted.contains(device)
         }
+        var gaps = IndexGaps()
     }
 
     let id: FolderID
@@ -153,15 +154,18 @@ final class FolderSession: Sendable {
     ) async throws -> IndexFeed? {
         // What it says now must not be taken for the index that it had on an earlier link.
         state.withLock { $0.announcedIndexes[device] = nil }
-        if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
-            try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
-        } else {
-            try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        try await storing(from: device) {
+            if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
+                try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
+            } else {
+                try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+            }
+            try await index.noteMode(mode.rawValue, of: device, in: id)
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
-        state.withLock { $0.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence) }
-        try await index.noteMode(mode.rawValue, of: device, in: id)
         state.withLock { state in
+            state.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence)
+            state.gaps.exchange(with: device, known: known, announced: itHas.maxSequence)
             state.announcedIndexes[device] = IndexStore.IndexState(
                 indexID: itHas.indexID, maxSequence: itHas.maxSequence)
         }
@@ -197,11 +201,14 @@ final class FolderSession: Sendable {
         }
         let ignores = ignores()
         let names = state.withLock { $0.firstIndexes.isNews(batch, from: device) } ? batch.files.map(\.name) : []
-        let result = try await notingChanges(of: names) {
-            try await index.applyIndex(
-                of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
-                isIgnored: ignores)
+        let result = try await storing(from: device) {
+            try await notingChanges(of: names) {
+                try await index.applyIndex(
+                    of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
+                    isIgnored: ignores)
+            }
         }
+        state.withLock { $0.gaps.stored(from: device, through: result.remoteSequence) }
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         ownIndexChanged()
         if configuration.role(of: device) != .read { engine?.deletionsAnnounced(batch.files) }
@@ -216,6 +223,18 @@ final class FolderSession: Sendable {
             if !deleted.isEmpty { engine?.indexChanged(at: deleted) }
         }
         events.post("index-updated", device: device, folder: id)
+    }
+
+    /// Something that a device announced is not stored.
+    func noteGap(of device: DeviceID, _ reason: String) {
+        let isNew = state.withLock { state in
+            defer { state.gaps.failed(from: device, reason: reason) }
+            // What was begun is not received any more.
+            state.receivingFrom.remove(device)
+            return state.gaps.reason(among: [device]) != reason
+        }
+        if isNew { logger.error("\(reason)") }
+        engineChanged()
     }
 
     /// Our own index after a sequence, as it is announced.
@@ -282,7 +301,8 @@ final class FolderSession: Sendable {
         let (configuration, receives) = state.withLock { ($0.configuration, !$0.receivingFrom.isEmpty) }
         let activity = engine?.activity.snapshot ?? FolderActivity.Snapshot()
         var halt = activity.halt
-        switch place() {
+        let place = place()
+        switch place {
         case .failure(let failure): halt = halt ?? failure
         case .success:
             // What was wrong with the place is right again, and the engine has not noticed yet.
@@ -290,13 +310,20 @@ final class FolderSession: Sendable {
             engine?.scanEverythingSoon()
             halt = nil
         }
+        if let gap = state.withLock({ $0.gaps.reason(among: configuration.devices) }) {
+            halt = halt ?? FolderHalt(reason: .error, message: gap)
+            halt?.isIndexIncomplete = true
+        }
         var totals = FolderTotals()
         var refused = 0
         do {
             totals = try await index.totals(of: id)
+            let hidden = try await InternalContent.sums(in: id, index, try? place.get().selection)
+            totals.global -= hidden.below
+            totals.local -= hidden.present
             refused = try await index.refusedCount(in: id, limit: FolderEngine.refusedLimit).count
         } catch {
-            halt = FolderHalt(reason: .error, message: "\(error)")
+            halt = FolderHalt(reason: .error, message: "\(error)", isIndexIncomplete: true)
         }
         let need = activity.need
         let state: FolderState =
@@ -318,7 +345,7 @@ final class FolderSession: Sendable {
             type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
             local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,
-            conflicts: activity.conflicts, errors: Int64(activity.problemCount) + (halt == nil ? 0 : 1),
+            conflicts: activity.conflicts, errors: Int64(activity.problemCount),
             problems: activity.firstProblems(FolderStatus.problemLimit).map {
                 FolderProblem(path: $0.path, message: $0.message)
             },
@@ -333,7 +360,8 @@ final class FolderSession: Sendable {
                     reason: $0.obstacle.reason)
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
             lastScan: activity.lastScan?.rfc3339,
-            refused: Int64(refused), roles: configuration.rolesByDevice)
+            refused: Int64(refused), roles: configuration.rolesByDevice,
+            isIncomplete: halt?.isIndexIncomplete ?? false)
     }
 
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {

@@ -67,6 +67,7 @@ actor DeviceSession {
     private static let idleInterval: Duration = .seconds(60)
 
     private static let pauseReason = "the device is paused"
+    private static let storageReason = "this device cannot store the index at the moment"
 
     nonisolated let id: DeviceID
     private var configuration: DeviceConfiguration
@@ -74,6 +75,7 @@ actor DeviceSession {
     private var active: Active?
     private var isStopped = false
     private var backoff = DialBackoff()
+    private var storageBackoff = StorageBackoff()
     /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
     private var rates: [LinkKind: Double] = [:]
     /// What was in the own indexes of shared folders when the last link ended.
@@ -101,6 +103,8 @@ actor DeviceSession {
         /// The admin that brought it.
         var introducedBy: DeviceID?
         var radio = RadioStanding()
+        /// The last that it announced could not be stored.
+        var hasUnstoredIndex = false
     }
 
     init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
@@ -154,8 +158,11 @@ actor DeviceSession {
     }
 
     /// The device was heard on a network, or something waits for it: no waiting for the back-off.
-    func dialNow() {
+    ///
+    /// - Parameter isAsked: The user asks for it, and may have freed space for the index.
+    func dialNow(isAsked: Bool = false) {
         backoff.succeeded()
+        if isAsked { storageBackoff.asked() }
         wake.notify()
     }
 
@@ -164,7 +171,7 @@ actor DeviceSession {
     func seek() -> Bool {
         let now = environment.time.monotonic()
         snapshot.withLock { $0.radio.sought(at: now) }
-        dialNow()
+        dialNow(isAsked: true)
         return !state.radioAddresses.isEmpty
     }
 
@@ -205,6 +212,20 @@ actor DeviceSession {
         return sum
     }
 
+    /// What the device announces cannot be stored: each link would end as soon as it brings it again.
+    fileprivate func indexWasNotStored() {
+        snapshot.withLock { $0.hasUnstoredIndex = true }
+        storageBackoff.failed(at: environment.time.monotonic(), random: environment.time.random())
+    }
+
+    fileprivate func indexWasStored() {
+        snapshot.withLock { $0.hasUnstoredIndex = false }
+        storageBackoff.stored()
+    }
+
+    /// How long links are refused yet; nil if they are not.
+    private var refusal: Duration? { storageBackoff.pause(at: environment.time.monotonic()) }
+
     func stop() {
         isStopped = true
         active?.session.close(reason: "this device no longer shares with you")
@@ -238,6 +259,10 @@ actor DeviceSession {
             }
             guard !configuration.isPaused else {
                 await wake.wait()
+                continue
+            }
+            if let refusal {
+                await wake.wait(atMost: refusal, clock: environment.time.clock)
                 continue
             }
             let addresses = addressesToDial()
@@ -376,6 +401,10 @@ actor DeviceSession {
             session.close(reason: Self.pauseReason)
             return false
         }
+        guard refusal == nil else {
+            session.close(reason: Self.storageReason)
+            return false
+        }
         while let current = active {
             let choice = LinkChoice.decide(
                 local: environment.localDevice, peer: id, active: LinkChoice.Link(current.session.information),
@@ -424,8 +453,10 @@ actor DeviceSession {
     fileprivate func linkIsGood() { backoff.succeeded() }
 
     private func rememberLastSeen(_ time: WallTime) async {
+        let (id, index) = (id, environment.index)
         do {
-            try await environment.index.noteSeen(id, at: time.seconds)
+            // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
+            try await Task { try await index.noteSeen(id, at: time.seconds) }.value
         } catch {
             environment.logger.warning("cannot note when a device was seen: \(error)")
         }
@@ -490,7 +521,17 @@ private struct Owner: PeerSessionOwner {
     func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] {
         await device.linkIsGood()
         environment.heard(config, device.id)
-        return try await feeds(for: config, unnamed)
+        return try await storing { try await feeds(for: config, unnamed) }
+    }
+
+    /// Runs what stores what the device says; where that cannot be, it is not asked to say it again at once.
+    private func storing<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as IndexStoreError where error.isAboutStoring {
+            await device.indexWasNotStored()
+            throw error
+        }
     }
 
     func received(_ batch: IndexBatch) async throws {
@@ -500,7 +541,8 @@ private struct Owner: PeerSessionOwner {
             return
         }
         await folder.engine?.firstLook()
-        try await folder.apply(batch, from: device.id)
+        try await storing { try await folder.apply(batch, from: device.id) }
+        if device.state.hasUnstoredIndex { await device.indexWasStored() }
     }
 
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {

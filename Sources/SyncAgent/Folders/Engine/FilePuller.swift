@@ -353,7 +353,7 @@ struct FilePuller: Sendable {
             {
                 return .outcome(reason)
             }
-            return .outcome(Self.outcome(of: error))
+            return .outcome(Self.outcome(of: error, from: "\(folder):"))
         }
     }
 
@@ -450,7 +450,7 @@ struct FilePuller: Sendable {
                     outcomes.append((item.position, .done))
                     if let name = kept[item.position] { Self.finish(name, in: archive) }
                 case .failure(let error):
-                    outcomes.append((item.position, Self.outcome(of: error)))
+                    outcomes.append((item.position, Self.outcome(of: error, from: "\(folder):")))
                     if let name = kept.removeValue(forKey: item.position) { archive?.withdraw(name) }
                 }
             }
@@ -468,13 +468,14 @@ struct FilePuller: Sendable {
         try? archive?.finish(name)
     }
 
-    static func outcome(of error: any Error) -> Outcome {
+    /// - Parameter place: what the paths of errors of the disk are told from.
+    static func outcome(of error: any Error, from place: String = "") -> Outcome {
         if let error = error as? FileAccessError {
             switch error.code {
             case .changedOnDisk, .exists, .isADirectory, .notADirectory, .notFound: return .changedOnDisk
             default:
                 return .failed(
-                    message: error.message, isDiskFull: error.code == .noSpace || error.code == .quota)
+                    message: error.message(from: place), isDiskFull: error.code == .noSpace || error.code == .quota)
             }
         }
         let error = ControlError(describing: error)

@@ -16,6 +16,8 @@ struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
 
     var reason: Reason
     var message: String
+    /// Something that is known could not be stored in the index: what it counts is not all there is.
+    var isIndexIncomplete = false
 
     var description: String { message }
 }
@@ -48,9 +50,10 @@ final class FolderActivity: Sendable {
         var isScanning = false
         var isSyncing = false
         var halt: FolderHalt?
-        /// By name; at most `problemLimit` of them are kept, the others counted.
-        var problems: [String: String] = [:]
-        var problemsBeyondLimit = 0
+        /// What looks at this disk found, each forgotten by the next look at its name.
+        var found = Problems()
+        /// What pulls could not do, each forgotten by the next pull that can, or need not.
+        var undone = Problems()
         var isShortOfSpace = false
         var need = NeededTotals()
         var waiting: Waiting?
@@ -65,7 +68,11 @@ final class FolderActivity: Sendable {
         var lastScan: WallTime?
         var watch = (state: "off", message: String?.none, watched: 0)
 
-        var problemCount: Int { problems.count + problemsBeyondLimit }
+        /// Names that something is wrong with, each once.
+        var problemCount: Int { found.count + undone.names.count(where: { !found.contains($0) }) }
+
+        /// By name, so far as messages are kept.
+        var problems: [String: String] { found.messages.merging(undone.messages) { _, undone in undone } }
 
         /// In the order of their names.
         func firstProblems(_ count: Int) -> [Problem] {
@@ -75,7 +82,46 @@ final class FolderActivity: Sendable {
         }
     }
 
-    private static let problemLimit = 1000
+    /// What is wrong with which names, each once.
+    struct Problems: Sendable {
+        private static let messageLimit = 1000
+        private static let nameLimit = 100_000
+
+        private(set) var messages: [String: String] = [:]
+        /// Names beyond the limit, of which only that is known.
+        private var others: Set<String> = []
+
+        var count: Int { messages.count + others.count }
+        var names: [String] { Array(messages.keys) + others }
+
+        func contains(_ name: String) -> Bool { messages[name] != nil || others.contains(name) }
+
+        mutating func note(_ message: String, at name: String) {
+            if messages[name] != nil || messages.count < Self.messageLimit {
+                messages[name] = message
+                others.remove(name)
+            } else if others.count < Self.nameLimit {
+                others.insert(name)
+            }
+        }
+
+        mutating func clear(_ name: String) {
+            messages[name] = nil
+            others.remove(name)
+        }
+
+        /// Forgets what was said of these names and all below them.
+        mutating func clear(below names: Set<String>) {
+            func isBelow(_ name: String) -> Bool {
+                names.contains(name)
+                    || name.utf8.indices.contains { index in
+                        name.utf8[index] == UInt8(ascii: "/") && names.contains(String(name[..<index]))
+                    }
+            }
+            messages = messages.filter { name, _ in !isBelow(name) }
+            others = others.filter { !isBelow($0) }
+        }
+    }
 
     private let state = Mutex(Snapshot())
 
@@ -97,32 +143,28 @@ final class FolderActivity: Sendable {
         state.withLock { $0.watch = (watchState, message, watched) }
     }
 
-    func note(_ message: String, at path: String) {
+    /// A look at this disk found this.
+    func note(_ message: String, at path: String) { state.withLock { $0.found.note(message, at: path) } }
+
+    /// A pull could not do this.
+    func noteUndone(_ message: String, at path: String) { state.withLock { $0.undone.note(message, at: path) } }
+
+    /// All problems of a name are over.
+    func clear(_ path: String) {
         state.withLock { state in
-            if state.problems[path] != nil || state.problems.count < Self.problemLimit {
-                state.problems[path] = message
-            } else {
-                state.problemsBeyondLimit += 1
-            }
+            state.found.clear(path)
+            state.undone.clear(path)
         }
     }
 
-    /// The problems of a name are over.
-    func clear(_ path: String) { state.withLock { _ = $0.problems.removeValue(forKey: path) } }
+    /// What a pull could not do of a name is over.
+    func clearUndone(_ path: String) { state.withLock { $0.undone.clear(path) } }
 
-    /// What was said of these names and all below them is about to be found out anew; nil for everything.
-    func forgetProblems(below paths: [RelativePath]?) {
+    /// What looks found of these names and all below them is about to be found out anew; nil for everything. What pulls
+    /// could not do stays: a look ends none of it.
+    func forgetFound(below paths: [RelativePath]?) {
         state.withLock { state in
-            guard let paths else {
-                state.problems = [:]
-                state.problemsBeyondLimit = 0
-                return
-            }
-            for path in paths {
-                state.problems = state.problems.filter { name, _ in
-                    name != path.text && !name.hasPrefix(path.text + "/")
-                }
-            }
+            if let paths { state.found.clear(below: Set(paths.map(\.text))) } else { state.found = Problems() }
         }
     }
 }

@@ -113,7 +113,13 @@ extension FolderEngine {
             defer { (state.failedPulls, state.failingPulls) = (state.failingPulls, []) }
             return state.failedPulls.subtracting(state.failingPulls)
         }
-        for name in over { activity.clear(name) }
+        for name in over { activity.clearUndone(name) }
+    }
+
+    /// A pull could not do something of a name; the next that can, or need not, ends that.
+    func noteUndone(_ message: String, at name: String) {
+        state.withLock { _ = $0.failingPulls.insert(name) }
+        activity.noteUndone(message, at: name)
     }
 
     /// Announces anew what was changed here while others deleted it.
@@ -182,17 +188,20 @@ extension FolderEngine {
             case .outdated: indexChanged(at: [item.file.name])
             case .changedOnDisk:
                 isComplete = false
-                if let path { doubted.insert(path) }
+                if let path, let obstacle = try obstacle(to: path, in: place.root) {
+                    noteUndone(obstacle.message, at: item.file.name)
+                    doubted.insert(obstacle.path)
+                } else if let path {
+                    doubted.insert(path)
+                }
             // A link that comes is a reason to try again; time is none.
             case .unavailable: break
             case .held(let name):
-                state.withLock { _ = $0.failingPulls.insert(item.file.name) }
-                activity.note(Self.groupMessage(name), at: item.file.name)
+                noteUndone(Self.groupMessage(name), at: item.file.name)
             case .waiting(let obstacle): FolderActivity.Waiting.add(item.file.size, obstacle, to: &waiting)
             case .failed(let message, let isDiskFull):
                 isComplete = false
-                state.withLock { _ = $0.failingPulls.insert(item.file.name) }
-                activity.note(message, at: item.file.name)
+                noteUndone(message, at: item.file.name)
                 if isDiskFull { activity.set(isShortOfSpace: true) }
             }
         }
@@ -266,15 +275,28 @@ extension FolderEngine {
         switch blocked.obstacle {
         case .mustRescan: if let path = RelativePath(blocked.name) { scanSoon([path]) }
         case .unsupported:
-            activity.note(
-                "something that cannot be synced is in its place; move it away", at: blocked.name)
+            noteUndone("something that cannot be synced is in its place; move it away", at: blocked.name)
         case .directoryNotEmpty:
-            activity.note(
-                "a directory with files that are needed is in its place; move them away", at: blocked.name)
-        case .groupMember(let name): activity.note(Self.groupMessage(name), at: blocked.name)
+            noteUndone("a directory with files that are needed is in its place; move them away", at: blocked.name)
+        case .groupMember(let name): noteUndone(Self.groupMessage(name), at: blocked.name)
         case .parentNotDirectory:
-            activity.note("a file is where its directory would be; move that file away", at: blocked.name)
+            noteUndone(
+                "other devices have a file and a directory of one name above it; rename one of them there",
+                at: blocked.name)
         }
+    }
+
+    /// The first file, link or other thing that is no directory among the names above `path` on this disk, with what to do.
+    func obstacle(
+        to path: RelativePath, in root: RootDirectory
+    ) throws -> (path: RelativePath, message: String)? {
+        guard let obstacle = try root.obstacle(above: path) else { return nil }
+        return (obstacle, Self.obstacleMessage(obstacle, to: path.text, in: folder))
+    }
+
+    static func obstacleMessage(_ obstacle: RelativePath, to name: String, in folder: FolderID) -> String {
+        "“\(folder):\(obstacle)” is no directory here, and “\(name)” needs one of that name; rename, move or delete "
+            + "“\(obstacle)”, and it is fetched"
     }
 
     private func priorities() throws -> PriorityPatterns {

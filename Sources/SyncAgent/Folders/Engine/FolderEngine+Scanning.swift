@@ -49,7 +49,7 @@ extension FolderEngine {
         activity.set(isScanning: true)
         defer { activity.set(isScanning: false) }
         session.engineChanged()
-        activity.forgetProblems(below: subtrees)
+        activity.forgetFound(below: subtrees)
         try await settleGroups(place)
 
         let scanner = FolderScanner(

@@ -343,7 +343,11 @@ final class FolderEngine: Sendable {
     }
 
     private func halted(by error: any Error) {
-        let halt = error as? FolderHalt ?? FolderHalt(reason: .error, message: "\(error)")
+        let halt =
+            error as? FolderHalt
+            ?? FolderHalt(
+                reason: .error, message: "\(error)",
+                isIndexIncomplete: (error as? IndexStoreError)?.isAboutStoring ?? false)
         if activity.snapshot.halt != halt { logger.error("\(halt.message)") }
         activity.set(halt: halt)
         let now = environment.time.monotonic()

@@ -15,6 +15,8 @@ struct PlanPerformer {
     private var isDurable = true
     /// Whether nothing was left undone by an error.
     private(set) var isComplete = true
+    /// Whether it was said what is wrong with the name of the step under way.
+    private var hasComplained = false
     /// Made by this plan, and to be announced.
     private var rescans: Set<RelativePath> = []
     /// Not as the plan saw them.
@@ -72,8 +74,9 @@ struct PlanPerformer {
 
     private mutating func carryOut(_ step: Action) async throws {
         guard let name = step.name else { return }
-        // The step itself may find something to say of the name.
-        engine.activity.clear(name)
+        hasComplained = false
+        // Only then: what is wrong again was wrong all the time.
+        defer { if !hasComplained { engine.activity.clear(name) } }
         do {
             switch step {
             case .nothing, .blocked, .fetch: break
@@ -305,15 +308,21 @@ struct PlanPerformer {
             return true
         case .rescan(let names):
             for name in names { lookAgain(name) }
+        case .holdsUnsyncable(let names):
+            complain(
+                "deleted by another device, but it holds names that cannot be synced (\(Self.list(names))); move or delete "
+                    + "them, and it goes", at: path.text)
+        case .holdsDeleted(let names):
+            complain(
+                "deleted by another device, but what is in it could not be deleted yet (\(Self.list(names))); see there",
+                at: path.text)
         case .holdsIgnored(let names):
-            isComplete = false
-            engine.activity.note(
+            complain(
                 "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
                     + "or let a (?d) line of .stignore say that it may go", at: path.text)
         case .holdsKept(let names):
             guard let tombstone else {
-                isComplete = false
-                engine.activity.note("still holds \(Self.list(names))", at: path.text)
+                complain("still holds \(Self.list(names))", at: path.text)
                 return false
             }
             if let version = LocalChanges.retaining(
@@ -356,7 +365,13 @@ struct PlanPerformer {
             return found
         }
         let facts = try await engine.facts(found.map(\.name))
+        let problems = engine.activity.snapshot.found
+        // What is above comes first.
+        var unsyncable: Set<String> = []
         return zip(found, facts).map { found, facts in
+            let parent = found.name.lastIndex(of: "/").map { String(found.name[..<$0]) } ?? ""
+            let isUnsyncable = found.type == .other || problems.contains(found.name) || unsyncable.contains(parent)
+            if isUnsyncable { unsyncable.insert(found.name) }
             let decision = selection.decision(for: found.name)
             let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
             // It may be all that is left of what somebody wrote: a look settles it first.
@@ -365,6 +380,8 @@ struct PlanPerformer {
                 name: found.name, isDirectory: found.type == .directory,
                 isTemporary: !isSwap && RelativePath(found.name)?.isTemporary ?? false,
                 isLeftOut: !isSwap && selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
+                isUnsyncable: isUnsyncable,
+                isDeletedElsewhere: facts.global?.isDeleted == true && facts.localVersion?.isValid == true,
                 local: facts.localVersion,
                 isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
         }
@@ -496,6 +513,12 @@ struct PlanPerformer {
 
     private func status(of name: String) -> IndexedStatus? { facts[name]?.local?.status }
 
+    private mutating func complain(_ message: String, at name: String) {
+        isComplete = false
+        hasComplained = true
+        engine.noteUndone(message, at: name)
+    }
+
     private mutating func lookAgain(_ name: String) {
         isComplete = false
         if let path = RelativePath(name) { doubted.insert(path) }
@@ -503,14 +526,19 @@ struct PlanPerformer {
 
     private mutating func failed(_ name: String, _ error: FileAccessError) {
         switch error.code {
-        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: lookAgain(name)
+        case .notADirectory:
+            if let path = RelativePath(name), let obstacle = try? engine.obstacle(to: path, in: root) {
+                complain(obstacle.message, at: name)
+                doubted.insert(obstacle.path)
+            } else {
+                lookAgain(name)
+            }
+        case .changedOnDisk, .exists, .notFound, .isADirectory: lookAgain(name)
         case .directoryNotEmpty:
-            isComplete = false
-            engine.activity.note(error.message, at: name)
+            complain(error.message(from: "\(engine.folder):"), at: name)
             lookAgain(name)
         default:
-            isComplete = false
-            engine.activity.note(error.message, at: name)
+            complain(error.message(from: "\(engine.folder):"), at: name)
             if error.code == .noSpace || error.code == .quota { engine.activity.set(isShortOfSpace: true) }
         }
     }
