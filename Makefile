@@ -52,7 +52,7 @@ unit-test: setup
 	# These keep all processors busy, and would make others wait for theirs.
 	$(SWIFT_TEST) --filter 'SimulationTests|GATTStreamTests'
 
-interop-test: debug
+interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)
 	# Two files at a time: they wait for each other's programs more than they work.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Interop
 

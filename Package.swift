@@ -36,6 +36,8 @@ let package = Package(
         .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
 
         // MARK: pure
+        // Sums, differences and conversions of numbers from outside.
+        .target(name: "Arithmetic", swiftSettings: strict),
         .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(
             name: "BlockExchange",
@@ -49,7 +51,7 @@ let package = Package(
         .target(name: "Thumbnails", dependencies: ["Cryptography"], swiftSettings: strict),
 
         .target(
-            name: "Reconciliation", dependencies: ["BlockExchange", "Cryptography", "Selection"],
+            name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
             swiftSettings: strict),
 
         // MARK: storage
@@ -64,7 +66,8 @@ let package = Package(
 
         // MARK: folders
         .target(
-            name: "FolderScanner", dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection"],
+            name: "FolderScanner",
+            dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"],
             swiftSettings: strict),
         // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
         .executableTarget(
@@ -92,7 +95,7 @@ let package = Package(
         .target(
             name: "TransportVirtual",
             dependencies: [
-                "Transport", "GhostDrop",
+                "Arithmetic", "Transport", "GhostDrop",
                 .product(name: "NIOCore", package: nio),
                 .product(name: "NIOPosix", package: nio),
             ],
@@ -127,7 +130,7 @@ let package = Package(
             swiftSettings: strict),
 
         // MARK: agent
-        .target(name: "ControlAPI", swiftSettings: strict),
+        .target(name: "ControlAPI", dependencies: ["Arithmetic"], swiftSettings: strict),
         .target(
             name: "ControlClient",
             dependencies: [
@@ -147,8 +150,8 @@ let package = Package(
         .target(
             name: "SyncAgent",
             dependencies: [
-                "AgentConfiguration", "Archives", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing",
+                "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
+                "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing",
                 "Reconciliation", "Selection", "Thumbnails", "Transport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: nio),
@@ -170,8 +173,8 @@ let package = Package(
         .executableTarget(
             name: "synctrain",
             dependencies: [
-                "AgentConfiguration", "AgentServer", "BlockExchange", "ControlAPI", "ControlClient", "CQREncode",
-                "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
+                "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
+                "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
                 "TransportBluetooth", "TransportTCP", "TransportVirtual",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -218,6 +221,7 @@ let package = Package(
             dependencies: ["Transport", .product(name: "NIOCore", package: nio)],
             path: "Tests/TransportConformance",
             swiftSettings: strict),
+        .testTarget(name: "ArithmeticTests", dependencies: ["Arithmetic"], swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests",
             dependencies: [

@@ -20,7 +20,7 @@ public struct AgentServer: Service {
         public var requestTime: TimeAmount
         /// Time that requests have to end in when the server is told to.
         public var shutdownTime: TimeAmount
-        /// Connections at once over TCP; further ones are closed at once.
+        /// Connections without a complete request, on the socket and as many over TCP; a further one replaces the oldest.
         public var connections: Int
         /// Files that are read at once over TCP; further ones are answered `busy`.
         public var streams: Int
@@ -63,8 +63,8 @@ public struct AgentServer: Service {
         }
     }
 
-    /// The way in that a connection took, and how many did.
-    private struct Entrance: Sendable {
+    /// One of the two ways to connect, and what is open on it.
+    private final class Entrance: Sendable {
         enum Kind: Sendable {
             /// Who opens it is the user.
             case socket
@@ -72,10 +72,15 @@ public struct AgentServer: Service {
             case network
         }
 
-        var kind: Kind
-        let connections = Count()
+        let kind: Kind
+        let idle: IdleChannels
         let streams = Count()
         let requests = Count()
+
+        init(kind: Kind, limits: Limits) {
+            self.kind = kind
+            idle = IdleChannels(limit: limits.connections)
+        }
     }
 
     private let responder: ControlResponder
@@ -128,7 +133,7 @@ public struct AgentServer: Service {
             // The socket's end is the server's: when it is over, so is this.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    let entrance = Entrance(kind: .network)
+                    let entrance = Entrance(kind: .network, limits: limits)
                     await closing(door.channel) { await serve(visitors, entrance) }
                 }
                 defer { group.cancelAll() }
@@ -155,7 +160,7 @@ public struct AgentServer: Service {
             try socket.publish()
             defer { socket.retract() }
             await closing(server.channel) {
-                await serve(connections, Entrance(kind: .socket), onListening)
+                await serve(connections, Entrance(kind: .socket, limits: limits), onListening)
             }
         }
     }
@@ -205,10 +210,10 @@ public struct AgentServer: Service {
             await onListening()
             do {
                 for try await connection in connections {
-                    let number = entrance.connections.increment()
+                    let number = entrance.idle.add(connection.channel)
                     group.addTask {
                         await serve(connection, entrance, number: number)
-                        entrance.connections.decrement()
+                        entrance.idle.remove(number)
                     }
                 }
             } catch {
@@ -223,19 +228,11 @@ public struct AgentServer: Service {
         await withTaskCancellationOrGracefulShutdownHandler {
             var sink = ResponseSink(channel: channel)
             do {
-                switch entrance.kind {
-                case .socket:
-                    let request = try await connection.request.get()
-                    sink.isHead = request.method == "HEAD"
-                    if number > limits.requests { throw ControlError.busy(limits.requests) }
-                    await respond(to: request, of: connection, through: sink)
-                case .network:
-                    if number > limits.connections { break }
-                    sink = .overNetwork(channel, stallTime: limits.stallTime)
-                    let request = try await connection.request.get()
-                    sink.isHead = request.method == "HEAD"
-                    try await respond(to: request, of: connection, through: sink, entrance)
-                }
+                if entrance.kind == .network { sink = .overNetwork(channel, stallTime: limits.stallTime) }
+                let request = try await connection.request.get()
+                entrance.idle.remove(number)
+                sink.isHead = request.method == "HEAD"
+                try await respond(to: request, of: connection, through: sink, entrance)
             } catch {
                 let refusal = error as? RequestRefusal ?? RequestRefusal(error: ControlError(asControl: error))
                 logger.debug("A request was refused: \(refusal.error)")
@@ -253,12 +250,13 @@ public struct AgentServer: Service {
         }
     }
 
-    /// Answers what was let in over TCP: so much at once.
+    /// Answers what was let in: so much at once.
     private func respond(
         to request: ControlRequest, of connection: Connection, through sink: ResponseSink, _ entrance: Entrance
     ) async throws {
         let (count, limit) =
-            request.isForFile ? (entrance.streams, limits.streams) : (entrance.requests, limits.requests)
+            entrance.kind == .network && request.isForFile
+            ? (entrance.streams, limits.streams) : (entrance.requests, limits.requests)
         defer { count.decrement() }
         guard count.increment() <= limit else { throw ControlError.busy(limit) }
         guard case .session(let session) = request.admission, let links else {
@@ -275,7 +273,7 @@ public struct AgentServer: Service {
 }
 
 extension ControlError {
-    fileprivate static func busy(_ limit: Int) -> ControlError {
+    static func busy(_ limit: Int) -> ControlError {
         ControlError(.busy, "The agent answers \(limit) requests already. Try again.", isRetryable: true)
     }
 }

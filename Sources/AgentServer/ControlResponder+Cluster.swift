@@ -16,7 +16,7 @@ extension ControlResponder {
         case .setPaused(let change): try await control.setPaused(change)
         case .wait(let request): try await control.wait(request)
         case .setPolicies(let change): try await control.setPolicies(change)
-        case .reload: return try ControlJSON.encode(try await control.reload())
+        case .reload(let request): return try ControlJSON.encode(try await control.reload(request))
         case .completion(let folder, let device):
             return try ControlJSON.encode(try await control.completion(folder: folder, device: device))
         case .transfers: return try ControlJSON.encode(try await control.transferList())

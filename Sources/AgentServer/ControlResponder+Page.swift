@@ -77,7 +77,7 @@ extension ControlResponder {
     func document(for operation: PageOperation) async throws -> [UInt8] {
         if let document = try document(forJob: operation) { return document }
         return switch operation {
-        case .logIn: try ControlJSON.encode(try await control.logIn())
+        case .logIn(let request): try ControlJSON.encode(try await control.logIn(request))
         case .logOut: try ControlJSON.encode(try await control.logOut())
         case .entries(let query): try Self.document(of: try await control.entries(query))
         case .search(let query): try Self.document(of: try await control.search(query))

@@ -59,9 +59,12 @@ public final class LinkEndpoint: Sendable {
     }
 
     /// A link that logs one browser in to the page. Throws `failed` if nothing is listened on.
-    public func loginLink() throws(ControlError) -> LoginLink {
+    ///
+    /// - Parameter used: called once when a browser has logged in with it.
+    public func loginLink(used: @escaping @Sendable () -> Void = {}) throws(ControlError) -> LoginLink {
         let address = try reachable()
-        return LoginLink(url: "\(address)/login?token=\(sessions.makeToken())", seconds: Int(sessions.tokenTime))
+        let token = sessions.makeToken(used: used)
+        return LoginLink(url: "\(address)/login?token=\(token)", seconds: Int(sessions.tokenTime))
     }
 
     /// Ends what all browsers were logged in for; how many there were.

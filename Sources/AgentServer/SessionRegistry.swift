@@ -8,6 +8,8 @@ final class SessionRegistry: Sendable {
         /// What ends the answers that are under way, by session.
         var answers: [SessionTable.ID: [Int: @Sendable () -> Void]] = [:]
         var nextAnswer = 0
+        /// Who is to be told that a token was used, by its digest.
+        var users: [SHA256Digest: @Sendable () -> Void] = [:]
     }
 
     private let state: Mutex<State>
@@ -25,9 +27,15 @@ final class SessionRegistry: Sendable {
 
     var tokenTime: Int64 { state.withLock { $0.table.limits.tokenTime } }
 
-    func makeToken() -> String {
+    /// - Parameter used: called once if the token is redeemed.
+    func makeToken(used: @escaping @Sendable () -> Void = {}) -> String {
         let token = secret()
-        state.withLock { $0.table.addToken(token, now: now()) }
+        state.withLock { state in
+            state.table.addToken(token, now: now())
+            // Those of tokens that are no longer good go.
+            state.users = state.users.filter { state.table.hasToken($0.key) }
+            state.users[SessionTable.digest(token)] = used
+        }
         return token
     }
 
@@ -37,7 +45,9 @@ final class SessionRegistry: Sendable {
         let endings: [@Sendable () -> Void]? = state.withLock { state in
             var ended: [SessionTable.ID] = []
             guard state.table.redeem(token, for: secret, now: now(), ended: &ended) else { return nil }
+            let used = state.users.removeValue(forKey: SessionTable.digest(token))
             return ended.flatMap { state.answers.removeValue(forKey: $0)?.values.map { $0 } ?? [] }
+                + (used.map { [$0] } ?? [])
         }
         guard let endings else { return nil }
         for end in endings { end() }

@@ -89,5 +89,8 @@ struct SessionTable: Sendable {
     /// A clock that was set back makes no token younger than it is.
     private func isGood(_ made: Int64, _ now: Int64) -> Bool { (0..<limits.tokenTime).contains(now - made) }
 
-    private static func digest(_ secret: String) -> SHA256Digest { SHA256.digest(secret.utf8) }
+    /// Whether a token of this digest is waiting.
+    func hasToken(_ digest: SHA256Digest) -> Bool { tokens[digest] != nil }
+
+    static func digest(_ secret: String) -> SHA256Digest { SHA256.digest(secret.utf8) }
 }

@@ -9,8 +9,8 @@ import Synchronization
 /// A directory of the global index as a web site on 127.0.0.1, under a name that nobody can guess. Its pages may run: the
 /// name makes them another origin than the agent's own page (docs/decisions/http.md).
 public struct SiteServer: Sendable {
-    /// Connections at once; further ones are closed.
-    private static let connectionLimit = 256
+    /// Requests at once; further ones are answered `busy`.
+    private static let answerLimit = 256
 
     private let control: any AgentControl
     private let folder: String
@@ -67,15 +67,15 @@ public struct SiteServer: Sendable {
     }
 
     private func serve(_ connections: NIOAsyncChannelInboundStream<Connection>, host: String) async {
-        let count = Count()
+        let (idle, answers) = (IdleChannels(limit: limits.connections), Count())
         await withDiscardingTaskGroup { group in
             do {
                 for try await connection in connections {
-                    let isWithin = count.increment() <= Self.connectionLimit
+                    let number = idle.add(connection.channel)
                     group.addTask {
-                        if isWithin { await serve(connection, host: host) }
+                        await serve(connection, host: host, answers) { idle.remove(number) }
                         try? await connection.channel.close()
-                        count.decrement()
+                        idle.remove(number)
                     }
                 }
             } catch {
@@ -84,12 +84,18 @@ public struct SiteServer: Sendable {
         }
     }
 
-    private func serve(_ connection: Connection, host: String) async {
+    /// - Parameter onRequest: called when the request is complete.
+    private func serve(
+        _ connection: Connection, host: String, _ answers: Count, onRequest: () -> Void
+    ) async {
         var sink = ResponseSink(channel: connection.channel)
         sink.stallTime = limits.stallTime
         do {
             let request = try await connection.request.get()
+            onRequest()
             sink.isHead = request.method == "HEAD"
+            defer { answers.decrement() }
+            guard answers.increment() <= Self.answerLimit else { throw ControlError.busy(Self.answerLimit) }
             let answering = sink
             await connection.untilClosed {
                 do {

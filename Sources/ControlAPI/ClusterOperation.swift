@@ -6,7 +6,7 @@ public enum ClusterOperation: Equatable, Sendable {
     case completion(folder: String?, device: String?)
     case wait(WaitRequest)
     case changes(ChangeQuery)
-    case reload
+    case reload(ReloadRequest)
     case setPolicies(PolicyChange)
     case transfers
 
@@ -50,7 +50,8 @@ public enum ClusterOperation: Equatable, Sendable {
         case .setPaused(let change): try ControlJSON.encode(change)
         case .wait(let request): try ControlJSON.encode(request)
         case .setPolicies(let change): try ControlJSON.encode(change)
-        case .remoteNeeds, .completion, .changes, .reload, .transfers: nil
+        case .reload(let request): request.isConfirmed ? try ControlJSON.encode(request) : nil
+        case .remoteNeeds, .completion, .changes, .transfers: nil
         }
     }
 
@@ -88,7 +89,8 @@ public enum ClusterOperation: Equatable, Sendable {
                     path: path, since: try query.count("since").map { Int64($0) },
                     limit: try query.count("limit") ?? 100,
                     isFollowing: try query.flag("follow")))
-        case ("/v1/reload", .post): self = .reload
+        case ("/v1/reload", .post):
+            self = .reload(body.isEmpty ? ReloadRequest() : try ControlJSON.decode(ReloadRequest.self, from: body))
         case ("/v1/policies", .patch): self = .setPolicies(try ControlJSON.decode(PolicyChange.self, from: body))
         case ("/v1/transfers", .get): self = .transfers
         case ("/v1/pause", _), ("/v1/completion", _), ("/v1/wait", _), ("/v1/changes", _), ("/v1/reload", _),
@@ -97,6 +99,21 @@ public enum ClusterOperation: Equatable, Sendable {
         default: return nil
         }
         try check()
+    }
+}
+
+/// Asks for the configuration to be read anew.
+public struct ReloadRequest: Codable, Equatable, Sendable {
+    /// Whether all devices or all folders may go, if the file names none any more.
+    public var isConfirmed: Bool
+
+    public init(isConfirmed: Bool = false) { self.isConfirmed = isConfirmed }
+
+    enum CodingKeys: String, CodingKey { case isConfirmed = "confirmed" }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        isConfirmed = try container.decodeIfPresent(Bool.self, forKey: .isConfirmed) ?? false
     }
 }
 
@@ -129,8 +146,10 @@ public protocol ClusterControl: Sendable {
     /// Returns when all paths are here in their newest version. Throws `timeout` with what is missing, and at once what
     /// cannot end by itself: a path that is not kept, a folder that is paused or has halted.
     func wait(_ request: WaitRequest) async throws
-    /// Takes over what the configuration file says now; gives the settings that need a new start of the agent.
-    func reload() async throws -> ReloadAnswer
+    /// Takes over what the configuration file says now; gives the settings that need a new start of the agent. Throws
+    /// `confirmationNeeded`, and changes nothing, if the file names no devices or no folders any more and that is not
+    /// confirmed.
+    func reload(_ request: ReloadRequest) async throws -> ReloadAnswer
     /// Sets the policies of metered connections and batteries aside, or has them hold again, until the agent ends.
     func setPolicies(_ change: PolicyChange) async throws
     /// What moves now.

@@ -1,3 +1,5 @@
+import Arithmetic
+
 /// How much of a folder each device has.
 public struct CompletionAnswer: Codable, Equatable, Sendable {
     public struct Device: Codable, Equatable, Sendable {
@@ -75,12 +77,5 @@ public enum Share {
         guard has > 0 else { return 0 }
         let tenths = (Double(has) / Double(all) * 1000).rounded(.down)
         return min(999, max(1, tenths)) / 10
-    }
-}
-
-extension Int64 {
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (self > 0 ? .max : .min) : sum
     }
 }

@@ -144,12 +144,13 @@ public enum ControlOperation: Equatable, Sendable {
         case .fetch(let request): return try ControlJSON.encode(request)
         case .link(let request): return try ControlJSON.encode(request)
         case .cluster(let operation): return try operation.body()
+        case .page(let operation): return try operation.body()
         case .status, .events, .devices, .pairStatus, .nearby, .removeDevice, .folders, .removeFolder, .pending,
             .selection, .explain,
             .extraneous, .needs, .versions, .conflicts, .conflictDetails, .refused, .invitations,
             .revokeInvitation, .notes, .stat, .list, .search, .whereis,
             .file, .thumbnail,
-            .fileHead, .archive, .page, .stop:
+            .fileHead, .archive, .stop:
             return nil
         }
     }

@@ -35,21 +35,21 @@ public struct Entry: Codable, Equatable, Sendable {
 
     /// How the name stands on this device.
     public enum State: String, Codable, Sendable {
-        /// In the global index, not on this disk, not selected.
+        /// In the global index, not on this disk, not selected; of a directory, nothing below it is selected either.
         case absent
-        /// Selected, not on this disk yet.
+        /// As `queued`; only from an older agent.
         case selected
-        /// Selected and waiting for its turn.
+        /// Selected and not on this disk; of a directory, nothing of what is selected below it is.
         case queued
-        /// Some of its blocks are here.
+        /// Some of its bytes are here; of a directory, some of what is selected below it, whole and verified.
         case partial
-        /// On this disk as the global version says.
+        /// On this disk as the global version says; of a directory, all that is selected below it.
         case present
         /// On this disk, selected, and changed here.
         case modified
         /// A conflict copy, or a file with one.
         case conflict
-        /// On this disk, not selected, and not the global version.
+        /// On this disk and not selected; of a directory, nothing below it is selected either.
         case extraneous
     }
 
@@ -70,6 +70,12 @@ public struct Entry: Codable, Equatable, Sendable {
     /// Of a directory: how many files and directories lie below it in the global index.
     public var files: Int64?
     public var directories: Int64?
+    /// Of a directory: how many files and bytes below it are selected, in the global index, and how many of these are here
+    /// as the global version says. Symbolic links count as files.
+    public var selectedFiles: Int64?
+    public var selectedBytes: Int64?
+    public var presentFiles: Int64?
+    public var presentBytes: Int64?
     /// Of a directory that is not selected: something below it is.
     public var isSelectedBelow: Bool?
     /// Of a selected directory: something below it is not.
@@ -147,6 +153,7 @@ public struct Entry: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, waiting, details
+        case selectedFiles, selectedBytes, presentFiles, presentBytes
         case other, choices, isSelectedBelow = "selectedBelow", isLeftOutBelow = "leftOutBelow"
     }
 }

@@ -33,6 +33,22 @@ public enum EntryLine {
             line += #","directories":"#.utf8
             line += String(directories).utf8
         }
+        if let count = entry.selectedFiles {
+            line += #","selectedFiles":"#.utf8
+            line += String(count).utf8
+        }
+        if let count = entry.selectedBytes {
+            line += #","selectedBytes":"#.utf8
+            line += String(count).utf8
+        }
+        if let count = entry.presentFiles {
+            line += #","presentFiles":"#.utf8
+            line += String(count).utf8
+        }
+        if let count = entry.presentBytes {
+            line += #","presentBytes":"#.utf8
+            line += String(count).utf8
+        }
         if entry.isSelectedBelow == true { line += #","selectedBelow":true"#.utf8 }
         if entry.isLeftOutBelow == true { line += #","leftOutBelow":true"#.utf8 }
         if let waiting = entry.waiting {

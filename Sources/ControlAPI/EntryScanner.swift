@@ -17,6 +17,7 @@ struct EntryScanner {
         var holders: [String]?
         var files: Int64?
         var directories: Int64?
+        var (selectedFiles, selectedBytes, presentFiles, presentBytes): (Int64?, Int64?, Int64?, Int64?)
         var waiting: String?
         guard bytes.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) != nil,
             take(UInt8(ascii: "{"))
@@ -43,6 +44,18 @@ struct EntryScanner {
             case "directories":
                 directories = integer()
                 guard directories != nil else { return nil }
+            case "selectedFiles":
+                selectedFiles = integer()
+                guard selectedFiles != nil else { return nil }
+            case "selectedBytes":
+                selectedBytes = integer()
+                guard selectedBytes != nil else { return nil }
+            case "presentFiles":
+                presentFiles = integer()
+                guard presentFiles != nil else { return nil }
+            case "presentBytes":
+                presentBytes = integer()
+                guard presentBytes != nil else { return nil }
             case "waiting":
                 waiting = string()
                 guard waiting != nil else { return nil }
@@ -52,9 +65,12 @@ struct EntryScanner {
         guard take(UInt8(ascii: "}")), isAtEnd, let kind, let folder, let path, let size, let state, let selected,
             let holders
         else { return nil }
-        return Entry(
+        var entry = Entry(
             kind: kind, folder: folder, path: path, size: size, modified: modified, state: state, selected: selected,
             holders: holders, files: files, directories: directories, waiting: waiting)
+        (entry.selectedFiles, entry.selectedBytes) = (selectedFiles, selectedBytes)
+        (entry.presentFiles, entry.presentBytes) = (presentFiles, presentBytes)
+        return entry
     }
 
     private var isAtEnd: Bool {

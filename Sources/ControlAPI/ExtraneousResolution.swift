@@ -1,3 +1,5 @@
+import Arithmetic
+
 /// Says what is to become of files that are on this disk and not selected.
 public struct ExtraneousResolution: Codable, Equatable, Sendable {
     public enum Action: String, Codable, Sendable, CaseIterable {
@@ -71,6 +73,20 @@ public struct ResolutionOutcome: Codable, Equatable, Sendable {
         self.folder = folder
         self.action = action
         self.isDryRun = isDryRun
+    }
+
+    /// The action was, or would be, applied to this file or link.
+    public mutating func note(_ path: String, size: Int64) {
+        files += 1
+        bytes.addClamped(size)
+        if names.count < Self.nameLimit { names.append(path) }
+    }
+
+    /// The same file or link is not held by other devices as it is here, and the action removes it from this disk.
+    public mutating func noteLost(_ name: StayingName) {
+        lostFiles += 1
+        lostBytes.addClamped(name.size)
+        if lost.count < Self.nameLimit { lost.append(name) }
     }
 
     enum CodingKeys: String, CodingKey {

@@ -113,6 +113,8 @@ public struct FolderStatus: Equatable, Sendable {
     public var refused: Int64
     /// The roles of those of `devices` that have another than `write`, by id.
     public var roles: [String: String]
+    /// Not all that the devices announced could be stored: the counts are of what is known.
+    public var isIncomplete: Bool
 
     public init(
         id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
@@ -120,7 +122,7 @@ public struct FolderStatus: Equatable, Sendable {
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
         lastScan: String? = nil, copy: FolderCopy? = nil, waits: [FolderWait] = [], refused: Int64 = 0,
-        roles: [String: String] = [:]
+        roles: [String: String] = [:], isIncomplete: Bool = false
     ) {
         self.id = id
         self.label = label
@@ -147,6 +149,7 @@ public struct FolderStatus: Equatable, Sendable {
         self.waits = waits
         self.refused = refused
         self.roles = roles
+        self.isIncomplete = isIncomplete
     }
 
     /// `state` as a value that says what kind of state it is.
@@ -159,6 +162,7 @@ extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
         case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles
+        case isIncomplete = "incomplete"
     }
 
     public init(from decoder: any Decoder) throws {
@@ -188,7 +192,8 @@ extension FolderStatus: Codable {
             copy: try container.decodeIfPresent(String.self, forKey: .copy).flatMap { FolderCopy(rawValue: $0) },
             waits: try container.decodeIfPresent([FolderWait].self, forKey: .waits) ?? [],
             refused: try container.decodeIfPresent(Int64.self, forKey: .refused) ?? 0,
-            roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:])
+            roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:],
+            isIncomplete: try container.decodeIfPresent(Bool.self, forKey: .isIncomplete) ?? false)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -218,6 +223,7 @@ extension FolderStatus: Codable {
         try container.encode(waits, forKey: .waits)
         try container.encode(refused, forKey: .refused)
         try container.encode(roles, forKey: .roles)
+        try container.encode(isIncomplete, forKey: .isIncomplete)
     }
 }
 

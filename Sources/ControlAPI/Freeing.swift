@@ -1,3 +1,5 @@
+import Arithmetic
+
 /// What becomes of the files on this disk that are not selected any more.
 public enum LocalFiles: String, Codable, Sendable, CaseIterable {
     /// Those that other devices hold as they are here go; the rest stays.
@@ -47,4 +49,22 @@ public struct FreeingOutcome: Codable, Equatable, Sendable {
     public var givenUp: [StayingName] = []
 
     public init() {}
+
+    public mutating func noteFreed(_ path: String, size: Int64) {
+        freedFiles += 1
+        freedBytes.addClamped(size)
+        if freed.count < Self.nameLimit { freed.append(path) }
+    }
+
+    public mutating func noteGivenUp(_ name: StayingName) {
+        givenUpFiles += 1
+        givenUpBytes.addClamped(name.size)
+        if givenUp.count < Self.nameLimit { givenUp.append(name) }
+    }
+
+    public mutating func noteStaying(_ name: StayingName) {
+        stayingFiles += 1
+        stayingBytes.addClamped(name.size)
+        if staying.count < Self.nameLimit { staying.append(name) }
+    }
 }

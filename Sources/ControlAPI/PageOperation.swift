@@ -1,6 +1,6 @@
 /// What the page and whoever opens it ask besides what the command line asks, as it goes over HTTP.
 public enum PageOperation: Equatable, Sendable {
-    case logIn
+    case logIn(LoginRequest)
     case logOut
     case entries(EntryQuery)
     case search(SearchQuery)
@@ -55,6 +55,11 @@ public enum PageOperation: Equatable, Sendable {
         }
     }
 
+    func body() throws(ControlError) -> [UInt8]? {
+        guard case .logIn(let request) = self, request.hasPage else { return nil }
+        return try ControlJSON.encode(request)
+    }
+
     func check() throws(ControlError) {
         switch self {
         case .entries(let query): try PathReference.check([query.path])
@@ -70,7 +75,8 @@ public enum PageOperation: Equatable, Sendable {
     /// Nil if the target is none of these.
     init?(method: String, path: String, query: RequestQuery, body: [UInt8]) throws(ControlError) {
         switch (path, ControlOperation.Method(rawValue: method)) {
-        case ("/v1/sessions", .post): self = .logIn
+        case ("/v1/sessions", .post):
+            self = .logIn(body.isEmpty ? LoginRequest() : try ControlJSON.decode(LoginRequest.self, from: body))
         case ("/v1/sessions", .delete): self = .logOut
         case ("/v1/sessions", _):
             throw ControlError(.methodNotAllowed, "\(path) does not take \(method); see docs/control-api.md.")
@@ -132,6 +138,22 @@ extension RequestQuery {
     }
 }
 
+/// Asks for a link that logs a browser in.
+public struct LoginRequest: Codable, Equatable, Sendable {
+    /// Whether there is to be a file, too, that leads a browser to the link: a program that is started with the link itself
+    /// would show it to every user of the machine among its arguments.
+    public var hasPage: Bool
+
+    public init(hasPage: Bool = false) { self.hasPage = hasPage }
+
+    enum CodingKeys: String, CodingKey { case hasPage = "page" }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        hasPage = try container.decodeIfPresent(Bool.self, forKey: .hasPage) ?? false
+    }
+}
+
 /// A link that logs a browser in to the page.
 public struct LoginLink: Codable, Equatable, Sendable {
     public var schema = 1
@@ -139,10 +161,13 @@ public struct LoginLink: Codable, Equatable, Sendable {
     public var url: String
     /// How long it is good for.
     public var seconds: Int
+    /// Absolute: a file for this user alone that leads a browser to the link. It goes when the link is used or expires.
+    public var page: String?
 
-    public init(url: String, seconds: Int) {
+    public init(url: String, seconds: Int, page: String? = nil) {
         self.url = url
         self.seconds = seconds
+        self.page = page
     }
 }
 
@@ -157,7 +182,7 @@ public struct LogOutAnswer: Codable, Equatable, Sendable {
 /// What whoever opens the page asks of an agent.
 public protocol PageControl: Sendable {
     /// Makes a link that logs one browser in. Throws `failed` if nothing is listened on for HTTP, with the reason.
-    func logIn() async throws -> LoginLink
+    func logIn(_ request: LoginRequest) async throws -> LoginLink
     /// Ends what all browsers were logged in for, answers that are under way included.
     func logOut() async throws -> LogOutAnswer
 

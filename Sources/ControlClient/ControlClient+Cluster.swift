@@ -17,7 +17,9 @@ extension ControlClient {
         try await documents(.cluster(.changes(query)), emit: emit)
     }
 
-    public func reload() async throws -> ReloadAnswer { try await document(.cluster(.reload)) }
+    public func reload(_ request: ReloadRequest) async throws -> ReloadAnswer {
+        try await document(.cluster(.reload(request)))
+    }
 
     public func setPolicies(_ change: PolicyChange) async throws { try await perform(.cluster(.setPolicies(change))) }
 

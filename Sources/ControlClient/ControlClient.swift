@@ -216,7 +216,9 @@ public struct ControlClient: AgentControl {
         }
     }
 
-    public func logIn() async throws -> LoginLink { try await document(.page(.logIn)) }
+    public func logIn(_ request: LoginRequest) async throws -> LoginLink {
+        try await document(.page(.logIn(request)))
+    }
 
     public func logOut() async throws -> LogOutAnswer { try await document(.page(.logOut)) }
 

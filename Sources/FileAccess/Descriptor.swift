@@ -6,10 +6,13 @@ final class Descriptor: Sendable {
     let number: CInt
     /// Asked before the disk is changed; handed on to all that is opened from here.
     let interposer: (any DiskInterposer)?
+    /// Whether directories from here on are made writable where a change needs it; handed on likewise.
+    let unlocksDirectories: Bool
 
-    init(owning number: CInt, interposer: (any DiskInterposer)? = nil) {
+    init(owning number: CInt, interposer: (any DiskInterposer)? = nil, unlocksDirectories: Bool = false) {
         self.number = number
         self.interposer = interposer
+        self.unlocksDirectories = unlocksDirectories
     }
 
     deinit { _ = close(number) }
@@ -32,16 +35,19 @@ final class Descriptor: Sendable {
             }
             guard case .failure(let error) = result, error.number == EAGAIN else { break }
         }
-        return result.map { Descriptor(owning: $0, interposer: directory.interposer) }
+        return result.map {
+            Descriptor(
+                owning: $0, interposer: directory.interposer, unlocksDirectories: directory.unlocksDirectories)
+        }
     }
 
     /// Opens a path of this machine, following links as any program does.
     static func openAnywhere(
-        _ path: String, flags: CInt, interposer: (any DiskInterposer)? = nil
+        _ path: String, flags: CInt, interposer: (any DiskInterposer)? = nil, unlocksDirectories: Bool = false
     ) -> Result<Descriptor, SystemError> {
         path.withCString { path in
             system { clinux_openat2(AT_FDCWD, path, flags | O_CLOEXEC, 0, 0) }
-        }.map { Descriptor(owning: $0, interposer: interposer) }
+        }.map { Descriptor(owning: $0, interposer: interposer, unlocksDirectories: unlocksDirectories) }
     }
 
     /// Runs a call that changes the disk, unless an interposer has something against it.
@@ -58,8 +64,8 @@ final class Descriptor: Sendable {
 
     /// Runs a call that changes names in this directory, or in this and another.
     ///
-    /// Where the permissions of a directory of this user's forbid that, they are widened for as long as the call takes: a
-    /// directory that is not to be written to still gets what other devices have in it.
+    /// Where the permissions of a directory of this user's forbid that and the root unlocks directories, they are widened
+    /// for as long as the call takes: a read-only directory of a folder still gets what other devices have in it.
     func changingNames<Value: SignedInteger>(
         and other: Descriptor? = nil, _ change: @autoclosure () -> DiskChange, _ call: () -> Value
     ) -> Result<Value, SystemError> {
@@ -69,10 +75,11 @@ final class Descriptor: Sendable {
         return whileWritable { other?.whileWritable(again) ?? again() } ?? other?.whileWritable(again) ?? result
     }
 
-    /// Runs `body` while this directory may be written to by its owner; nil if it may be anyway, or cannot be made so.
+    /// Runs `body` while this directory may be written to by its owner; nil if it may be anyway, or is not to be made so,
+    /// or cannot.
     func whileWritable<Result>(_ body: () -> Result) -> Result? {
         let needed = mode_t(0o300)
-        guard case .success(let status) = rawStatus(), status.st_mode & S_IFMT == S_IFDIR,
+        guard unlocksDirectories, case .success(let status) = rawStatus(), status.st_mode & S_IFMT == S_IFDIR,
             status.st_mode & needed != needed,
             case .success = setPermissions(status.st_mode & 0o7777 | needed)
         else { return nil }

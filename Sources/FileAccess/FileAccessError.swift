@@ -37,6 +37,8 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     public enum Operation: String, Sendable, CaseIterable {
         case open = "open"
         case create = "create"
+        /// Makes a file in the directory that the error's path names.
+        case createIn = "create a file in"
         case createDirectory = "create the directory"
         case createSymlink = "create the symbolic link"
         case inspect = "look at"
@@ -80,7 +82,21 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// A sentence for people that ends with what to do; control characters of the path are escaped.
-    public var message: String { "cannot \(operation.rawValue) \(quoted(path)): \(reason)" }
+    public var message: String {
+        if code == .permission, operation == .createIn {
+            return "\(quoted(path)) is not writable by this user; `ls -ld` shows its owner and permissions, `chmod` or "
+                + "`chown` changes them"
+        }
+        return "cannot \(operation.rawValue) \(quoted(path)): \(reason)"
+    }
+
+    /// The same with the path told from another place than the root.
+    ///
+    /// - Parameter place: what stands before the path, such as `library:` or `/tmp/out/`; an absolute path stays as it is.
+    public func message(from place: String) -> String {
+        guard !path.hasPrefix("/") else { return message }
+        return FileAccessError(code, operation, path: place + path, errno: errno).message
+    }
 
     public var description: String { message }
 

@@ -16,11 +16,18 @@ public final class RootDirectory: Sendable {
 
     /// Opens the directory at `path`, which is trusted and may lead through links.
     ///
-    /// - Parameter interposer: Asked before anything beneath is changed; for simulations.
-    public init(path: String, interposer: (any DiskInterposer)? = nil) throws(FileAccessError) {
+    /// - Parameters:
+    ///   - interposer: Asked before anything beneath is changed; for simulations.
+    ///   - unlocksDirectories: Whether a directory beneath that belongs to this user and is read-only is made writable for
+    ///     as long as a change in it takes. For the roots of folders alone: in any other place the user's permissions
+    ///     stand, and a change that they forbid fails with `permission`.
+    public init(
+        path: String, interposer: (any DiskInterposer)? = nil, unlocksDirectories: Bool = false
+    ) throws(FileAccessError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw FileAccessError(.invalidPath, .open, path: path) }
-        descriptor = try Descriptor.openAnywhere(path, flags: O_RDONLY | O_DIRECTORY, interposer: interposer)
-            .orThrow(.open, path: path)
+        descriptor = try Descriptor.openAnywhere(
+            path, flags: O_RDONLY | O_DIRECTORY, interposer: interposer, unlocksDirectories: unlocksDirectories
+        ).orThrow(.open, path: path)
         device = try descriptor.status().orThrow(.inspect, path: path).device
         self.path = path
     }
@@ -96,6 +103,28 @@ public final class RootDirectory: Sendable {
         case .failure(let error) where error.number == ENOENT || error.number == ENOTDIR: return nil
         case .failure(let error): throw FileAccessError(error, .inspect, path: path.text)
         }
+    }
+
+    /// How many bytes of the file at `path` take space on its disk: of one that has its size and no contents yet, none; 0 if
+    /// nothing is there.
+    public func writtenByteCount(of path: RelativePath) throws(FileAccessError) -> Int64 {
+        switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
+        // stat(2): in units of 512 bytes, whatever the blocks of the disk.
+        case .success(let file): return Int64(try file.rawStatus().orThrow(.inspect, path: path.text).st_blocks) << 9
+        case .failure(let error) where error.number == ENOENT || error.number == ENOTDIR: return 0
+        case .failure(let error): throw FileAccessError(error, .inspect, path: path.text)
+        }
+    }
+
+    /// The first of the names above `path` that is there and no directory, links not followed; nil if none is.
+    public func obstacle(above path: RelativePath) throws(FileAccessError) -> RelativePath? {
+        var names = ""
+        for component in path.components.dropLast() {
+            names += (names.isEmpty ? "" : "/") + component
+            guard let ancestor = RelativePath(names), let status = try status(of: ancestor) else { return nil }
+            if status.type != .directory { return ancestor }
+        }
+        return nil
     }
 
     /// The status of what is at `path`, and when it was read or changed last, as far as the disk keeps that (`noatime` keeps

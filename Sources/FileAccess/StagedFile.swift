@@ -209,8 +209,11 @@ public final class StagedFile: Sendable {
         }
         for _ in 0..<8 {
             var opened = open()
-            if case .failure(let error) = opened, error.number == EACCES, try directory.status(ofName: name) == nil {
+            if case .failure(let error) = opened, error.number == EACCES, directory.isMissing(name) {
                 opened = directory.descriptor.whileWritable(open) ?? opened
+                if case .failure(let error) = opened, error.number == EACCES {
+                    throw FileAccessError(error, .createIn, path: directory.displayPath)
+                }
             }
             switch opened {
             case .success(let descriptor):
@@ -263,6 +266,15 @@ extension RootDirectory {
 }
 
 extension Directory {
+    /// Whether `name` is not there, or this user may not even look for it.
+    fileprivate func isMissing(_ name: String) -> Bool {
+        do throws(FileAccessError) {
+            return try status(ofName: name) == nil
+        } catch {
+            return error.errno == EACCES
+        }
+    }
+
     /// Whether somebody puts a file together.
     enum Lock {
         case held(Descriptor)

@@ -1,3 +1,4 @@
+import Arithmetic
 import FileAccess
 
 /// Puts findings in order while files are still being read, and hands them on in batches.
@@ -79,11 +80,11 @@ final class FindingQueue {
         switch slot {
         case .finding(let finding): try await add(finding)
         case .reading(let reading, let known, let canCompare):
-            if batchBytes + reading.expectedByteCount > options.batch.bytes { try await flush() }
+            if batchBytes.addingClamped(reading.expectedByteCount) > options.batch.bytes { try await flush() }
             let outcome = await reading.outcome()
             waitingBlocks -= reading.expectedBlockCount
             try await add(finding(of: outcome, reading.name, known, canCompare: canCompare))
-            batchBytes += reading.expectedByteCount
+            batchBytes.addClamped(reading.expectedByteCount)
         }
     }
 

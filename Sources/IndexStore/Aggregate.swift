@@ -19,10 +19,11 @@ public struct Aggregate: Equatable, Sendable {
     /// Files, symbolic links and directories.
     public var count: Int64 { files &+ symlinks &+ directories }
 
-    /// A row of files, symlinks, directories, bytes.
-    init(_ row: borrowing RawStatement) {
+    /// Four columns of a row, from `first` on: files, symlinks, directories, bytes.
+    init(_ row: borrowing RawStatement, from first: Int32 = 0) {
         self.init(
-            files: row.integer(0), symlinks: row.integer(1), directories: row.integer(2), bytes: row.integer(3))
+            files: row.integer(first), symlinks: row.integer(first + 1), directories: row.integer(first + 2),
+            bytes: row.integer(first + 3))
     }
 
     /// What `file` adds to the directories above it: nothing if it is deleted or nobody vouches for it.
@@ -53,17 +54,62 @@ public struct Aggregate: Equatable, Sendable {
 
     // Sizes come from peers: a sum that wraps is nonsense to read but is still undone exactly by its subtraction.
 
-    static func += (left: inout Aggregate, right: Aggregate) {
+    public static func += (left: inout Aggregate, right: Aggregate) {
         left.files &+= right.files
         left.symlinks &+= right.symlinks
         left.directories &+= right.directories
         left.bytes &+= right.bytes
     }
 
-    static func -= (left: inout Aggregate, right: Aggregate) {
+    public static func -= (left: inout Aggregate, right: Aggregate) {
         left.files &-= right.files
         left.symlinks &-= right.symlinks
         left.directories &-= right.directories
         left.bytes &-= right.bytes
+    }
+}
+
+/// What is kept for each directory of what is below it, and what each entry adds to that.
+struct AggregateSums: Equatable {
+    /// What is there for somebody.
+    var below = Aggregate.zero
+    /// What of that this device selects.
+    var selected = Aggregate.zero
+    /// What of that is on this disk in the winner's version, and was verified.
+    var present = Aggregate.zero
+
+    static let zero = AggregateSums()
+
+    /// The columns of `aggregate` in the order of `init(_:)`.
+    static let columns = """
+        files, symlinks, directories, bytes, selectedFiles, selectedSymlinks, selectedDirectories, selectedBytes,
+        presentFiles, presentSymlinks, presentDirectories, presentBytes
+        """
+
+    init(below: Aggregate = .zero, selected: Aggregate = .zero, present: Aggregate = .zero) {
+        self.below = below
+        self.selected = selected
+        self.present = present
+    }
+
+    init(_ row: borrowing RawStatement) {
+        self.init(below: Aggregate(row), selected: Aggregate(row, from: 4), present: Aggregate(row, from: 8))
+    }
+
+    /// The values of the columns, in their order.
+    var values: [Int64] {
+        [below, selected, present].flatMap { [$0.files, $0.symlinks, $0.directories, $0.bytes] }
+    }
+
+    static func += (left: inout AggregateSums, right: AggregateSums) {
+        left.below += right.below
+        left.selected += right.selected
+        left.present += right.present
+    }
+
+    static func -= (left: inout AggregateSums, right: AggregateSums) {
+        left.below -= right.below
+        left.selected -= right.selected
+        left.present -= right.present
     }
 }

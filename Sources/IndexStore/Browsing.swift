@@ -124,7 +124,7 @@ extension IndexStore {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)
-            return FolderTotals(global: try reader.aggregate(of: row.root), local: row.local)
+            return FolderTotals(global: try reader.sums(below: row.root).below, local: row.local)
         }
     }
 

@@ -54,7 +54,7 @@ extension IndexStore {
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
             let newest = try RawStatement(database, "SELECT max(number) FROM change WHERE folder = ?1")
             try newest.bind(1, row.number)
-            var number = try newest.first { $0.integer(0) } ?? 0
+            var number = try newest.first { try $0.counter(0) } ?? 0
             let insert = try RawStatement(
                 database,
                 """

@@ -14,10 +14,14 @@ public struct GlobalEntry: Equatable, Sendable {
     public var local: LocalEntry?
     /// All that is below, itself not counted.
     public var below: Aggregate
+    /// What of that this device selects: what of it the index does not announce as ignored.
+    public var selected: Aggregate
+    /// What of `selected` is on this disk in the winning version: as the last scan saw it, or as it was put there, verified.
+    public var present: Aggregate
 
     public init(
         folder: FolderID, path: String, file: FileInfo?, holders: [DeviceID] = [], local: LocalEntry? = nil,
-        below: Aggregate = .zero
+        below: Aggregate = .zero, selected: Aggregate = .zero, present: Aggregate = .zero
     ) {
         self.folder = folder
         self.path = path
@@ -25,6 +29,8 @@ public struct GlobalEntry: Equatable, Sendable {
         self.holders = holders
         self.local = local
         self.below = below
+        self.selected = selected
+        self.present = present
     }
 
     /// Whether the name is there for somebody: announced, valid and not deleted.

@@ -53,7 +53,7 @@ public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertib
             "the index \(path) is damaged\(reason); run `synctrain reset index` to build it anew (no file of yours is "
                 + "touched)"
         case .diskFull:
-            "no space left for the index \(path); free some space on that disk and try again"
+            "no space left for the index \(path); free some space on that disk"
         case .readOnly:
             "the index \(path) lies on a read-only disk or is read-only itself\(reason); make it writable, or choose "
                 + "another place with `--home`"
@@ -96,6 +96,8 @@ public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertib
             case .SQLITE_PERM, .SQLITE_AUTH: .permission
             case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
             case .SQLITE_CANTOPEN: .cannotOpen
+            // The memory that the processes share could not be made larger: that is a file on the same disk.
+            case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE: .diskFull
             // A page that the file is too short for is damage, not a failing disk.
             case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHORT_READ: .corrupt
             case .SQLITE_IOERR: .inputOutput

@@ -101,6 +101,14 @@ struct RawStatement {
 
     func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
+    /// A number that counts up from 0. Throws `MalformedRow` if it is negative or more than half of the range, so that
+    /// adding to it cannot overflow.
+    func counter(_ column: Int32) throws -> Int64 {
+        let number = integer(column)
+        guard (0...Int64.max / 2).contains(number) else { throw MalformedRow("a counter stands at \(number)") }
+        return number
+    }
+
     func optionalInteger(_ column: Int32) -> Int64? {
         sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_int64(handle, column)
     }

@@ -17,6 +17,7 @@ enum Schema {
         migrator.registerMigration("v3-changes") { try $0.execute(sql: changes) }
         migrator.registerMigration("v4-groups") { try $0.execute(sql: groups) }
         migrator.registerMigration("v5-modes") { try $0.execute(sql: modes) }
+        migrator.registerMigration("v5-present") { try PresentMigration.run($0) }
         return migrator
     }
 

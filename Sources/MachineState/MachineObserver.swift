@@ -85,9 +85,8 @@ public final class MachineObserver: Sendable {
         do {
             conditions.isOnBattery = try await property("OnBattery", of: Names.upower).flag
             if conditions.isOnBattery == true {
-                conditions.charge = try await property("Percentage", of: Names.battery).real.map {
-                    min(max($0, 0), 100)
-                }
+                conditions.charge = MachineConditions.charge(
+                    percent: try await property("Percentage", of: Names.battery).real)
             }
         } catch {
             conditions.isOnBattery = nil

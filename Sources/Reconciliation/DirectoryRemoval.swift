@@ -10,19 +10,27 @@ public enum DirectoryRemoval {
         public var isLeftOut: Bool
         /// Ignored by a `(?d)` line.
         public var isDeletable: Bool
+        /// A look at it says that it cannot be synced, or it lies in what cannot.
+        public var isUnsyncable: Bool
+        /// It is deleted elsewhere, too, and was to go before.
+        public var isDeletedElsewhere: Bool
         public var local: LocalVersion?
         /// Whether the disk holds what `local` says.
         public var isUnchanged: Bool
 
         public init(
             name: String, isDirectory: Bool = false, isTemporary: Bool = false, isLeftOut: Bool = false,
-            isDeletable: Bool = false, local: LocalVersion? = nil, isUnchanged: Bool = true
+            isDeletable: Bool = false, isUnsyncable: Bool = false, isDeletedElsewhere: Bool = false,
+            local: LocalVersion? = nil,
+            isUnchanged: Bool = true
         ) {
             self.name = name
             self.isDirectory = isDirectory
             self.isTemporary = isTemporary
             self.isLeftOut = isLeftOut
             self.isDeletable = isDeletable
+            self.isUnsyncable = isUnsyncable
+            self.isDeletedElsewhere = isDeletedElsewhere
             self.local = local
             self.isUnchanged = isUnchanged
         }
@@ -33,6 +41,10 @@ public enum DirectoryRemoval {
         case remove(first: [String])
         /// It stays until these, which changed, have been scanned.
         case rescan([String])
+        /// It stays: it holds what no device can be told of. People have to move that.
+        case holdsUnsyncable([String])
+        /// It stays until these, which are deleted elsewhere and could not go, have gone.
+        case holdsDeleted([String])
         /// It stays: it holds what is not selected here. People have to decide; `(?d)` lines decide for them.
         case holdsIgnored([String])
         /// It stays, because it holds what is selected and not deleted: `LocalChanges.retaining` says what to announce.
@@ -43,6 +55,8 @@ public enum DirectoryRemoval {
     public static func verdict(on items: [Item]) -> Verdict {
         var removable: [String] = []
         var changed: [String] = []
+        var unsyncable: [String] = []
+        var deleted: [String] = []
         var ignored: [String] = []
         var kept: [String] = []
         for item in items {
@@ -50,16 +64,21 @@ public enum DirectoryRemoval {
                 removable.append(item.name)
             } else if item.isLeftOut {
                 ignored.append(item.name)
+            } else if item.isUnsyncable {
+                unsyncable.append(item.name)
             } else if let local = item.local, local.isLive, item.isUnchanged,
                 local.flags.isDisjoint(with: [.mustRescan, .ignored])
             {
-                kept.append(item.name)
+                if item.isDeletedElsewhere { deleted.append(item.name) } else { kept.append(item.name) }
             } else {
                 changed.append(item.name)
             }
         }
         if !changed.isEmpty { return .rescan(changed.sorted(by: PathOrder.precedes)) }
         if !kept.isEmpty { return .holdsKept(kept.sorted(by: PathOrder.precedes)) }
+        // Each says what is wrong with it, and what is in it does.
+        if !deleted.isEmpty { return .holdsDeleted(deleted.sorted(by: PathOrder.precedes)) }
+        if !unsyncable.isEmpty { return .holdsUnsyncable(unsyncable.sorted(by: PathOrder.precedes)) }
         if !ignored.isEmpty { return .holdsIgnored(ignored.sorted(by: PathOrder.precedes)) }
         return .remove(first: removable.sorted { PathOrder.precedes($1, $0) })
     }

@@ -1,3 +1,5 @@
+import Arithmetic
+
 /// A file that could go to free its space.
 public struct SpaceCandidate: Equatable, Sendable {
     public var name: String
@@ -43,7 +45,7 @@ public enum SpaceChoice {
         var sum: Int64 = 0
         for candidate in eligible where sum < byteCount {
             chosen.append(candidate)
-            sum = adding(sum, candidate.size)
+            sum.addClamped(candidate.size)
         }
         // The last large one may have made smaller ones unnecessary.
         var spared: Set<String> = []
@@ -53,10 +55,5 @@ public enum SpaceChoice {
             spared.insert(candidate.name)
         }
         return chosen.filter { !spared.contains($0.name) }
-    }
-
-    private static func adding(_ left: Int64, _ right: Int64) -> Int64 {
-        let (sum, overflow) = left.addingReportingOverflow(right)
-        return overflow ? .max : sum
     }
 }

@@ -1,3 +1,5 @@
+import Arithmetic
+
 /// What a folder keeps of what other devices replace or delete, and how long: Syncthing's rules.
 public enum VersionRules: Hashable, Sendable {
     /// The last version of each name, under its own name. After so many days it goes; 0 keeps it.
@@ -37,7 +39,7 @@ public enum VersionRules: Hashable, Sendable {
                 let age = ages[index]
                 if Self.isOver(age, days: days) {
                     dropped.append(index)
-                } else if let last = previous, last - age < Self.distance(at: age) {
+                } else if let last = previous, last.subtractingClamped(age) < Self.distance(at: age) {
                     dropped.append(index)
                 } else {
                     previous = age

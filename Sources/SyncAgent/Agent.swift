@@ -32,15 +32,16 @@ public struct AgentSetup: Sendable {
         public var problem: @Sendable () -> String?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
         public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
-        /// A link that logs a browser in.
-        public var logIn: @Sendable () throws -> LoginLink
+        /// A link that logs a browser in; calls `used` when one has.
+        public var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
         /// Logs all browsers out; how many there were.
         public var logOut: @Sendable () -> Int
 
         public init(
             address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
             link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
-            logIn: @escaping @Sendable () throws -> LoginLink, logOut: @escaping @Sendable () -> Int
+            logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
+            logOut: @escaping @Sendable () -> Int
         ) {
             self.address = address
             self.problem = problem
@@ -104,14 +105,14 @@ public final class Agent: Service, Sendable {
         case introduction(@Sendable () async -> Void)
         /// What is left to do of a transfer whose user has gone.
         case drop(@Sendable () async -> Void)
+        /// The end of a file that leads to a login link.
+        case loginPage(@Sendable () async -> Void)
     }
 
     /// How long a dial and a TLS handshake may take.
     static let linkTimeout: Duration = .seconds(10)
     /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
     static let radioTimeout: Duration = .seconds(45)
-    /// Strangers' links that are open at the same time.
-    private static let strangerLimit = 32
 
     let setup: AgentSetup
     let localDevice: DeviceID
@@ -138,7 +139,7 @@ public final class Agent: Service, Sendable {
     /// How fast files go out by links.
     let linkPace: RateLimiter
     private let linkRate: SharedRate
-    private let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     /// One change of the configuration at a time.
     let gate = Budget(limit: 1)
     let startedAt: WallTime
@@ -147,11 +148,13 @@ public final class Agent: Service, Sendable {
     let startConfiguration: Configuration
     let discovery: (any DeviceDiscovery)?
     private let listeners = ListenerBoard()
-    private let strangers = Mutex(0)
+    private let strangers = Mutex(StrangerSlots())
     private let sharedLimits: SharedLimits
     let policies: PolicyBoard
     /// The configuration says anew what rests until when.
     let pausesChanged = Signal()
+    /// A device may be absent, or no longer.
+    let radioChanged = Signal()
     private let jobs: AsyncStream<Job>
     private let addJob: AsyncStream<Job>.Continuation
 
@@ -216,12 +219,22 @@ public final class Agent: Service, Sendable {
             sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
+            seek: { ids in
+                var isSought = false
+                for id in ids where await devices.device(id)?.seek() == true { isSought = true }
+                return isSought
+            },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
             time: setup.time, settings: settings)
+        // Nobody waits for one small picture of many so much that the radio is to search for its holder.
+        var forThumbnails = fetching
+        forThumbnails.seek = { _ in false }
         thumbnails = ThumbnailBoard(
-            configuration.thumbnails, setup, fetching, cache: cache, index: index, folders: folders, policies: policies)
+            configuration.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders,
+            policies: policies)
         for warning in files.warnings { setup.logger.warning("\(warning)") }
+        LoginPage.removeAll(in: setup.places.runtimeDirectory)
         try await apply(configuration)
     }
 
@@ -260,11 +273,13 @@ public final class Agent: Service, Sendable {
                 }
                 group.addTask { await self.endPauses() }
                 group.addTask { await self.followPolicies() }
+                group.addTask { await self.followRadio() }
                 for await job in self.jobs {
                     switch job {
                     case .device(let session): group.addTask { await session.run() }
                     case .folder(let runner): group.addTask { await runner.run() }
-                    case .pairing(let work), .drop(let work), .introduction(let work): group.addTask { await work() }
+                    case .pairing(let work), .drop(let work), .introduction(let work), .loginPage(let work):
+                        group.addTask { await work() }
                     }
                 }
                 group.cancelAll()
@@ -293,44 +308,51 @@ public final class Agent: Service, Sendable {
 
     /// Runs a link that somebody dialled.
     private func serve(_ link: SecureLink) async {
-        let isPairing = link.applicationProtocol == LinkAuthenticator.pairingProtocol
-        let isInvited = link.applicationProtocol == LinkAuthenticator.invitationProtocol
-        if !isPairing, !isInvited, let device = devices.device(link.peer) {
+        let purpose = StrangerSlots.Purpose(applicationProtocol: link.applicationProtocol)
+        if purpose == .introduction, let device = devices.device(link.peer) {
             await device.serve(link)
             return
         }
-        let count = strangers.withLock { count in
-            count += 1
-            return count
-        }
-        defer { strangers.withLock { $0 -= 1 } }
-        let hasRoom = count <= Self.strangerLimit
-        guard !isInvited else {
-            if hasRoom { await serveInvitation(link) } else { await link.close() }
+        guard strangers.withLock({ $0.take(for: purpose) }) else {
+            setup.logger.debug(
+                "\(link.peer) from \(link.information.remoteAddress) is refused: too many unknown devices are connected"
+            )
+            await link.close()
             return
         }
-        guard !isPairing else {
-            if hasRoom { await pairing.serve(link) } else { await link.close() }
-            return
+        defer { strangers.withLock { $0.free(for: purpose) } }
+        switch purpose {
+        case .pairing: await pairing.serve(link)
+        case .invitation: await serveInvitation(link)
+        case .introduction: await introduce(link)
         }
+    }
+
+    /// Exchanges Hellos with an unknown device and notes it as pending.
+    private func introduce(_ link: SecureLink) async {
         let session = PeerSession(
             link: link,
             hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
             time: setup.time, partials: partials, logger: setup.logger)
-        let owner = StrangerSession(
-            device: link.peer, address: link.information.remoteAddress, pending: pending, isRefused: !hasRoom)
+        let owner = StrangerSession(device: link.peer, address: link.information.remoteAddress, pending: pending)
         _ = await session.run(owner: owner)
         setup.logger.info(
             "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)"
         )
     }
 
-    func dial(_ address: LinkAddress, install: @escaping LinkInstaller<SecureLink>) async throws -> SecureLink {
+    /// - Parameter effort: what may be done to find a device on a radio first.
+    func dial(
+        _ address: LinkAddress, _ effort: RadioEffort = .searching, install: @escaping LinkInstaller<SecureLink>
+    ) async throws -> SecureLink {
         guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
             throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
         }
         let timeout = address.isSlow ? Self.radioTimeout : Self.linkTimeout
-        return try await transport.dial(address, timeout: timeout, install: install)
+        guard let radio = transport as? any RadioTransport else {
+            return try await transport.dial(address, timeout: timeout, install: install)
+        }
+        return try await radio.dial(address, effort, timeout: timeout, install: install)
     }
 
     /// Has the agent run something until it ends by itself or the agent does.
@@ -339,7 +361,7 @@ public final class Agent: Service, Sendable {
     private var linkEnvironment: LinkEnvironment {
         LinkEnvironment(
             localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
-            dial: { try await self.dial($0, install: self.pairing.dialling($1)) },
+            dial: { try await self.dial($0, $1, install: self.pairing.dialling($2)) },
             discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
             devices: devices, index: index, transfers: transfers, events: events, time: setup.time, partials: partials,
             drops: drops, slowLinkPolicy: slowLinkPolicy, held: { [policies] in policies.held },
@@ -421,6 +443,7 @@ public final class Agent: Service, Sendable {
         for id in touched { await devices.device(id)?.announceFolders() }
         // What waits for a network may come over Bluetooth now, or the other way round.
         if !touched.isEmpty { devices.linkChanged() }
+        radioChanged.notify()
         events.post("configuration-changed")
     }
 }

@@ -66,6 +66,14 @@ struct BluetoothFacts: Equatable, Sendable {
     /// Why the last step failed, until one succeeds.
     var refusal: StepError?
 
+    /// Those of `peers` that an adapter has heard from `start` on, or is connected with.
+    func heard(_ peers: [BluetoothAddress], by adapter: String, since start: Duration) -> [BluetoothAddress] {
+        peers.filter { peer in
+            guard let device = tree.device(peer, of: adapter) else { return false }
+            return device.isConnected || device.lastSeen.map { $0 >= start } == true
+        }
+    }
+
     /// The adapter that is used, powered or not.
     var adapter: ObjectTree.Adapter? {
         let adapters = tree.adapters

@@ -8,7 +8,7 @@ import Transport
 ///
 /// The adapter stays bluetoothd's: nothing here speaks HCI. `run` is to be running while anything else is used. A link
 /// has no half-closed state: the end of either side's stream ends both, after what it had written was sent.
-public final class BluetoothTransport: LegacyTransport {
+public final class BluetoothTransport: LegacyTransport, RadioTransport {
     /// Most links that are set up or wait to be taken at the same time.
     private static let setUpLimit = 8
 
@@ -68,7 +68,13 @@ public final class BluetoothTransport: LegacyTransport {
     public func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
-        try await dial(address, timeout: timeout, isLegacy: false) { channel, information, _ in
+        try await dial(address, .searching, timeout: timeout, install: install)
+    }
+
+    public func dial<Output: Sendable>(
+        _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, install: @escaping LinkInstaller<Output>
+    ) async throws -> Output {
+        try await dial(address, effort, timeout: timeout, isLegacy: false) { channel, information, _ in
             install(channel, information)
         }
     }
@@ -79,11 +85,12 @@ public final class BluetoothTransport: LegacyTransport {
     public func dialLegacy<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
     ) async throws -> Output {
-        try await dial(address, timeout: timeout, isLegacy: true, install: install)
+        try await dial(address, .searching, timeout: timeout, isLegacy: true, install: install)
     }
 
     private func dial<Output: Sendable>(
-        _ address: LinkAddress, timeout: Duration, isLegacy: Bool, install: @escaping LegacyInstaller<Output>
+        _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, isLegacy: Bool,
+        install: @escaping LegacyInstaller<Output>
     ) async throws -> Output {
         guard case .bluetooth(let text) = address else { throw Self.unsupported(address) }
         guard let peer = BluetoothAddress(text), peer != .any else {
@@ -91,7 +98,7 @@ public final class BluetoothTransport: LegacyTransport {
         }
         try Task.checkCancellation()
         return try await Dialler(
-            core: core, discovery: discovery, peer: peer, deadline: ContinuousClock.now + timeout,
+            core: core, discovery: discovery, peer: peer, effort: effort, deadline: ContinuousClock.now + timeout,
             isLegacy: isLegacy, install: install
         ).dial()
     }
@@ -135,10 +142,34 @@ public final class BluetoothTransport: LegacyTransport {
             let nothing: Bool? = try await discovery.scan(adapter.path, cycle: cycle, limit: duration) { _ in nil }
             assert(nothing == nil)
         } catch let error as BusError {
-            throw LinkError(
-                .failed, "bluetoothd does not scan: \(error)", isTransient: true, cause: error.description)
+            throw Self.cannotScan(error)
         }
         return nearby()
+    }
+
+    public func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
+        let peers = addresses.compactMap { address -> BluetoothAddress? in
+            guard case .bluetooth(let text) = address else { return nil }
+            return BluetoothAddress(text)
+        }
+        let (client, start) = (core.client, core.client.now)
+        // Right after the agent has started, Bluetooth may take a moment to be ready.
+        let adapter = try await client.value(within: limit) { $0.state.isUsable ? $0.adapter : nil }
+        guard let adapter else { throw LinkError(unusable: state) }
+        do {
+            let cycle = DutyCycle(window: limit, interval: limit)
+            let heard = try await discovery.scan(adapter.path, cycle: cycle, limit: limit) { facts in
+                let heard = facts.heard(peers, by: adapter.path, since: start)
+                return heard.isEmpty ? nil : heard
+            }
+            return Set((heard ?? []).map(\.linkAddress))
+        } catch let error as BusError {
+            throw Self.cannotScan(error)
+        }
+    }
+
+    private static func cannotScan(_ error: BusError) -> LinkError {
+        LinkError(.failed, "bluetoothd does not scan: \(error)", isTransient: true, cause: error.description)
     }
 
     private static func unsupported(_ address: LinkAddress) -> LinkError {

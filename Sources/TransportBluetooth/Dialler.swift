@@ -12,6 +12,7 @@ struct Dialler<Output: Sendable>: Sendable {
     let core: BluetoothCore
     let discovery: Discovery
     let peer: BluetoothAddress
+    let effort: RadioEffort
     let deadline: ContinuousClock.Instant
     /// Whether a link of GhostDrop's first version is wanted.
     let isLegacy: Bool
@@ -20,12 +21,13 @@ struct Dialler<Output: Sendable>: Sendable {
     private var offer: [UInt8] = []
 
     init(
-        core: BluetoothCore, discovery: Discovery, peer: BluetoothAddress, deadline: ContinuousClock.Instant,
-        isLegacy: Bool, install: @escaping LegacyInstaller<Output>
+        core: BluetoothCore, discovery: Discovery, peer: BluetoothAddress, effort: RadioEffort,
+        deadline: ContinuousClock.Instant, isLegacy: Bool, install: @escaping LegacyInstaller<Output>
     ) {
         self.core = core
         self.discovery = discovery
         self.peer = peer
+        self.effort = effort
         self.deadline = deadline
         self.isLegacy = isLegacy
         self.install = install
@@ -93,10 +95,17 @@ struct Dialler<Output: Sendable>: Sendable {
 
     // MARK: by bluetoothd
 
-    /// Has bluetoothd know the device, by a scan if it does not.
+    /// Has bluetoothd know the device, by a scan if it does not. bluetoothd forgets a device half a minute after it was
+    /// heard or connected last, unless it is paired with it.
     private func find(_ adapter: ObjectTree.Adapter) async throws {
         do {
             let peer = peer
+            guard effort == .searching else {
+                guard core.client.facts.tree.device(peer, of: adapter.path) != nil else {
+                    throw LinkError.outOfRange(peer, "not heard lately")
+                }
+                return
+            }
             let found: Bool? = try await discovery.scan(
                 adapter.path, cycle: core.configuration.scanning, limit: remaining
             ) { $0.tree.device(peer, of: adapter.path) == nil ? nil : true }

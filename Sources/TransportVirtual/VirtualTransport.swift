@@ -10,10 +10,14 @@ import Transport
 /// channel is writable while less than `outboundHighWatermark` bytes wait, and the socket to the air takes about
 /// `socketByteCount` more. Bytes that were written when the link was lost may not have arrived. Closing one direction
 /// closes the link, behind what was written.
-public struct VirtualTransport: LegacyTransport {
+public struct VirtualTransport: LegacyTransport, RadioTransport {
     static let socketByteCount = 8 * 1024
     static let outboundHighWatermark = 16 * 1024
     private static let readByteCount = 16 * 1024
+    /// The most that a device which was heard a moment ago is waited for.
+    private static let connectingLimit = Duration.seconds(10)
+    /// How often a search asks who is in range.
+    private static let searchPause = Duration.milliseconds(250)
 
     private let path: String
     private let name: String?
@@ -50,6 +54,23 @@ public struct VirtualTransport: LegacyTransport {
         return try await dial(address, modes: streams, timeout: timeout) { channel, link in
             link.information.start(on: channel, install: install)
         }
+    }
+
+    public func dial<Output: Sendable>(
+        _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, install: @escaping LinkInstaller<Output>
+    ) async throws -> Output {
+        let limit = effort == .searching ? timeout : min(timeout, Self.connectingLimit)
+        return try await dial(address, timeout: limit, install: install)
+    }
+
+    public func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
+        let end = ContinuousClock.now + limit
+        while ContinuousClock.now < end {
+            let heard = addresses.intersection(try await nearby().map { .virtual($0.name) })
+            guard heard.isEmpty else { return heard }
+            try await Task.sleep(for: Self.searchPause)
+        }
+        return []
     }
 
     /// Reads the device's capabilities, and connects by L2CAP if it offers that, else by single GATT values.

@@ -80,7 +80,31 @@ struct CommandContext: Sendable {
         do {
             try await edit.perform(on: environment.connect(places))
         } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
             try environment.edit(places, edit)
         }
+    }
+
+    /// The devices and folders that there are, as the agent shows them, or as configured if none runs.
+    func known() async throws -> (devices: [DeviceStatus], folders: [FolderStatus], isFromAgent: Bool) {
+        do {
+            let status = try await agent().status()
+            return (status.devices, status.folders, true)
+        } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
+            let configured = try environment.configured(try places())
+            return (
+                configured.devices.map {
+                    DeviceStatus(id: $0.id, name: $0.name ?? "", isConnected: false, addresses: $0.addresses ?? [])
+                }, configured.folders.map { FolderStatus(stopped: $0) }, false
+            )
+        }
+    }
+
+    /// Throws `code` with the command to run if nothing of a device was made here yet.
+    func checkSetUp(_ code: ControlError.Code) throws {
+        guard !environment.isSetUp(try places()) else { return }
+        let home = options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
+        throw ControlError(code, "This device is not set up. Run `synctrain \(home)init` first.")
     }
 }

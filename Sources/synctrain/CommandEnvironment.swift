@@ -59,6 +59,8 @@ struct CommandEnvironment: Sendable {
     var connect: @Sendable (Places) -> any AgentControl
     /// Makes identity and configuration. `alreadyExists` if there is an identity.
     var initialise: @Sendable (Places, Initialisation) throws -> Initialised
+    /// Whether anything of a device is there; false before `init`.
+    var isSetUp: @Sendable (Places) -> Bool = { _ in true }
     /// The id of the device whose certificate is there. `noSuchPath` with the advice to run `init` if there is none.
     var deviceID: @Sendable (Places) throws -> String
     /// Runs the agent until SIGTERM or SIGINT, which it handles itself; logs to standard error. `ready` is called once
@@ -72,7 +74,7 @@ struct CommandEnvironment: Sendable {
     var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
     /// What opens links, as the shell reads it; nil if there is nothing.
     var opener: @Sendable (_ variables: [String: String]) -> String? = { OpeningProgram.command($0) }
-    /// Runs it with a link until it ends.
+    /// Runs it with a link or the path of a file until it ends.
     var open: @Sendable (_ command: String, _ link: String, _ variables: [String: String]) async throws -> Void = {
         try await OpeningProgram.run($0, $1, variables: $2)
     }

@@ -62,10 +62,21 @@ enum CommandRun {
         } catch let error as ValidationError {
             return report(ControlError(.invalidRequest, error.message), asJSON: runnable.global.json, process)
         } catch {
-            let error = error as? ControlError ?? ControlError(.failed, "\(error)")
+            let error = explained(error as? ControlError ?? ControlError(.failed, "\(error)"), context)
             // What has been found before the error is an answer too, and comes first.
             try? process.output.flush()
             return report(error, asJSON: runnable.global.json, process)
+        }
+    }
+
+    /// Before `init` no agent can run: then that is the cause.
+    private static func explained(_ error: ControlError, _ context: CommandContext) -> ControlError {
+        guard error.code == .noAgent else { return error }
+        do {
+            try context.checkSetUp(.noAgent)
+            return error
+        } catch {
+            return error as? ControlError ?? ControlError(.failed, "\(error)")
         }
     }
 

@@ -1,3 +1,4 @@
+import Arithmetic
 import ControlAPI
 
 /// What `drop send` and `drop receive` say to the user and to the agent, from what each of them says. Pure.
@@ -118,7 +119,8 @@ struct DropDialogue {
 
     private static func speed(_ size: Int64, _ seconds: Double) -> String {
         guard seconds > 0.5, size > 0 else { return Quantity.size(size) }
-        return "\(Quantity.size(size)) in \(Quantity.time(seconds)), \(Quantity.rate(Int64(Double(size) / seconds)))"
+        return
+            "\(Quantity.size(size)) in \(Quantity.time(seconds)), \(Quantity.rate(Int64(nearest: Double(size) / seconds)))"
     }
 
     // MARK: choosing

@@ -1,3 +1,4 @@
+import Arithmetic
 import ControlAPI
 import Synchronization
 
@@ -44,7 +45,7 @@ struct FileReading: Sendable {
             state.withLock { state in
                 state.done += Int64(count)
                 let milliseconds = max(1, Int64((ContinuousClock.now - state.start) / .milliseconds(1)))
-                return (state.done, state.total, Int64(Double(state.done) * 1000 / Double(milliseconds)))
+                return (state.done, state.total, Int64(nearest: Double(state.done) * 1000 / Double(milliseconds)))
             }
         }
     }

@@ -14,7 +14,7 @@ enum OpeningProgram {
         return directories.contains { access("\($0)/xdg-open", X_OK) == 0 } ? "xdg-open" : nil
     }
 
-    /// Runs a command with the link behind its own arguments, and returns when it has ended. What it prints goes to
+    /// Runs a command with the link or file behind its own arguments, and returns when it has ended. What it prints goes to
     /// standard error. Throws `failed` if it ends with another code than 0; a cancellation ends it.
     static func run(_ command: String, _ link: String, variables: [String: String]) async throws {
         let child = try spawn(["/bin/sh", "-c", "\(command) \"$@\"", "synctrain", link], variables)
@@ -33,7 +33,7 @@ enum OpeningProgram {
             let reason = status & 0x7F == 0 ? "ended with \(status >> 8 & 0xFF)" : "was ended by a signal"
             throw ControlError(
                 .failed,
-                "`\(command)` \(reason). Set \(variable) to another program, or open the link yourself: \(link)")
+                "`\(command)` \(reason). Set \(variable) to another program, or open it yourself: \(link)")
         }
     }
 

@@ -1,3 +1,4 @@
+import Arithmetic
 import ControlAPI
 import Synchronization
 
@@ -46,13 +47,13 @@ struct SelectedFetchCourse {
     ) throws(ControlError) -> [FetchEvent] {
         let folders = status.folders.filter { $0.condition != .paused }
         let left = folders.reduce(into: FolderStatus.Totals()) { sum, folder in
-            sum.files += folder.need.files
-            sum.bytes += folder.need.bytes
+            sum.files.addClamped(folder.need.files)
+            sum.bytes.addClamped(folder.need.bytes)
         }
         var events: [FetchEvent] = []
         // What is announced on the way makes the whole larger.
-        files += max(0, left.files - leftFiles)
-        bytes += max(0, left.bytes - leftBytes)
+        files.addClamped(max(0, left.files.subtractingClamped(leftFiles)))
+        bytes.addClamped(max(0, left.bytes.subtractingClamped(leftBytes)))
         (leftFiles, leftBytes) = (left.files, left.bytes)
         let start = start ?? now
         if self.start == nil {
@@ -65,13 +66,13 @@ struct SelectedFetchCourse {
             return events
         }
         try checkPace(status, folders, now)
-        let done = bytes - leftBytes
+        let done = bytes.subtractingClamped(leftBytes)
         let transfer = status.transfers.first
         let names = transfer?.holders.map { id in status.devices.first { $0.id == id }?.name ?? id } ?? []
         events.append(
             .progress(
                 path: transfer.map { "\($0.folder):\($0.path)" } ?? "", bytesDone: done, bytesTotal: bytes,
-                bytesPerSecond: Int64(Double(done) * 1000 / Double(milliseconds)), holders: names))
+                bytesPerSecond: Int64(nearest: Double(done) * 1000 / Double(milliseconds)), holders: names))
         return events
     }
 

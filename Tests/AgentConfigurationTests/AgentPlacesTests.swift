@@ -56,6 +56,30 @@ import Testing
         #expect(failure { _ = try AgentPlaces.resolve(home: "", environment: ["HOME": "/h"]) }?.code == .noPlace)
     }
 
+    /// Where `HOME` is not set the account's directory stands for it.
+    @Test(
+        arguments: [
+            (["HOME": "/home/anna"], "/home/account", "/home/anna"), ([:], "/home/account", "/home/account"),
+            (["HOME": ""], "/home/account/", "/home/account"), (["HOME": "relative"], nil, nil), ([:], "nonsense", nil),
+        ] as [([String: String], String?, String?)])
+    func tildeIsTheUsersHome(_ environment: [String: String], _ account: String?, _ home: String?) throws {
+        let places = try AgentPlaces.resolve(home: "/h", environment: environment, accountHome: account)
+        #expect(places.userHome == home)
+        #expect(try places.expanded("/a/~") == "/a/~")
+        guard let home else {
+            let error = failure { _ = try places.expanded("~/Library") }
+            #expect(error?.code == .invalidValue)
+            #expect(error?.message.contains("home directory is not known; enter a full path") == true)
+            return
+        }
+        #expect(try places.expanded("~/Library") == home + "/Library")
+        #expect(try places.expanded("~") == home)
+        #expect(try places.expanded("~other/x") == "~other/x")
+        #expect(
+            try AgentPlaces.resolve(home: nil, environment: environment, accountHome: account).configurationFile
+                == home + "/.config/synctrain/config.toml")
+    }
+
     @Test func socketPathHasALimit() throws {
         // "/agent.sock" has 11 bytes.
         let fits = "/" + String(repeating: "d", count: 95)

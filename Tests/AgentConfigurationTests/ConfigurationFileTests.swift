@@ -56,6 +56,21 @@ import Testing
         #expect(failure { try file.apply(.removeDevice(testDevice(1))) }?.code == .missing)
     }
 
+    /// Whoever edits can look at what the file says before, and leave it.
+    @Test func aCheckEndsAnEdit() throws {
+        try file.create(edits: [.addDevice(DeviceConfiguration(id: testDevice(1), name: "nas"))])
+        let before = try directory.text("config.toml")
+        let error = failure {
+            try file.apply([.renameDevice(testDevice(1), name: "other")]) { (found) throws(ConfigurationError) in
+                throw ConfigurationError(.invalidValue, "\(found.devices.map(\.name))")
+            }
+        }
+        #expect(error?.message == #"["nas"]"#)
+        #expect(try directory.text("config.toml") == before)
+        #expect(
+            try file.apply([.renameDevice(testDevice(1), name: "other")]) { _ in }.devices.map(\.name) == ["other"])
+    }
+
     @Test func allEditsOrNone() throws {
         try directory.write("# mine\n", to: "config.toml")
         let edits: [ConfigurationEdit] = [

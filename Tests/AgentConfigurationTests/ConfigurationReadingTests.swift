@@ -22,6 +22,9 @@ import Testing
             [fetch]
             window = "128 MiB"
             "window-per-device" = '16 MiB'
+            [bluetooth]
+            scan-window = 3
+            scan-interval = 0
             [log]
             level = "debug"
             format = "json"
@@ -79,7 +82,7 @@ import Testing
             configuration
                 == Configuration(
                     name: "Annas laptop", listen: ["tcp://127.0.0.1:0"], discovery: .init(local: false),
-                    cache: .init(byteLimit: 4096),
+                    bluetooth: .init(scanWindow: 3, scanInterval: 0), cache: .init(byteLimit: 4096),
                     fetch: .init(windowByteCount: 128 << 20, deviceWindowByteCount: 16 << 20),
                     log: .init(level: .debug, format: .json),
                     devices: [
@@ -196,6 +199,13 @@ import Testing
             ("[http]\nnetwork = \"yes\"\n", .wrongType, 2, ["true"]),
             ("[http]\nhosts = [\"nas.local:80\"]\n", .invalidValue, 2, ["without a port"]),
             ("[http]\n\nrate = \"100 B\"\n", .invalidValue, 3, ["rate"]),
+            ("[bluetooth]\nscan-window = 0\n", .invalidValue, 2, ["from 1 to 60 seconds"]),
+            ("[bluetooth]\nscan-window = 61\n", .invalidValue, 2, ["from 1 to 60 seconds"]),
+            ("[bluetooth]\nscan-window = \"5 s\"\n", .wrongType, 2, ["whole number"]),
+            ("[bluetooth]\nscan-window = 9\nscan-interval = 8\n", .invalidValue, 3, ["`scan-window` (9)", "3600"]),
+            ("[bluetooth]\nscan-interval = -1\n", .invalidValue, 2, ["`scan-window` (5)", "0 for no scan"]),
+            ("[bluetooth]\nscan-interval = 3601\n", .invalidValue, 2, ["3600"]),
+            ("[bluetooth]\nscan = 5\n", .unknownKey, 2, []),
             ("[thumbnails]\nlimit = \"x\"\n", .invalidValue, 2, ["GiB"]),
             ("[thumbnails]\nfolders = \"x\"\n", .unknownKey, 2, ["did you mean `folder`?"]),
             ("[thumbnails]\ndirectory = \"../x\"\n", .invalidValue, 2, [".thumbnails"]),

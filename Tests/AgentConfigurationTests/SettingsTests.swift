@@ -108,6 +108,15 @@ import Testing
         #expect(throws: SettingProblem.self) { try FolderPath.clean(text, userHome: "/home/anna") }
     }
 
+    /// What is no full path is told so, and nothing of HOME.
+    @Test(arguments: ["~/Library", "Library", "~anna/x"]) func whatIsNotAFullPathIsNamed(_ text: String) {
+        let folder = FolderConfiguration(id: FolderID("f"), path: text)
+        let problem = folder.problem()
+        #expect(problem?.key == "path")
+        #expect(
+            problem?.problem.message == "`\(text)` is not absolute; enter a full path, for example /home/me/Library")
+    }
+
     @Test(arguments: [
         ("/a", "/a", true), ("/a/b", "/a", true), ("/ab", "/a", false), ("/a", "/a/b", false), ("/a", "/", true),
         // The same letter composed and decomposed: two names on Linux.

@@ -59,4 +59,14 @@ import Testing
         let indifferent = TransferPolicies(onMetered: .nothing, onBattery: .nothing, batteryBelow: row.below)
         #expect(indifferent.holds(in: conditions).isEmpty)
     }
+
+    /// A service on the bus may say anything.
+    @Test(
+        arguments: [
+            (nil, nil), (.nan, nil), (-.nan, nil), (.infinity, 100), (-.infinity, 0), (1e300, 100), (-1, 0), (0, 0),
+            (55.5, 55.5), (100, 100),
+        ] as [(Double?, Double?)])
+    func aChargeIsOfAHundred(percent: Double?, charge: Double?) {
+        #expect(MachineConditions.charge(percent: percent) == charge)
+    }
 }

@@ -120,6 +120,31 @@ struct ClusterCommandTests {
         #expect(await Scene().run("reload", "--json").output == #"{"restart":["listen","log"],"schema":1}"# + "\n")
     }
 
+    /// A file that was emptied drops nothing before somebody has said that it may.
+    @Test func reloadingAsksBeforeAllIsDropped() async {
+        func scene(_ answer: String? = nil) -> Scene {
+            var scene = Scene(control: ScriptedControl(folders: FolderScript(reloadNeedsConfirmation: true)))
+            guard let answer else { return scene }
+            scene.terminal = Terminal(
+                isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 80, readLine: { answer })
+            return scene
+        }
+        let unasked = scene()
+        let refused = await unasked.run("reload")
+        #expect(
+            refused.code == 6 && refused.errors.contains("Remove the 2 devices") && refused.errors.contains("--yes"))
+        #expect(unasked.control?.asked == ["reload false"])
+        let no = scene("")
+        #expect(await no.run("reload").code == 6)
+        #expect(no.control?.asked == ["reload false"])
+        let yes = scene("y")
+        #expect(await yes.run("reload").code == 0)
+        #expect(yes.control?.asked == ["reload false", "reload true"])
+        let said = scene()
+        #expect(await said.run("reload", "--yes").code == 0)
+        #expect(said.control?.asked == ["reload true"])
+    }
+
     static let spans: [(String, Double?)] = [
         ("30", 30), ("1.5", 1.5), ("30s", 30), ("5m", 300), ("2h", 7200), ("1d", 86_400), ("4w", 2_419_200), ("0", 0),
         ("", nil), ("s", nil), ("-1", nil), ("1e9", nil), ("1..2", nil), ("5 m", nil), ("٣", nil), ("inf", nil),

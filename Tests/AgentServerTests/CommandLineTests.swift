@@ -18,6 +18,7 @@ struct Scene {
     var terminal = Terminal(isInputTTY: false, isOutputTTY: false, isErrorTTY: false, width: 80, readLine: { nil })
     var variables: [String: String] = [:]
     var unitDirectory = "/nonexistent"
+    var isSetUp = true
     /// What standard output does once it has taken this many bytes.
     var pipeBreaksAfter: Int?
     var opener: @Sendable ([String: String]) -> String? = { _ in nil }
@@ -43,7 +44,7 @@ struct Scene {
     }
 
     private var environment: CommandEnvironment {
-        let (control, edits, unitDirectory) = (control, edits, unitDirectory)
+        let (control, edits, unitDirectory, isSetUp) = (control, edits, unitDirectory, isSetUp)
         return CommandEnvironment(
             places: { home, variables in
                 let home = home ?? variables["SYNCTRAIN_HOME"]
@@ -61,6 +62,7 @@ struct Scene {
                         "ID of \(options.name ?? "-") \(options.listen) \(options.hasDiscovery) \(places.configurationFile)"
                 )
             },
+            isSetUp: { _ in isSetUp },
             deviceID: { _ in "AAAAAAA-BBBBBBB" },
             runAgent: { _, _, ready in await ready() },
             configured: { _ in
@@ -224,9 +226,9 @@ struct CommandLineTests {
         #expect(online.edits.current.isEmpty)
         let offline = Scene(control: nil)
         for arguments in [
-            ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b"],
+            ["device", "add", "A"], ["device", "rename", "A", "b"], ["device", "remove", "b", "--yes"],
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
-            ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f"],
+            ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f", "--yes"],
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
             ["folder", "role", "f", "b", "read"],
         ] {
@@ -245,6 +247,49 @@ struct CommandLineTests {
             ])
     }
 
+    /// On a terminal they ask, with no for an answer if nothing is said; elsewhere they name the flag.
+    @Test(arguments: [
+        (
+            ["device", "remove", "nas"], "Remove the device nas (AAAAAAA), which shares docs? Files stay.",
+            "Removed the device nas. Files stay.\n"
+        ),
+        (
+            ["device", "remove", "aaaaaaa-b"], "Remove the device nas (AAAAAAA), which shares docs? Files stay.",
+            "Removed the device aaaaaaa-b. Files stay.\n"
+        ),
+        (
+            ["folder", "remove", "docs"],
+            "Remove the folder docs, shared with 1 device? Its selection and index go; its files stay in /d.",
+            "Removed the folder docs. Its files stay.\n"
+        ),
+    ])
+    func removingAsks(_ arguments: [String], _ question: String, _ done: String) async {
+        let silent = Scene(control: nil)
+        let refused = await silent.run(arguments)
+        #expect(refused.code == 6)
+        #expect(refused.errors == "synctrain: \(question) Say --yes to do it without being asked.\n")
+        #expect(silent.edits.current.isEmpty)
+        for answer in ["", "n", "y"] {
+            var scene = Scene(control: nil)
+            scene.terminal = Terminal(
+                isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 200, readLine: { answer })
+            let result = await scene.run(arguments)
+            #expect(result.errors.hasPrefix("\(question) [y/N] "))
+            #expect(result.code == (answer == "y" ? 0 : 6))
+            #expect(result.output == (answer == "y" ? done : ""))
+            #expect(scene.edits.current.count == (answer == "y" ? 1 : 0))
+        }
+        let said = Scene(control: nil)
+        #expect(await said.run(arguments + ["--yes"]).output == done)
+        #expect(said.edits.current.count == 1)
+        #expect(
+            await said.run(arguments + ["--yes", "--json"]).output == #"{"removed":"\#(arguments[2])","schema":1}"#
+                + "\n")
+        // Nobody is asked about what is not there.
+        let missing = await silent.run(arguments[0], "remove", "no-such")
+        #expect(missing.code == 4 && missing.errors.contains("`no-such`"))
+    }
+
     @Test func withoutAnAgentListsShowTheConfiguration() async {
         let scene = Scene(control: nil)
         let devices = await scene.run("device", "list")
@@ -256,6 +301,34 @@ struct CommandLineTests {
         #expect(await scene.run("device", "list", "--pending").code == 3)
         #expect(await scene.run("reset", "index", "docs").code == 4)
     }
+
+    /// Whatever needs a device that is set up names what is missing and the command that makes it, before it does anything.
+    @Test func beforeInitTheNextStepIsNamed() async {
+        let scene = Scene(control: nil, isSetUp: false)
+        let cases: [([String], Int32)] = [
+            (["status"], 3), (["ls", "docs:"], 3), (["agent", "stop"], 3), (["agent", "start"], 1),
+            (["agent", "run"], 1),
+            (["id"], 1), (["device", "add", "A"], 1), (["device", "list"], 1), (["folder", "list"], 1),
+            (["reset", "index"], 1),
+        ]
+        for (arguments, code) in cases {
+            let result = await scene.run(arguments)
+            #expect(result.code == code, "\(arguments)")
+            #expect(result.output.isEmpty)
+            #expect(result.errors == "synctrain: This device is not set up. Run `synctrain init` first.\n")
+        }
+        #expect(
+            await scene.run("status", "--home", "/a place").errors
+                == "synctrain: This device is not set up. Run `synctrain --home '/a place' init` first.\n")
+        #expect(scene.edits.current.isEmpty)
+        #expect(await scene.run("init", "-q").code == 0)
+        #expect(await Scene(control: nil).run("status").errors == "synctrain: No agent answers.\n")
+    }
+
+    @Test(arguments: [
+        ("", "''"), ("/home/me", "/home/me"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("~", "'~'"), ("é", "'é'"),
+    ])
+    func wordsAreQuotedForTheShell(_ text: String, _ word: String) { #expect(ShellWord.quoted(text) == word) }
 
     @Test func pendingListsAreShown() async {
         #expect(await Scene().run("device", "list", "--pending").output.contains("tcp://10.0.0.9:22000"))

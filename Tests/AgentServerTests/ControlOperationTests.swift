@@ -43,7 +43,8 @@ struct ControlOperationTests {
         .archive(.member(MemberReference(archive: oddPath, member: "../ä&b=c"))),
         .archive(.memberHead(MemberReference(archive: oddPath, member: "x"))),
         .thumbnail(oddPath),
-        .page(.logIn), .page(.logOut), .page(.jobs), .page(.job(1)), .page(.endJob(99)), .page(.deviceCode),
+        .page(.logIn(LoginRequest())), .page(.logIn(LoginRequest(hasPage: true))), .page(.logOut), .page(.jobs),
+        .page(.job(1)), .page(.endJob(99)), .page(.deviceCode),
         .page(.description),
         .page(.records(RecordQuery())), .page(.records(RecordQuery(limit: 1, level: .error, isFollowing: true))),
         .page(.entries(EntryQuery(path: oddPath))),
@@ -60,7 +61,8 @@ struct ControlOperationTests {
         .cluster(.setPaused(PauseChange(isAll: true, isPaused: false))),
         .cluster(.remoteNeeds(device: "a&b", folder: nil)), .cluster(.remoteNeeds(device: "n", folder: "f g")),
         .cluster(.completion(folder: nil, device: nil)), .cluster(.completion(folder: "ä", device: "n")),
-        .cluster(.changes(ChangeQuery())), .cluster(.reload), .cluster(.transfers),
+        .cluster(.changes(ChangeQuery())), .cluster(.reload(ReloadRequest())),
+        .cluster(.reload(ReloadRequest(isConfirmed: true))), .cluster(.transfers),
         .cluster(.setPolicies(PolicyChange(isIgnored: true, seconds: 60))),
         .cluster(.setPolicies(PolicyChange(isIgnored: false))),
         .cluster(.changes(ChangeQuery(path: oddPath, since: 60, limit: 5, isFollowing: true))),
@@ -284,6 +286,7 @@ struct ByteRangeTests {
 struct EntryLineTests {
     static let entries: [Entry] = [
         Sample.file("a"), Sample.directory(""), mixed(selected: .no), mixed(selected: .explicit),
+        Sample.directory("counted", selected: (files: 3, bytes: 67 << 20), present: (files: 0, bytes: 0)),
         Sample.file("ä\"\\\u{1}\n\u{7f}🌊/b", size: .max),
         Sample.file("none", size: .min, holders: []),
         Sample.file("two", state: .conflict, selected: .implicit, holders: ["A", "B\"C"]),
@@ -314,7 +317,7 @@ struct EntryLineTests {
 
     @Test func everyCutOrChangedByteIsHarmless() throws {
         var line: [UInt8] = []
-        try EntryLine.append(Self.entries[6], to: &line)
+        try EntryLine.append(Self.entries[7], to: &line)
         var refused = 0
         for index in line.indices {
             for byte: UInt8 in [0, 0x22, 0x5c, 0x2c, 0x7d, 0x39, 0xff] {

@@ -296,4 +296,18 @@ struct ControlServerTests {
             _ = await first.result
         }
     }
+
+    /// Silent connections do not count as requests.
+    @Test func silentConnectionsDoNotLockTheUserOut() async throws {
+        let limits = AgentServer.Limits(requests: 1, requestTime: .minutes(5), connections: 3)
+        try await ServerHarness.run(ScriptedControl(), limits: limits) { harness in
+            let idle = try await ServerHarness.idle(10) {
+                try await $0.connect(unixDomainSocketPath: harness.socketPath).get()
+            }
+            for channel in idle[..<7] { try await channel.closeFuture.get() }
+            #expect(idle[7...].allSatisfy { $0.isActive })
+            #expect(try await harness.client.status() == .sample)
+            for channel in idle[8...] { try await channel.close() }
+        }
+    }
 }

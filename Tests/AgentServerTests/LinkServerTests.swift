@@ -136,28 +136,21 @@ struct LinkServerTests {
         }
     }
 
-    /// Who connects and says nothing takes the places that there are and no more; the control socket has its own.
-    @Test func idleConnectionsAreBounded() async throws {
+    /// Above the limit the oldest silent connection is closed; requests are still answered.
+    @Test func theOldestIdleConnectionIsClosed() async throws {
         let links = Self.endpoint()
         let limits = AgentServer.Limits(requestTime: .minutes(5), connections: 20)
         try await ServerHarness.run(ScriptedControl(content: Self.content), limits: limits, links: links) { harness in
             let target = try Self.target(links)
             let port = try #require(links.address?.split(separator: ":").last.flatMap { Int($0) })
-            var idle: [any Channel] = []
-            for _ in 0..<60 {
-                idle.append(
-                    try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                        .connect(host: "127.0.0.1", port: port).get())
+            let idle = try await ServerHarness.idle(60) {
+                try await $0.connect(host: "127.0.0.1", port: port).get()
             }
-            for channel in idle[20...] { try await channel.closeFuture.get() }
-            let isHeld = idle[..<20].allSatisfy { $0.isActive }
-            #expect(isHeld)
+            for channel in idle[..<40] { try await channel.closeFuture.get() }
+            #expect(idle[40...].allSatisfy { $0.isActive })
             #expect(try await harness.client.status() == .sample)
-            for channel in idle[..<20] { try await channel.close() }
-            // The server hears of it in its own time.
-            var answer = try await get(harness, target)
-            while answer.status == 0 { answer = try await get(harness, target) }
-            #expect(answer.body == Self.content)
+            #expect(try await get(harness, target).body == Self.content)
+            for channel in idle[41...] { try await channel.close() }
         }
     }
 

@@ -73,6 +73,31 @@ struct RenderingTests {
             ])
     }
 
+    /// Of a directory it is said how much of what is selected is here, unless that is all of it.
+    @Test func directoriesSayHowMuchIsHere() {
+        let rendering = EntryRendering(style: Style(hasColor: false, escapesNames: true), isLong: true)
+        let (size, half): (Int64, Int64) = (67 << 20, 3 << 20)
+        let lines = [
+            Sample.directory("a", selected: (3, size), present: (0, 0)),
+            Sample.directory("a", selected: (3, size), present: (2, half)),
+            Sample.directory("a", selected: (3, size), present: (3, size)),
+            Sample.directory("a", selected: (3, 0), present: (1, 0)),
+            Sample.directory("a", selected: (0, 0), present: (0, 0)), Sample.directory("a"),
+        ].map { rendering.line($0) }
+        for (line, (state, end)) in zip(
+            lines,
+            [
+                ("queued", "a/  (0 of 67 MiB here)"), ("partial", "a/  (3.0 MiB of 67 MiB here)"), ("present", " a/"),
+                ("partial", "a/  (1 of 3 files here)"), ("queued", " a/"), ("absent", " a/"),
+            ])
+        {
+            #expect(line.hasPrefix(state) && line.hasSuffix(end), "\(line)")
+        }
+        let facts = rendering.facts(Sample.directory("a", selected: (3, size), present: (2, half)), deviceNames: [:])
+        #expect(
+            facts.contains { $0.hasPrefix("selected below") && $0.hasSuffix("3.0 MiB of 67 MiB here, 2 of 3 files") })
+    }
+
     @Test(
         arguments: [
             (nil, "a/b/c.txt", "c.txt"), ("", "a/b/c.txt", "a/b/c.txt"), ("a", "a/b/c.txt", "b/c.txt"),

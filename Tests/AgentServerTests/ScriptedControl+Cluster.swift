@@ -66,8 +66,11 @@ extension ScriptedControl {
         try note("policies ignored \(change.isIgnored) \(change.seconds ?? 0)")
     }
 
-    func reload() async throws -> ReloadAnswer {
-        try note("reload")
+    func reload(_ request: ReloadRequest) async throws -> ReloadAnswer {
+        try note("reload \(request.isConfirmed)")
+        if folders.reloadNeedsConfirmation, !request.isConfirmed {
+            throw ControlError(.confirmationNeeded, "Remove the 2 devices that there are?")
+        }
         return ReloadAnswer(restart: ["listen", "log"])
     }
 }

@@ -23,7 +23,7 @@ final class ScriptedControl: AgentControl {
     private let onReadEnd: @Sendable () -> Void
     private let onStat: (@Sendable (PathReference) throws -> Entry)?
     private let statuses: Mutex<[AgentStatus]>
-    private let folders: FolderScript
+    let folders: FolderScript
 
     init(
         entries: [Entry] = [], content: [UInt8] = [], failure: ControlError? = nil,
@@ -380,9 +380,10 @@ final class ScriptedControl: AgentControl {
             url: "http://127.0.0.1:1/file?x", folder: "docs", path: request.path.text, size: 5, expires: Sample.time)
     }
 
-    func logIn() async throws -> LoginLink {
-        try note("log in")
-        return LoginLink(url: "http://127.0.0.1:1/login?token=x", seconds: 60)
+    func logIn(_ request: LoginRequest) async throws -> LoginLink {
+        try note("log in \(request.hasPage)")
+        return LoginLink(
+            url: "http://127.0.0.1:1/login?token=x", seconds: 60, page: request.hasPage ? "/run/login-1.html" : nil)
     }
 
     func entries(_ query: EntryQuery) async throws -> EntryPage {
@@ -427,6 +428,7 @@ struct FolderScript: Sendable {
     var refusals: [RefusalOutcome] = []
     var versions: [ArchivedVersion] = []
     var restoreNeedsConfirmation = false
+    var reloadNeedsConfirmation = false
     var conflicts: [ConflictDetails] = []
     var resolved: [ConflictAnswer.Outcome] = []
 }
@@ -469,6 +471,18 @@ enum Sample {
         Entry(
             kind: .directory, folder: "docs", path: path, size: size, modified: nil, state: .absent, selected: .no,
             files: files, directories: 0)
+    }
+
+    /// One of which something is selected.
+    static func directory(
+        _ path: String, selected: (files: Int64, bytes: Int64), present: (files: Int64, bytes: Int64)
+    ) -> Entry {
+        var entry = directory(path)
+        entry.selected = .explicit
+        entry.state = present.files == 0 ? .queued : present.files == selected.files ? .present : .partial
+        (entry.selectedFiles, entry.selectedBytes) = selected
+        (entry.presentFiles, entry.presentBytes) = present
+        return entry
     }
 }
 

@@ -81,6 +81,17 @@ struct ServerHarness {
             }
     }
 
+    /// Opens `count` connections that send nothing, in order.
+    static func idle(
+        _ count: Int, _ connect: (ClientBootstrap) async throws -> any Channel
+    ) async throws -> [any Channel] {
+        var channels: [any Channel] = []
+        for _ in 0..<count {
+            channels.append(try await connect(ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)))
+        }
+        return channels
+    }
+
     private static func exchange(
         _ request: [UInt8], over channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
     ) async throws -> RawResponse {

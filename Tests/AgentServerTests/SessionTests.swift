@@ -22,6 +22,23 @@ struct SessionTableTests {
         #expect(table.session(of: "", now: 160) == nil)
     }
 
+    /// Who made a token is told once that it was used.
+    @Test func theUseOfATokenIsTold() {
+        let now = Box<Int64>(100)
+        let registry = SessionRegistry(limits: .init(tokens: 2), now: { now.current })
+        let used = Box<[String]>([])
+        func token(_ name: String) -> String { registry.makeToken(used: { used.change { $0.append(name) } }) }
+        let (first, second) = (token("first"), token("second"))
+        #expect(registry.redeem("other") == nil)
+        #expect(registry.redeem(second) != nil)
+        #expect(registry.redeem(second) == nil)
+        #expect(used.current == ["second"])
+        now.change { $0 = 160 }
+        #expect(registry.redeem(first) == nil)
+        _ = token("third")
+        #expect(used.current == ["second"])
+    }
+
     @Test(arguments: [(160, false), (1_000_000, false), (99, false), (100, true), (159, true)] as [(Int64, Bool)])
     func aTokenIsGoodForAMinute(now: Int64, isGood: Bool) {
         var table = SessionTable()

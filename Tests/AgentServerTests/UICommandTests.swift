@@ -5,8 +5,10 @@ import Testing
 
 struct UICommandTests {
     private static let url = "http://127.0.0.1:1/login?token=x"
+    private static let page = "/run/login-1.html"
 
-    @Test func opensTheLoginLink() async {
+    /// What it starts gets the path of a file: the link is a secret, and arguments are none.
+    @Test func opensAPageThatLeadsToTheLoginLink() async {
         let opened = Box<[String]>([])
         var scene = Scene()
         scene.opener = { $0["SYNCTRAIN_OPEN"] }
@@ -18,11 +20,18 @@ struct UICommandTests {
         scene.variables = ["SYNCTRAIN_OPEN": "firefox"]
         #expect(await scene.run("ui", "--no-open").output == Self.url + "\n")
         #expect(opened.current.isEmpty)
+        #expect(scene.control?.asked == ["log in false", "log in false"])
         let run = await scene.run("ui")
         #expect(run.output.isEmpty)
-        #expect(opened.current == ["firefox", Self.url])
+        #expect(opened.current == ["firefox", Self.page])
+        #expect(scene.control?.asked.last == "log in true")
         let json = await scene.run("ui", "--json").output
-        #expect(json == #"{"schema":1,"seconds":60,"url":"\#(Self.url)","with":"firefox"}"# + "\n")
+        #expect(
+            json == #"{"page":"\#(Self.page)","schema":1,"seconds":60,"url":"\#(Self.url)","with":"firefox"}"# + "\n")
+        // Where the program fails the link is printed.
+        scene.open = { _, _, _ in throw ControlError(.failed, "It broke.") }
+        let failed = await scene.run("ui")
+        #expect(failed.code == 1 && failed.output == Self.url + "\n" && failed.errors.contains("It broke."))
     }
 
     @Test func logsOut() async {

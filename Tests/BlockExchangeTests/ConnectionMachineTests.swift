@@ -42,6 +42,20 @@ struct ConnectionMachineTests {
         #expect(machine.unfinishedResponse == nil, "nobody has asked for it")
     }
 
+    @Test(arguments: [0, 1, 99, 100, 101, 200] as [Int32])
+    func `of an answer that is cut short no more is kept than was asked for`(asked: Int32) throws {
+        let bytes = Self.response(0, byteCount: 200)
+        var machine = try Self.machine()
+        var request = Self.request
+        request.size = asked
+        _ = machine.request(request, at: .zero)
+        // 100 bytes of the 200 have come.
+        machine.receive(
+            bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes - 100) ?? ByteBuffer(), at: .zero)
+        #expect(try machine.nextEvent() == nil)
+        #expect(machine.unfinishedResponse?.data.readableBytes == (asked < 100 ? nil : 100))
+    }
+
     // MARK: time
 
     @Test func `pings after 45 seconds of own silence`() throws {
@@ -97,16 +111,105 @@ struct ConnectionMachineTests {
         #expect(error.message.contains("300 s"))
     }
 
-    @Test func `any byte of the peer's puts the end off, no byte does not`() throws {
+    /// Feeds `machine` the arrivals at their times; returns when and why it times out.
+    static func end(
+        of machine: inout ConnectionMachine, receiving arrivals: [(second: Int, bytes: [UInt8])] = []
+    ) throws -> (time: MonotonicTime, error: ProtocolError) {
+        func outcome(until limit: MonotonicTime) -> (MonotonicTime, ProtocolError)? {
+            while machine.nextDeadline <= limit {
+                let time = machine.nextDeadline
+                if case .timedOut(let error) = machine.advance(to: time) { return (time, error) }
+            }
+            return nil
+        }
+        for (second, bytes) in arrivals {
+            if let outcome = outcome(until: .seconds(second)) { return outcome }
+            machine.receive(ByteBuffer(bytes: bytes), at: .seconds(second))
+            while try machine.nextEvent() != nil {}
+        }
+        return try #require(outcome(until: .seconds(1_000_000)))
+    }
+
+    static let hello = Frame.hello()
+
+    @Test(
+        arguments: [
+            ([], 20), ([(19, [])], 20), ([(19, Array(hello.dropLast()))], 20),
+            (hello.indices.map { (5 * $0, [hello[$0]]) }, 20),
+            ([(19, hello)], 319), ([(1, Array(hello.dropLast(5))), (19, Array(hello.suffix(5)))], 319),
+        ] as [([(second: Int, bytes: [UInt8])], Int)])
+    func `the peer's Hello has to be complete within 20 seconds`(
+        arrivals: [(second: Int, bytes: [UInt8])], second: Int
+    ) throws {
+        var machine = ConnectionMachine(now: .zero)
+        let end = try Self.end(of: &machine, receiving: arrivals)
+        #expect(end.time == .seconds(second))
+        #expect(end.error.code == .timedOut)
+        #expect(
+            end.error.message
+                == (second == 20
+                    ? "the peer sent no Hello within 20 s" : "the peer sent no complete message for 300 s"))
+    }
+
+    static let ping = Frame.message(Frame.ping)
+    static let unknown = Frame.message(77, Proto().raw([UInt8](repeating: 1, count: 1000)))
+    static let block = Array(response(0, byteCount: 1 << 17).readableBytesView)
+
+    /// What arrives after the cluster config (at 0 s), and when the link ends.
+    struct Life: CustomTestStringConvertible {
+        var testDescription: String
+        var arrivals: [(second: Int, bytes: [UInt8])]
+        var end: Int
+
+        init(_ what: String, _ arrivals: [(second: Int, bytes: [UInt8])], end: Int) {
+            (testDescription, self.arrivals, self.end) = (what, arrivals, end)
+        }
+    }
+
+    static let lives: [Life] = [
+        Life("nothing", [], end: 300),
+        Life("no byte", [(100, [])], end: 300),
+        Life("one byte", [(299, [0])], end: 300),
+        Life("a ping, a byte each 299 s", ping.indices.map { (299 * ($0 + 1), [ping[$0]]) }, end: 300),
+        Life("a ping, a byte each 40 s", ping.indices.map { (40 * ($0 + 1), [ping[$0]]) }, end: 300),
+        Life("a ping", [(100, ping)], end: 400),
+        Life("a ping each 299 s", (1...10).map { (299 * $0, ping) }, end: 3290),
+        Life("a ping in halves", [(100, Array(ping.prefix(3))), (290, Array(ping.dropFirst(3)))], end: 590),
+        Life("a ping and the beginning of another", [(100, ping), (250, Array(ping.prefix(3)))], end: 400),
+        Life("an unknown message", [(100, unknown)], end: 400),
+        Life("an unknown message but for a byte", [(100, Array(unknown.dropLast()))], end: 300),
+        Life("a block but for a byte, at once", [(100, Array(block.dropLast()))], end: 400),
+        Life("less of a block than counts", [(100, Array(block.prefix((16 << 10) - 1)))], end: 300),
+        Life("as much of a block as counts", [(100, Array(block.prefix(16 << 10)))], end: 400),
+        Life(
+            "the same in two parts",
+            [(100, Array(block.prefix(8 << 10))), (200, Array(block[(8 << 10)..<(16 << 10)]))], end: 500),
+    ]
+
+    @Test(arguments: lives) func `only complete messages and 16 KiB of one keep a link`(life: Life) throws {
         var machine = try Self.machine()
-        machine.receive(ByteBuffer(bytes: [0]), at: .seconds(100))
-        machine.receive(ByteBuffer(), at: .seconds(200))
-        _ = machine.advance(to: .seconds(370))
-        #expect(machine.nextDeadline == .seconds(400))
-        #expect(machine.advance(to: .milliseconds(399_999)) == .none)
-        guard case .timedOut = machine.advance(to: .seconds(400)) else {
-            Issue.record("no end")
-            return
+        let (time, error) = try Self.end(of: &machine, receiving: life.arrivals)
+        #expect(time == .seconds(life.end))
+        #expect(error.message == "the peer sent no complete message for 300 s")
+    }
+
+    /// 180 bytes a second: GhostDrop v1's GATT with one packet of 20 bytes each 50 ms, half of them overhead.
+    @Test(arguments: [60, 180, 5000, 50_000]) func `large messages get through slow links`(bytesPerSecond: Int) throws {
+        let megabyte = [UInt8](repeating: 1, count: 1 << 20)
+        let messages = [
+            Frame.message(Frame.index, Proto().text(1, "f").bytes(99, megabyte)),
+            Frame.message(Frame.response, Proto().signed(1, 0).bytes(2, megabyte)),
+            Frame.message(77, Proto().raw(megabyte)),
+        ]
+        for message in messages {
+            var machine = try Self.machine()
+            _ = machine.request(
+                BlockRequest(folder: FolderID("f"), name: "a", offset: 0, size: 1 << 20, hash: nil), at: .zero)
+            let pieces = stride(from: 0, to: message.count, by: bytesPerSecond).map {
+                ($0 / bytesPerSecond, Array(message[$0..<min($0 + bytesPerSecond, message.count)]))
+            }
+            let end = try Self.end(of: &machine, receiving: pieces)
+            #expect(end.time == .seconds(300 + pieces.count - 1))
         }
     }
 

@@ -100,4 +100,20 @@ struct FileInfoTests {
         }
         #expect(FileInfo.blocksHash(of: []) == nil)
     }
+
+    /// Blocks of 4 bytes that begin at these places, whatever block size is claimed.
+    @Test(
+        arguments: [
+            ([0, 4, 8], 0...0, [0]), ([0, 4, 8], 0...3, [0]), ([0, 4, 8], 3...4, [0, 1]), ([0, 4, 8], 8...11, [2]),
+            ([0, 4, 8], 12...20, []), ([0, 4, 8], 0...(.max), [0, 1, 2]), ([], 0...(.max), []),
+            ([-4, .min, 4], 0...9, [2]),
+            ([.max, .max - 2], .max - 1...(.max), [0, 1]), ([.max], 0...5, []),
+        ] as [([Int64], ClosedRange<Int64>, [Int])])
+    func `blocks are found by their bytes`(offsets: [Int64], range: ClosedRange<Int64>, found: [Int]) {
+        var random = SeededGenerator(seed: 62)
+        let blocks = offsets.map { BlockInfo(offset: $0, size: 4, hash: random.digest()) }
+        for blockSize in [0, -1, .min, .max, 131_072] as [Int32] {
+            #expect(FileInfo(name: "a", blockSize: blockSize, blocks: blocks).blocks(holding: range) == found)
+        }
+    }
 }

@@ -165,6 +165,24 @@ def open_file(page, *parts):
 # Keeping and letting go
 
 
+def test_a_directory_of_which_nothing_is_here_says_so(files, setting):
+    page, agent = files, setting.agent
+    found = [os.path.join(root, name) for root, _, names in os.walk(os.path.join(setting.there, "Documents")) for name in names]
+    size = f"{sum(map(os.path.getsize, found)) / 1024 / 1024:.1f} MiB"
+    agent.run("pause", "--device", setting.nas.id)
+    try:
+        agent.wait_disconnected(setting.nas.id)
+        agent.run("select", f"{FOLDER}:Documents")
+        page.wait(lambda: box(page, "Documents") == "true" and row_state(page, "Documents") == f"0 of {size} here", "the row says so")
+    finally:
+        agent.run("resume", "--device", setting.nas.id)
+    page.wait(lambda: row_state(page, "Documents") == "Kept", "all of it is here")
+    # Of a part of it, that part.
+    agent.run("deselect", f"{FOLDER}:Documents/Taxes")
+    page.wait(lambda: box(page, "Documents") == "mixed" and row_state(page, "Documents").endswith(" here")
+              and " of " not in row_state(page, "Documents"), "all that is selected is here")
+
+
 def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
     page = files
     page.click("Keep Documents on this device", "checkbox")
@@ -619,7 +637,7 @@ def test_a_whole_folder_is_kept_and_let_go(files, setting, module_lab):
     with open(os.path.join(here, ".stignore")) as file:
         assert [line for line in file.read().splitlines() if line and not line.startswith("//")] == ["*"]
     assert os.path.exists(os.path.join(here, "Day 1", "map.txt")), "nothing is deleted by it"
-    setting.agent.run("folder", "remove", "trip")
+    setting.agent.run("folder", "remove", "trip", "--yes")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

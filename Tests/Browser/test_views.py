@@ -141,6 +141,19 @@ def limit(agent, rate):
 
 # MARK: Activity
 
+def test_the_file_that_ui_opens_logs_in(page, module_lab):
+    """From a file to this machine is from one site to another: the cookie of the login must come through that."""
+    agent = module_lab.agent("opened")
+    opened = module_lab.path("opened page")
+    agent.variables["SYNCTRAIN_OPEN"] = f"> '{opened}' printf %s"
+    agent.run("ui")
+    file = read(opened).decode()
+    page.driver.get(f"file://{file}")
+    page.wait(lambda: page.text("#device") == "opened", "the page knows its agent")
+    page.wait(lambda: not os.path.exists(file), "the file goes with its use")
+    agent.stop()
+
+
 def test_activity_shows_what_moves(page, two, module_lab):
     laptop, nas = two
     page.log_in(laptop).go("activity")

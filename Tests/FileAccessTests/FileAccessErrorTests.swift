@@ -110,4 +110,24 @@ import Testing
         try root.setPermissions(0o700, of: relative("locked"))
         #expect(directory.names("locked") == ["inner"])
     }
+
+    /// A directory of another user that everyone may look into.
+    @Test(arguments: [false, true]) func aDirectoryOfAnotherUserIsNamed(unlocks: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let root = try RootDirectory(path: directory.root.path, unlocksDirectories: unlocks)
+        try directory.makeDirectory("theirs")
+        // A user who is not root owns what the test makes, and is held back by its mode alone.
+        try root.setPermissions(getuid() == 0 ? 0o755 : 0o555, of: relative("theirs"))
+        guard getuid() == 0 || !unlocks else { return }
+        try withoutPrivileges {
+            let error = failure { _ = try root.stage(relative("theirs/x")) }
+            #expect(error?.code == .permission)
+            #expect(error?.isTransient == false)
+            #expect(error?.message.hasPrefix("“theirs” is not writable by this user; ") == true)
+            let told = error?.message(from: "library:")
+            #expect(told?.hasPrefix("“library:theirs” is not writable by this user; ") == true)
+        }
+        #expect(directory.names("theirs").isEmpty)
+        try root.setPermissions(0o755, of: relative("theirs"))
+    }
 }

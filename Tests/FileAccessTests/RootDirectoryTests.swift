@@ -460,6 +460,7 @@ import Testing
             if getuid() == 0 { chown(directory.path(name), 65_534, 65_534) }
         }
         for name in ["d/e", "d"] { chmod(directory.path(name), 0o555) }
+        let root = try RootDirectory(path: root.path, unlocksDirectories: true)
         try withoutPrivileges {
             let seen = try #require(try root.status(of: relative("d/a")))
             let staged = try root.stage(relative("d/a"))
@@ -476,5 +477,56 @@ import Testing
         #expect(directory.names("d") == ["a", "c", "e", "f", "l"])
         #expect(directory.text("d/a") == "new" && directory.text("d/e/copy") == "d/e/c")
         for name in ["d", "d/e"] { #expect(try root.status(of: relative(name))?.permissions == 0o555) }
+    }
+
+    /// A file gets its size before its first byte: that is nothing written.
+    @Test func onlyWhatWasWrittenCounts() throws {
+        let staged = try root.stage(relative("f"))
+        try staged.truncate(to: 1 << 20)
+        let temporary = try #require(try relative("f").temporaryPath)
+        #expect(try root.status(of: temporary)?.size == 1 << 20)
+        #expect(try root.writtenByteCount(of: temporary) == 0)
+        try staged.write([1, 2, 3], at: 500_000)
+        try staged.synchronize()
+        let count = try root.writtenByteCount(of: temporary)
+        #expect((1...(1 << 19)).contains(count))
+        #expect(try root.writtenByteCount(of: relative("no/such")) == 0)
+    }
+
+    @Test func whatIsNoDirectoryAboveANameIsFound() throws {
+        try directory.makeDirectory("d/e")
+        for name in ["d/file", "top"] { try directory.write("x", to: name) }
+        try directory.link("d/link", to: "e")
+        for (name, obstacle) in [
+            ("d/file/a/b", "d/file"), ("top/a", "top"), ("d/link/a", "d/link"), ("d/e/a", nil), ("d/new/a/b", nil),
+            ("d/file", nil), ("top", nil),
+        ] {
+            #expect(try root.obstacle(above: relative(name))?.text == obstacle, "\(name)")
+        }
+    }
+
+    /// Outside of folders the user's permissions stand.
+    @Test func directoriesElsewhereKeepTheirPermissions() throws {
+        try directory.makeDirectory("d/sub")
+        for name in ["d/a", "d/b"] { try directory.write(name, to: name) }
+        for name in ["d/a", "d/b", "d/sub", "d"] where getuid() == 0 {
+            chown(directory.path(name), 65_534, 65_534)
+        }
+        chmod(directory.path("d"), 0o555)
+        let before = try #require(try root.status(of: relative("d")))
+        try withoutPrivileges {
+            let status = try #require(try root.status(of: relative("d/a")))
+            #expect(failure { _ = try root.stage(relative("d/new")) }?.code == .permission)
+            #expect(failure { _ = try root.remove(relative("d/b"), expecting: nil) }?.code == .permission)
+            #expect(failure { _ = try root.removeDirectory(relative("d/sub")) }?.code == .permission)
+            #expect(failure { try root.rename(relative("d/a"), to: relative("d/c")) }?.code == .permission)
+            #expect(failure { try root.createDirectories(relative("d/f")) }?.code == .permission)
+            #expect(
+                failure { try root.preserve(relative("d/a"), as: relative("d/copy"), expecting: status) }?.code
+                    == .permission)
+        }
+        #expect(directory.names("d") == ["a", "b", "sub"])
+        // Not even for a moment: that would show in the time of change.
+        #expect(try root.status(of: relative("d")) == before)
     }
 }

@@ -43,6 +43,26 @@ struct IndexModel {
         return sum
     }
 
+    /// Whether this device selects what is there for somebody of `name`.
+    func isSelected(_ name: String) -> Bool {
+        guard let winner = winner(of: name), !winner.isDeleted, !winner.isInvalid else { return false }
+        return local[name].map { !$0.flags.contains(.ignored) } ?? !ignored.contains(name)
+    }
+
+    /// Whether that is on this disk, and vouched for.
+    func isPresent(_ name: String) -> Bool {
+        guard isSelected(name), let own = local[name] else { return false }
+        return own.status != nil && !own.file.isInvalid && own.file.version == winner(of: name)?.version
+    }
+
+    func sum(below directory: String, of isCounted: (String) -> Bool) -> Aggregate {
+        var sum = Aggregate.zero
+        for name in names where (directory.isEmpty || name.hasPrefix(directory + "/")) && isCounted(name) {
+            if let winner = winner(of: name) { sum += Aggregate(of: winner) }
+        }
+        return sum
+    }
+
     func entry(_ name: String) -> GlobalEntry {
         let winner = winner(of: name)
         let holders = (announced[name] ?? [:]).filter { _, file in
@@ -55,7 +75,7 @@ struct IndexModel {
             local: local[name].map { own in
                 LocalEntry(file: own.file.withoutBlocks.withoutSequence, flags: own.flags, status: own.status)
             },
-            below: below(name))
+            below: below(name), selected: sum(below: name, of: isSelected), present: sum(below: name, of: isPresent))
     }
 
     /// Every name that is to be listed, with the directories above it, in the order of a walk.

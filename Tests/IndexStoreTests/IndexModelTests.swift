@@ -1,4 +1,5 @@
 import BlockExchange
+import GRDB
 import SyncTestKit
 import Testing
 
@@ -96,6 +97,21 @@ import Testing
                 #expect(file.isInvalid || file.isDeleted, "\(name), for one that asks rarely")
             }
         }
+        // An index from before it was kept what is selected and present gets the same.
+        try index.store.close()
+        let queue = try DatabaseQueue(path: index.directory.index)
+        try await queue.write { database in
+            for sum in ["selected", "present"] {
+                for column in ["Files", "Symlinks", "Directories", "Bytes"] {
+                    try database.execute(sql: "ALTER TABLE aggregate DROP COLUMN \(sum)\(column)")
+                }
+            }
+            try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier = 'v5-present'")
+        }
+        try queue.close()
+        let again = try IndexStore.open(path: index.directory.index)
+        try await Self.check(again, against: model)
+        #expect(try await again.global(music, "")?.present == model.sum(below: "", of: model.isPresent))
     }
 
     private static func check(_ store: IndexStore, against model: IndexModel) async throws {

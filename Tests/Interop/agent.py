@@ -61,6 +61,8 @@ class Agent(Child):
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.variables = {}
         self._id = None
+        # Options for all that it runs, such as whose they are.
+        self.options = {}
 
     @property
     def environment(self):
@@ -106,7 +108,7 @@ class Agent(Child):
         """Runs the agent without waiting for it."""
         with open(self.output_path, "wb") as output:
             self.spawn([self.program, "--home", self.home, "agent", "run", *arguments], stdout=output,
-                       env=self.environment, cwd=os.path.dirname(self.output_path))
+                       env=self.environment, cwd=os.path.dirname(self.output_path), **self.options)
         return self
 
     @property
@@ -131,7 +133,7 @@ class Agent(Child):
 
     def try_run(self, *arguments, timeout=60, **options):
         """The finished process with its output as bytes, whatever it exits with."""
-        options.setdefault("cwd", "/")
+        options = {"cwd": "/", **self.options, **options}
         return subprocess.run(self.command(*arguments), stdin=subprocess.DEVNULL, capture_output=True,
                               env=self.environment, timeout=timeout, **options)
 
@@ -144,7 +146,7 @@ class Agent(Child):
     def begin(self, *arguments):
         """A command that runs while the test goes on; a `Child`."""
         child = Child(f"{self.name}: {arguments[0]}", self.log_path)
-        child.spawn(self.command(*arguments), env=self.environment, cwd="/")
+        child.spawn(self.command(*arguments), env=self.environment, cwd="/", **self.options)
         return child
 
     def records(self, *arguments, **options):

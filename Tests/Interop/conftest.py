@@ -6,7 +6,15 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import syncthing  # noqa: E402
 from harness import Lab, copy_documentation, make_odd_tree  # noqa: E402
+
+
+def pytest_report_header():
+    try:
+        return syncthing.describe()
+    except (OSError, ValueError) as error:
+        return f"no Syncthing: {error}"
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -34,6 +34,12 @@ def wait_until(condition, timeout=20.0, what="condition", every=0.02, child=None
         time.sleep(every)
 
 
+def _stat(pid):
+    """The fields of /proc/PID/stat from the state on, which is the third of proc(5)."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()
+
+
 class Child:
     """A process of ours in its own process group, its output in a file."""
 
@@ -60,17 +66,19 @@ class Child:
             return ""
 
     def pids(self):
-        """The process and its descendants."""
+        """The process and its descendants. Not by /proc/PID/task/TID/children, which leaves out some while threads and
+        children come and go."""
+        children = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                children.setdefault(int(_stat(pid)[1]), []).append(int(pid))
+            except OSError:
+                pass  # it ended after it was listed
         found, todo = [], [self.process.pid]
         while todo:
             pid = todo.pop()
             found.append(pid)
-            try:
-                for task in os.listdir(f"/proc/{pid}/task"):
-                    with open(f"/proc/{pid}/task/{task}/children") as file:
-                        todo += map(int, file.read().split())
-            except OSError:
-                pass
+            todo += children.get(pid, [])
         return found
 
     def signal(self, number):
@@ -107,31 +115,34 @@ class Child:
 
     # what it costs
 
-    def cpu_seconds(self):
-        """User and system time so far."""
-        ticks = 0
+    def _measured(self, read):
+        """What `read` gives for each process. RuntimeError if the process itself has ended: what is measured then is
+        nobody's. A descendant may end at any time."""
+        values = []
         for pid in self.pids():
             try:
-                with open(f"/proc/{pid}/stat") as file:
-                    fields = file.read().rsplit(")", 1)[1].split()
-                ticks += int(fields[11]) + int(fields[12])
-            except OSError:
-                pass
-        return ticks / TICKS
+                values.append(read(pid))
+            except (FileNotFoundError, ProcessLookupError) as error:
+                if pid == self.process.pid:
+                    raise RuntimeError(f"{self.name} has ended and cannot be measured\n{self.log_tail()}") from error
+        return values
+
+    def cpu_seconds(self):
+        """User and system time so far, that of children which have ended and were waited for included."""
+        return sum(self._measured(lambda pid: sum(map(int, _stat(pid)[11:15])))) / TICKS
 
     def _status_bytes(self, key):
-        largest = 0
-        for pid in self.pids():
-            try:
-                with open(f"/proc/{pid}/status") as file:
-                    for line in file:
-                        if line.startswith(key):
-                            largest = max(largest, int(line.split()[1]) * 1024)
-            except OSError:
-                pass
-        return largest
+        def read(pid):
+            with open(f"/proc/{pid}/status") as file:
+                lines = [line for line in file if line.startswith(key)]
+            # A process that has exited and was not waited for has no memory.
+            if not lines and pid == self.process.pid:
+                raise ProcessLookupError(pid)
+            return max((int(line.split()[1]) * 1024 for line in lines), default=0)
+        return max(self._measured(read))
 
     def rss(self):
+        """Bytes, of the largest of its processes."""
         return self._status_bytes("VmRSS:")
 
     def peak_rss(self):
@@ -139,12 +150,10 @@ class Child:
         return self._status_bytes("VmHWM:")
 
     def reset_peak(self):
-        for pid in self.pids():
-            try:
-                with open(f"/proc/{pid}/clear_refs", "w") as file:
-                    file.write("5")
-            except OSError:
-                pass
+        def clear(pid):
+            with open(f"/proc/{pid}/clear_refs", "w") as file:
+                file.write("5")
+        self._measured(clear)
 
 
 @atexit.register

@@ -1,7 +1,9 @@
-"""A real Syncthing node on loopback, closed off from everything else."""
+"""A real Syncthing node on loopback, closed off from everything else: 1.19 to 2.1, whichever `$SYNCTHING` names."""
 
+import functools
 import json
 import os
+import re
 import subprocess
 import urllib.error
 import urllib.parse
@@ -20,6 +22,26 @@ CLOSED_OFF = {
 }
 
 
+def parse_version(text):
+    """(major, minor) of what `syncthing --version` prints, also of a distribution's or a developer's build."""
+    found = re.match(r"syncthing v(\d+)\.(\d+)", text)
+    if not found:
+        raise ValueError(f"{PROGRAM} --version prints no version of Syncthing: {text[:200]!r}")
+    return int(found[1]), int(found[2])
+
+
+@functools.cache
+def describe():
+    """What `syncthing --version` prints. FileNotFoundError if there is no such program."""
+    result = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True, text=True, timeout=60)
+    return result.stdout.strip()
+
+
+def folder_options(version):
+    """What keeps Syncthing from making a folder of its own. Since 2.0 it makes none, and refuses the option."""
+    return ["--no-default-folder"] if version < (2, 0) else []
+
+
 def _set(parent, tag, text):
     element = parent.find(tag)
     if element is None:
@@ -30,11 +52,17 @@ def _set(parent, tag, text):
 class Syncthing(Child):
     """`home` is made with an identity and a config.xml; `start` runs it. The same object may be stopped and started."""
 
+    order = "alphabetic"
+    """In which order its folders pull, unless told otherwise. Since 2.0 deletions follow it, too: in Syncthing's own
+    order, random, a directory may be deleted before what is in it, which fails, and is tried again after a minute."""
+
     def __init__(self, name, home, options=None):
         os.makedirs(home, mode=0o700, exist_ok=True)
         super().__init__(name, os.path.join(home, "log.txt"))
         self.home = home
-        subprocess.run([PROGRAM, "generate", f"--home={home}", "--no-default-folder"], check=True, capture_output=True)
+        self.version = parse_version(describe())
+        subprocess.run([PROGRAM, "generate", f"--home={home}", *folder_options(self.version)], check=True,
+                       capture_output=True)
         self.api_port, self.port = free_port(), free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
         path = os.path.join(home, "config.xml")
@@ -54,14 +82,22 @@ class Syncthing(Child):
     def certificate(self):
         return os.path.join(self.home, "cert.pem")
 
+    @property
+    def database(self):
+        """The path of its index: one directory, whose name is the version of its format."""
+        names = [name for name in os.listdir(self.home) if name.startswith("index-v")]
+        if len(names) != 1:
+            raise FileNotFoundError(f"{self.name} has {names or 'no'} index in {self.home}")
+        return os.path.join(self.home, names[0])
+
     def start(self, timeout=30):
-        environment = dict(os.environ, STNOUPGRADE="1", STNODEFAULTFOLDER="1", HOME=self.home,
+        environment = dict(os.environ, STNOUPGRADE="1", HOME=self.home,
                            STMONITORED="yes")  # the node itself, without the parent that restarts it
         environment.setdefault("STHASHING", "minio")  # or each start compares two implementations for a second
         if os.environ.get("ST_STTRACE"):
             environment["STTRACE"] = os.environ["ST_STTRACE"]
         self.spawn([PROGRAM, "serve", f"--home={self.home}", "--no-browser", "--no-upgrade", "--no-restart",
-                    "--no-default-folder"], env=environment)
+                    *folder_options(self.version)], env=environment)
 
         def answers():
             try:
@@ -116,7 +152,7 @@ class Syncthing(Child):
         os.makedirs(path, exist_ok=True)
         body = {"id": folder_id, "label": folder_id, "path": path, "type": "sendreceive",
                 "devices": [{"deviceID": self.id}] + [{"deviceID": device} for device in devices],
-                "rescanIntervalS": 0, "fsWatcherEnabled": False, **settings}
+                "rescanIntervalS": 0, "fsWatcherEnabled": False, "order": self.order, **settings}
         self.call("POST", "/rest/config/folders", body)
 
     def set_ignores(self, folder_id, lines):

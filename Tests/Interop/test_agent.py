@@ -108,8 +108,8 @@ def test_settings_without_a_running_agent(lab):
     assert [d["name"] for d in status["devices"]] == ["renamed"]
     assert [f["state"] for f in status["folders"]] == ["paused"]
     agent.stop()
-    agent.run("folder", "remove", "f")
-    agent.run("device", "remove", "renamed")
+    agent.run("folder", "remove", "f", "--yes")
+    agent.run("device", "remove", "renamed", "--yes")
     agent.start()
     status = agent.status()
     assert status["devices"] == [] and status["folders"] == []
@@ -137,9 +137,63 @@ def test_settings_of_a_running_agent_take_effect_at_once_and_stay(lab):
     agent.start()
     assert agent.status()["devices"][0]["name"] == "other name"
     agent.wait_connected(node.id)
-    agent.run("folder", "remove", "f")
+    agent.run("folder", "remove", "f", "--yes")
     assert agent.status()["folders"] == []
     assert agent.try_run("ls", "f:").returncode == cli.NO_SUCH
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_removing_asks(lab, running):
+    agent = lab.agent(start=False)
+    other = lab.agent("other", start=False)
+    agent.add_device(other.id, "other", other.address)
+    agent.add_folder("f", lab.path("f"), other.id)
+    if running:
+        agent.start()
+    for kind, name, words in (("device", "other", b"Remove the device other (%s), which shares f?" % other.id[:7].encode()),
+                              ("device", other.id, b"Remove the device other"),
+                              ("folder", "f", b"Remove the folder f, shared with 1 device?")):
+        refused = agent.try_run(kind, "remove", name)
+        assert refused.returncode == cli.NEEDS_YES
+        assert words in refused.stderr and b"--yes" in refused.stderr and b"iles stay" in refused.stderr
+        assert agent.try_run(kind, "remove", "no-such").returncode == cli.NO_SUCH
+    assert ids(agent, "device") == {other.id} and ids(agent, "folder") == {"f"}
+    assert agent.run("folder", "remove", "f", "--yes").stdout == b"Removed the folder f. Its files stay.\n"
+    assert agent.run("device", "remove", "other", "--yes").stdout == b"Removed the device other. Files stay.\n"
+    assert ids(agent, "device") == ids(agent, "folder") == set()
+
+
+def test_a_configuration_that_was_emptied_drops_nothing_unasked(lab):
+    agent, node = lab.agent(start=False), lab.syncthing()
+    lab.introduce(agent, node)
+    agent.start()
+    lab.share(agent, "f", node)
+    agent.wait_connected(node.id)
+    config = agent.file("config.toml")
+    with open(config) as file:
+        text = file.read()
+    with open(config, "w"):
+        pass
+    refused = agent.try_run("reload")
+    assert refused.returncode == cli.NEEDS_YES
+    assert b"no devices and no folders any more. Remove the 1 device and 1 folder that there are?" in refused.stderr
+    # Nor do commands that edit the file, and they leave it as it is.
+    for command in (["device", "rename", node.id, "other"], ["folder", "pause", "f"], ["folder", "mode", "f", "full"]):
+        result = agent.try_run(*command)
+        assert result.returncode == cli.FAILED, command
+        assert b"names no devices and no folders any more, and nothing was changed" in result.stderr, command
+        assert os.path.getsize(config) == 0
+    assert ids(agent, "device") == {node.id} and ids(agent, "folder") == {"f"}
+    assert agent.is_connected(node.id)
+    # Restored, it is as if nothing had been.
+    with open(config, "w") as file:
+        file.write(text)
+    agent.run("reload")
+    agent.run("folder", "pause", "f")
+    with open(config, "w"):
+        pass
+    agent.run("reload", "--yes")
+    assert ids(agent, "device") == ids(agent, "folder") == set()
 
 
 @pytest.mark.parametrize("running", [True, False])

@@ -289,6 +289,17 @@ def test_cluster_config_again_and_again(scene):
         pass
 
 
+@pytest.mark.parametrize("sequence", [-2**63, -1, 10**6, 2**63 - 1])
+def test_a_sequence_of_ours_that_cannot_be(scene, sequence):
+    """Whoever claims to hold more or less of our index than there is gets all of it."""
+    agent, told = scene.alice_session.device, scene.alice_session.cluster_configs[-1]["folders"]
+    ours = next(d for f in told if f["id"] == "f" for d in f["devices"] if d["id"] == agent)
+    scene.mallory.known["f", agent] = ours["index_id"], sequence
+    session = scene.mallory_dials()
+    scene.mallory.known.clear()
+    session.wait(lambda: ("Index", "f") in [m[:2] for m in session.index_messages], what="the whole index")
+
+
 # MARK: protobuf
 
 BAD_INDEXES = {

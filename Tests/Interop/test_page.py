@@ -94,16 +94,8 @@ def test_ten_thousand_idle_connections(setting):
             wait_until(lambda: left() <= 256, 60, "those above the limit are closed", child=agent)
         assert most < before + 256 + 100 + 50
         assert agent.status()["device"] == agent.id, "the socket is served meanwhile"
-
-        def is_served():
-            try:
-                return page.get("/v1/status")["device"] == agent.id
-            except OSError:
-                return False
-            except http.client.HTTPException:
-                return False
-        # The others stay as they are, and are closed by the agent, as they ask for nothing.
-        wait_until(is_served, 60, "a page is served again", child=agent)
+        # The others stay open; a request replaces the oldest of them.
+        assert page.get("/v1/status")["device"] == agent.id
         wait_until(lambda: left() == 0, 60, "none is left", child=agent)
     finally:
         for connection in idle:
@@ -292,29 +284,23 @@ def test_slow_and_idle_clients(setting):
             except OSError:
                 del open_ones[connection]
     assert not open_ones, "slow clients are cut off"
-    # Ten thousand who say nothing: those beyond 256 are closed at once, and who asks over the socket is answered.
-    held, refused = [], 0
+    # 10,000 silent connections: the oldest are closed, and requests are answered meanwhile.
+    held, ended = [], 0
     for _ in range(10_000):
         connection = socket.create_connection(address)
-        connection.settimeout(0)
         held.append(connection)
         if len(held) > 400:
-            oldest = held.pop(300)
+            oldest = held.pop(0)
             oldest.settimeout(5)
             try:
-                refused += oldest.recv(1) == b""
+                ended += oldest.recv(1) == b""
+            except TimeoutError:
+                pass
             except OSError:
-                refused += 1
+                ended += 1
             oldest.close()
-    assert refused > 9000
+    assert ended > 9000
     assert agent.status()["device"] == agent.id
+    assert page.get("/v1/status")["device"] == agent.id
     for connection in held:
         connection.close()
-
-    def is_answered():
-        try:
-            return page.get("/v1/status")["device"] == agent.id
-        except (OSError, http.client.HTTPException):
-            return False
-
-    wait_until(is_answered, 20, "there is room again")

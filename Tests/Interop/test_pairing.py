@@ -27,7 +27,7 @@ def test_pairing_by_id_in_either_direction(lab):
     connection = node.connections()["connections"][agent.id]
     assert "TLS1.3" in connection["crypto"]
     # … is told to forget …
-    agent.run("device", "remove", node.id)
+    agent.run("device", "remove", node.id, "--yes")
     node.wait_disconnected(agent.id)
     assert node.id not in {d["id"] for d in agent.status()["devices"]}
     # … and is dialled.

@@ -7,6 +7,7 @@ import os
 import bep
 import harness
 import pytest
+import syncthing
 
 
 def with_probe(lab, key="p256", **settings):
@@ -22,6 +23,23 @@ def test_device_ids():
         assert bep.device_id_text(raw) == text and bep.device_id_raw(text) == raw
     with pytest.raises(ValueError):
         bep.device_id_raw("A" + vectors[b"\xff" * 32][1:])
+
+
+@pytest.mark.parametrize("text, version, options", [
+    ('syncthing v1.19.2-ds1 "Fermium Flea" (go1.19.8 linux-amd64) debian@debian', (1, 19), ["--no-default-folder"]),
+    ('syncthing v1.29.5 "Gold Grasshopper" (go1.24.2 linux-amd64)', (1, 29), ["--no-default-folder"]),
+    ('syncthing v2.1.3 "Hafnium Hornet" (go1.26 linux-amd64)', (2, 1), []),
+    ('syncthing v2.1.4-rc.1+3-gd7df27a "Hafnium Hornet" (go1.26 linux-amd64)', (2, 1), []),
+])
+def test_options_by_version(text, version, options):
+    assert syncthing.parse_version(text) == version
+    assert syncthing.folder_options(version) == options
+
+
+@pytest.mark.parametrize("text", ["", "syncthing unknown-dev", "rsync version 3.2.7"])
+def test_a_program_that_is_no_syncthing_is_named(text):
+    with pytest.raises(ValueError, match="--version"):
+        syncthing.parse_version(text)
 
 
 def test_lz4_decoder_against_liblz4():
@@ -82,6 +100,26 @@ def test_real_node_pulls_from_the_probe(lab, compression):
     assert second.asked["f"] == (folder.index_id, folder.sequence - 2)
     harness.wait_until(lambda: not os.path.exists(os.path.join(root, "small")), what="deleted at the node")
     harness.wait_until(lambda: os.path.exists(os.path.join(root, "new")), what="new at the node")
+
+
+def test_real_node_deletes_directories_at_once(lab):
+    """What other tests wait seconds for: in random order a node of 2.x keeps some for a minute."""
+    node, peer = with_probe(lab)
+    root = lab.directory("tree")
+    node.set_folder("f", root, [peer.id])
+    folder = peer.share("f", [node.id])
+    directories = ["/".join(["nest", *"abcdefgh"[:depth]]) for depth in range(9)]
+    for directory in directories:
+        folder.add_directory(directory)
+        folder.add(f"{directory}/file", b"x")
+    peer.dial(node.address)
+    node.wait_synced("f", len(directories))
+    peer.sessions[0].close()
+    for directory in directories:
+        folder.delete(f"{directory}/file")
+        folder.delete(directory)
+    peer.dial_until(node.address)
+    harness.wait_until(lambda: not harness.walk(root), 20, "all directories are deleted", child=node)
 
 
 def test_probe_listens(lab):

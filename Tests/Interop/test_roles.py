@@ -89,7 +89,7 @@ def test_an_admin_brings_devices_and_folders(lab):
     assert agent.folder("more")["mode"] == "selective" and not os.path.exists(os.path.join(place, "More", "big"))
 
     # What the user removes does not come back, and what the admin names no longer goes.
-    agent.run("folder", "remove", "more")
+    agent.run("folder", "remove", "more", "--yes")
     node.set_folder("shared", pair.there, [agent.id])
     wait_until(lambda: devices() == {node.id}, what="the device goes again")
     assert agent.folder("more") == {} and agent.folder("shared")["devices"] == [node.id]

@@ -131,6 +131,33 @@ def test_an_edit_survives_a_deletion_of_the_same_file(pair, editor):
     pair.wait_same(base)
 
 
+def test_a_deletion_that_an_edit_here_wins_over_is_answered(lab):
+    """Syncthing 2 lets the later one win: it stays with its deletion until the edit is announced in a version that has seen
+    it. The deletion alone has to make the agent say so: by its own rule nothing has changed."""
+    agent, peer = lab.agent(), lab.peer()
+    agent.add_device(peer.id, "peer")
+    folder = peer.share("f", [agent.id])
+    folder.add("file", b"in the beginning")
+    path = lab.path("agent-f")
+    agent.add_folder("f", path, peer.id, mode="full")
+    # The watcher's report of the edit would have the agent look at the name again.
+    with open(agent.file("config.toml"), "a") as file:
+        file.write("watch = false\n")
+    agent.run("reload")
+    session = peer.dial_until(agent.address)
+    wait_until(lambda: read(os.path.join(path, "file")) == b"in the beginning", what="the file is here")
+    agent.run("wait", "f", "--timeout", "20")
+    write(os.path.join(path, "file"), b"edited")
+    agent.run("scan", "f:file")
+    session.wait(lambda: session.index["f"]["file"].get("size") == 6, what="the edit is announced")
+    deletion = folder.delete("file")
+    deletion["modified_s"] += 10
+    session.send_index("f")
+    counter = deletion["version"]["counters"][0]
+    session.wait(lambda: counter in session.index["f"]["file"]["version"]["counters"], what="the deletion is answered")
+    assert not session.index["f"]["file"].get("deleted") and read(os.path.join(path, "file")) == b"edited"
+
+
 @pytest.mark.parametrize("deleter", ["here", "there"])
 def test_a_new_file_survives_the_deletion_of_its_directory(pair, deleter):
     base = f"tree deleted {deleter}"

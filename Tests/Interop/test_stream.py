@@ -3,6 +3,7 @@
 import hashlib
 import http.client
 import os
+import re
 import stat
 import urllib.error
 import urllib.parse
@@ -10,6 +11,7 @@ import urllib.request
 
 import agent as cli
 import pytest
+from process import wait_until
 
 MIB = 1 << 20
 BLOCK = 128 << 10
@@ -119,6 +121,57 @@ def test_open(setting):
         assert ask(agent.run("open", "films:page.html").stdout.decode().strip())[0].status == 200
     finally:
         agent.variables.clear()
+
+
+def test_the_login_link_is_in_no_programs_arguments(setting):
+    lab, _, agent, _, _, _ = setting
+    seen = lab.directory("seen by a browser")
+    program = lab.path("browser")
+    with open(program, "w") as file:
+        file.write(f"""#!/bin/sh
+for process in /proc/[0-9]*; do tr '\\0' ' ' < $process/cmdline; echo; done > '{seen}/arguments' 2> /dev/null
+printf '%s' "$1" > '{seen}/path'; stat -c %a "$1" > '{seen}/mode'; cp "$1" '{seen}/page'
+[ "$FAILS" = "" ]
+""")
+    os.chmod(program, 0o755)
+
+    def of(name):
+        with open(os.path.join(seen, name)) as file:
+            return file.read()
+
+    agent.variables["SYNCTRAIN_OPEN"] = program
+    try:
+        assert agent.run("ui").stdout == b""
+        link = re.search(r'url=(http[^"]*/login\?token=([0-9a-f]{64}))">', of("page"))
+        assert link and of("mode") == "600\n" and os.path.dirname(of("path")) == os.path.dirname(agent.socket)
+        assert program in of("arguments") and link[2] not in of("arguments") and "token" not in of("arguments")
+        assert os.path.exists(of("path")), "until it is used"
+        assert login(link[1]) == 303
+        wait_until(lambda: not os.path.exists(of("path")), 5, "the file goes with its use")
+        assert login(link[1]) == 410
+        # Where the program fails, the link is printed.
+        agent.variables["FAILS"] = "yes"
+        failed = agent.try_run("ui")
+        assert failed.returncode == cli.FAILED and failed.stdout.decode().strip() in of("page")
+        assert os.path.exists(of("path"))
+        agent.stop()
+        assert not os.path.exists(of("path")), "it goes with the agent"
+        with open(os.path.join(os.path.dirname(of("path")), "login-left.html"), "w"):
+            pass
+    finally:
+        agent.variables.clear()
+    agent.start()
+    assert not os.path.exists(os.path.join(os.path.dirname(of("path")), "login-left.html"))
+
+
+def login(url):
+    """The status of the answer to a login link, which leads elsewhere."""
+    parts = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=20)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_a_film_that_changes_while_it_is_read(setting):

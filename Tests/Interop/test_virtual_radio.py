@@ -1,6 +1,7 @@
 """Two agents that have nothing but a Bluetooth LE radio between them, a virtual one."""
 
 import os
+import re
 import socket
 import threading
 
@@ -134,6 +135,42 @@ def test_the_radio_goes_and_comes_back(lab):
     assert again.carried("far", "near") > 0
 
 
+def set_scan(agent, window, interval):
+    """For the time after its next start."""
+    path = agent.file("config.toml")
+    with open(path) as file:
+        text = file.read()
+    text, count = re.subn(r"(?m)^scan-window = .*\nscan-interval = .*$",
+                          f"scan-window = {window}\nscan-interval = {interval}", text)
+    assert count == 1
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def test_a_device_that_comes_near_is_found(lab):
+    """While nobody waits, by the search from time to time; and by none at all if the user wants none, until a person asks."""
+    radio = Radio(lab, speed=4)
+    far, near, root = share(lab, radio, {"letter": 1000})
+    near.stop()
+    far.wait_disconnected(near.id)
+    radio.set_signal("far", -110)
+    set_scan(near, 1, 4)
+    near.start()
+    wait_until(lambda: "not in range" in (near.status()["devices"][0].get("lastError") or ""), 30, "a search found nobody")
+    radio.set_signal("far", -70)
+    near.wait_connected(far.id, timeout=30)
+
+    near.stop()
+    far.wait_disconnected(near.id)
+    set_scan(near, 1, 0)
+    near.start()
+    before = radio.statistics["connections"]
+    assert not near.is_connected(far.id)
+    near.run("fetch", "docs:letter", "-o", lab.path("letter"))
+    assert harness.sha256_of(lab.path("letter")) == harness.sha256_of(os.path.join(root, "letter"))
+    assert radio.statistics["connections"] == before + 1
+
+
 class Cable:
     """A network that is plugged in when this is made: what connects to `port` gets to the port `to`."""
 
@@ -186,7 +223,7 @@ def test_a_network_takes_over_in_the_middle_of_a_fetch(lab):
     fetch = near.begin("fetch", "docs:film.bin", "-o", lab.path("film.bin"))
     wait_until(lambda: radio.carried("far", "near") > 150_000, 60, "a part of the film")
     cable = Cable(port, far.port)
-    wait_until(lambda: near.status()["devices"][0]["transport"] == "tcp", 60, "the link is on the network")
+    wait_until(lambda: near.status()["devices"][0].get("transport") == "tcp", 60, "the link is on the network")
     assert fetch.process.wait(60) == 0
     assert harness.sha256_of(lab.path("film.bin")) == harness.sha256_of(os.path.join(root, "film.bin"))
     assert radio.carried("far", "near") < size

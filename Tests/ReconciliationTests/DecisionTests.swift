@@ -248,4 +248,26 @@ import Testing
                 Item(name: "d/m", local: S.here(S.file("x", Self.old), .mustRescan)),
             ]) == .rescan(["d/c", "d/m", "d/t", "d/u"]))
     }
+
+    /// What cannot be synced does not become so by another look.
+    @Test func aDirectoryWithWhatCannotBeSyncedStays() {
+        typealias Item = DirectoryRemoval.Item
+        let pipe = Item(name: "d/p", isUnsyncable: true)
+        let ignored = Item(name: "d/i", isLeftOut: true)
+        let kept = Item(name: "d/k", local: S.here(S.file("one", Self.old, name: "d/k")))
+        #expect(DirectoryRemoval.verdict(on: [pipe, ignored]) == .holdsUnsyncable(["d/p"]))
+        #expect(DirectoryRemoval.verdict(on: [pipe, kept]) == .holdsKept(["d/k"]))
+        #expect(DirectoryRemoval.verdict(on: [pipe, Item(name: "d/u")]) == .rescan(["d/u"]))
+        #expect(
+            DirectoryRemoval.verdict(on: [
+                Item(name: "d/d", isDeletable: true, isUnsyncable: true),
+                Item(name: "d/l", isLeftOut: true, isUnsyncable: true),
+            ]) == .holdsIgnored(["d/l"]))
+        // What is in it and was to go, too, is nothing that it is kept for.
+        let left = Item(
+            name: "d/e", isDirectory: true, isDeletedElsewhere: true, local: S.here(S.directory(Self.old, name: "d/e")))
+        #expect(
+            DirectoryRemoval.verdict(on: [left, Item(name: "d/e/p", isUnsyncable: true)]) == .holdsDeleted(["d/e"]))
+        #expect(DirectoryRemoval.verdict(on: [left, kept]) == .holdsKept(["d/k"]))
+    }
 }

@@ -371,7 +371,7 @@ struct Replica {
             for name in first { disk[name] = nil }
             disk[name] = nil
             return true
-        case .rescan, .holdsIgnored: return false
+        case .rescan, .holdsIgnored, .holdsUnsyncable, .holdsDeleted: return false
         case .holdsKept:
             guard let tombstone,
                 let kept = LocalChanges.retaining(local, over: tombstone, rules: rules, unixSeconds: now + clockSkew)

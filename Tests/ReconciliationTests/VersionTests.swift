@@ -39,6 +39,11 @@ import Testing
             rules: .staggered(maximumAgeDays: 0), ages: [60 * day, 54 * day, 53 * day, 40 * day], dropped: [54 * day]),
         Case(rules: .staggered(maximumAgeDays: 365), ages: [366 * day, 365 * day, 3 * day], dropped: [366 * day]),
         Case(rules: .staggered(maximumAgeDays: 365), ages: [], dropped: []),
+        // Times of files may be any number.
+        Case(rules: .staggered(maximumAgeDays: 0), ages: [100 * day, .min], dropped: []),
+        Case(rules: .staggered(maximumAgeDays: 0), ages: [.max, 0, .min], dropped: []),
+        Case(rules: .staggered(maximumAgeDays: 36_500), ages: [.max, 0, .min], dropped: [.max]),
+        Case(rules: .simple(keep: 1, cleanoutDays: 1), ages: [.max, 0, .min], dropped: [.max, 0]),
     ])
     func dropsWhatTheRulesDoNotKeep(_ example: Case) {
         let dropped = example.rules.dropped(ages: example.ages).map { example.ages[$0] }

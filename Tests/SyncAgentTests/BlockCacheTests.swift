@@ -60,6 +60,27 @@ import Testing
         #expect(cache.byteCount == 0)
     }
 
+    /// The directory may hold anything: files of any size, sparse ones too, under the names of blocks.
+    @Test(arguments: [0, (16 << 20) + 1, 1 << 40] as [UInt64])
+    func aFileThatCanBeNoBlockIsNotCounted(size: UInt64) throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let blocks = (0..<3).map { block($0) }
+        let cache = try BlockCache(directory: directory, byteLimit: 4000)
+        for block in blocks { cache.keep(block.bytes, hash: block.hash) }
+        let path = "\(directory)/\(blocks[2].hash.description.prefix(2))/\(blocks[2].hash)"
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.truncate(atOffset: size)
+        try file.close()
+
+        let reopened = try BlockCache(directory: directory, byteLimit: 4000)
+        #expect(reopened.byteCount == 2000)
+        #expect(reopened.block(blocks[0].hash) == blocks[0].bytes)
+        #expect(reopened.block(blocks[2].hash) == nil)
+        // Its place is taken by the block, when that comes.
+        reopened.keep(blocks[2].bytes, hash: blocks[2].hash)
+        #expect(reopened.block(blocks[2].hash) == blocks[2].bytes)
+    }
+
     @Test func useOrderIsLeastRecentFirst() {
         var order = UseOrder<SHA256Digest>()
         let keys = (0..<4).map { block($0, size: 1).hash }

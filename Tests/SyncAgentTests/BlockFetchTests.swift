@@ -4,6 +4,7 @@ import ControlAPI
 import Cryptography
 import NIOCore
 import NIOPosix
+import SyncTestKit
 import Synchronization
 import Testing
 import Transport
@@ -160,6 +161,43 @@ import Transport
             #expect(file == holder.whole.file.name && folder == FolderID("f"))
             #expect(delivered.count < 3)
         }
+    }
+
+    /// The radio searches for holders that a person waits for, and may get the file from; that takes longer than a network.
+    @Test(arguments: [
+        (SlowLinkPolicy.Purpose.onDemand, true, 15), (.onDemand, false, 5), (.kept(byteCount: 12), true, 5),
+    ])
+    func aPersonHasAbsentHoldersSearchedFor(
+        _ purpose: SlowLinkPolicy.Purpose, _ hasRadio: Bool, _ seconds: Int
+    ) async throws {
+        let (clock, holder, bob) = (ManualClock(), Holder(), DeviceID(digest: SHA256.digest([2])))
+        let sought = Mutex<[DeviceID]>([])
+        let environment = FetchEnvironment(
+            sessions: { _ in [:] },
+            slowLinkPolicy: { _, device in
+                SlowLinkPolicy(use: device == bob ? .indexOnly : .all, byteLimit: 1, mode: .selective)
+            }, linksChanged: { holder.changes() }, dialNow: { _ in },
+            seek: { devices in
+                sought.withLock { $0 += devices }
+                return hasRadio
+            }, localBlock: { _ in nil },
+            budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton,
+            time: AgentTime(
+                clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0.5 }),
+            settings: BlockScheduler.Settings(windowRequestCount: 1))
+        let fetch = BlockFetch(
+            folder: FolderID("f"), file: holder.file, holders: [Self.alice, bob], environment: environment,
+            purpose: purpose)
+        async let fetched: Void = fetch.run([0, 1, 2]) { _, _, _ in }
+        await clock.advance(whenAsleep: 1)
+        do {
+            try await fetched
+            Issue.record("nobody has the file")
+        } catch let error as ControlError {
+            #expect(error.code == .noHolder)
+        }
+        #expect(sought.withLock { $0 } == (purpose == .onDemand ? [Self.alice] : []))
+        #expect(clock.now.offset == .seconds(seconds))
     }
 
     private static let alice = DeviceID(digest: SHA256.digest([1]))

@@ -116,6 +116,24 @@ final class TemporaryDirectory: Sendable {
         #expect(directory.files == ["a.txt": [1], "a (1).txt": [2], "a (2).txt": content])
     }
 
+    /// The time of a file may be any number; so may the clock's.
+    @Test(
+        arguments: [(.max, true), (.min, false), (IncomingFile.partialLifetime, true), (0, false)] as [(Int64, Bool)])
+    func whatNobodyGoesOnWithIsRemoved(now: Int64, isRemoved: Bool) throws {
+        do {
+            let file = try incoming()
+            try file.begin(after: 0)
+            try file.append(Array(content[..<100]))
+            file.suspend()
+        }
+        let name = try #require(directory.files.keys.first)
+        // Before 1970.
+        var times = [timespec(tv_sec: -5, tv_nsec: 0), timespec(tv_sec: -5, tv_nsec: 0)]
+        try #require(utimensat(AT_FDCWD, directory.path + "/" + name, &times, 0) == 0)
+        try IncomingFile.removeExpired(from: try RootDirectory(path: directory.path), now: WallTime(seconds: now))
+        #expect(directory.files.isEmpty == isRemoved)
+    }
+
     @Test func aLinkAtTheNameIsNotFollowed() throws {
         let elsewhere = TemporaryDirectory()
         try FileManager.default.createSymbolicLink(

@@ -51,6 +51,21 @@ import Thumbnails
         }
     }
 
+    /// The directory is a folder's, perhaps: other devices put into it what they like, sparse files too.
+    @Test func aFileThatCanBeNoThumbnailIsNotCounted() throws {
+        try withCache(limit: 1 << 20) { cache in
+            for number in 1...2 { cache.keep(picture(100), as: try name(number)) }
+            let path = "\(directory)/\(try name(2).path)"
+            let file = try #require(FileHandle(forWritingAtPath: path))
+            try file.truncate(atOffset: 1 << 40)
+            try file.close()
+            let next = ThumbnailCache(directory: directory, byteLimit: 1 << 20)
+            next.keep(picture(100), as: try name(3))
+            #expect(next.thumbnail(try name(1)) == picture(100))
+            #expect(next.thumbnail(try name(3)) == picture(100))
+        }
+    }
+
     @Test func whatIsNoThumbnailIsNotGiven() throws {
         try withCache(limit: 1 << 20) { cache in
             let name = try name(1)

@@ -43,6 +43,17 @@ public final class ManualClock: Clock, Sendable {
         try Task.checkCancellation()
     }
 
+    /// How many tasks sleep.
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// Advances to the moment at which the first of at least `count` sleepers is to wake, once so many sleep. For tests in
+    /// which the number of tasks that come to sleep is known.
+    public func advance(whenAsleep count: Int) async {
+        while sleeperCount < count { await Task.yield() }
+        guard let first = state.withLock({ $0.sleepers.values.map(\.deadline).min() }) else { return }
+        advance(by: max(.zero, now.duration(to: first)))
+    }
+
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)

@@ -22,6 +22,21 @@ import Testing
         return facts
     }
 
+    // MARK: who is there
+
+    @Test func onlyWhatIsHeardDuringASearchOrConnectedIsThere() throws {
+        let paths = (1...4).map { hci0 + "/dev_C0_FF_EE_00_00_0\($0)" }
+        let peers = try (1...4).map { try #require(BluetoothAddress("C0:FF:EE:00:00:0\($0)")) }
+        var facts = facts([Objects.adapter(hci0)] + paths.map { Objects.device($0, adapter: hci0) })
+        facts.tree.apply(Objects.changed(paths[0], BlueZ.device, ["RSSI": .int16(-60)]), at: .seconds(9))
+        facts.tree.apply(Objects.changed(paths[1], BlueZ.device, ["RSSI": .int16(-60)]), at: .seconds(10))
+        facts.tree.apply(Objects.changed(paths[2], BlueZ.device, ["Connected": .boolean(true)]), at: .seconds(3))
+        // The first was heard before, the fourth is known to bluetoothd from some other time.
+        #expect(facts.heard(peers, by: hci0, since: .seconds(10)) == [peers[1], peers[2]])
+        #expect(facts.heard([peers[0], peers[3]], by: hci0, since: .seconds(10)) == [])
+        #expect(facts.heard(peers, by: hci1, since: .zero) == [])
+    }
+
     // MARK: state
 
     @Test func statesFromNothingToReady() {

@@ -1,6 +1,5 @@
 import Testing
-
-@testable import TransportBluetooth
+import Transport
 
 @Suite struct DutyCycleTests {
     @Test func isMadeSensible() {
@@ -25,6 +24,28 @@ import Testing
         }
         #expect(elapsed == .seconds(limit))
         #expect(sum == .seconds(scanned))
+    }
+
+    /// What docs/bluetooth.md says of cycles: how much of the time they scan, and how long it takes on average to hear a device
+    /// that comes near at any time and advertises once a second from then on.
+    @Test(arguments: [
+        (DutyCycle.pairing, 90.9, 1), (DutyCycle(window: .seconds(5), interval: .seconds(30)), 16.7, 11),
+        (DutyCycle.background, 8.3, 26), (DutyCycle(window: .seconds(5), interval: .seconds(300)), 1.7, 146),
+    ])
+    func timeUntilADeviceIsHeard(_ cycle: DutyCycle, _ percent: Double, _ seconds: Int) {
+        #expect((cycle.window / cycle.interval * 1000).rounded() / 10 == percent)
+        var sum = Duration.zero
+        var count = 0
+        for tenth in 0..<Int(cycle.interval / .milliseconds(100)) {
+            for phase in stride(from: 50, to: 1000, by: 100) {
+                let arrival = Duration.milliseconds(100 * tenth)
+                var heard = arrival + .milliseconds(phase)
+                while cycle.stretch(at: heard, until: .seconds(10_000))?.isScanning == false { heard += .seconds(1) }
+                sum += heard - arrival
+                count += 1
+            }
+        }
+        #expect(Int((sum / count / .seconds(1)).rounded()) == seconds)
     }
 
     @Test func aWakeUpBetweenChangesNothing() {

@@ -7,6 +7,14 @@ import Testing
 @testable import TransportBluetooth
 
 @Suite(.timeLimit(.minutes(1))) struct GATTPumpTests {
+    /// bluetoothd says the MTU as any number on the bus.
+    @Test(
+        arguments: [(.min, 20), (-1, 20), (0, 20), (23, 20), (24, 21), (247, 244), (513, 510), (517, 510), (.max, 510)]
+            as [(Int, Int)])
+    func aValueIsAsLongAsTheLinkAndBluetoothdTake(mtu: Int, limit: Int) {
+        #expect(GATTPump.packetLimit(mtu: mtu) == limit)
+    }
+
     /// Two pumps, packet sockets between them, and the users' ends of both streams.
     private struct Pair {
         var central: Descriptor

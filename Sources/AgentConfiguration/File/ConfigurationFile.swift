@@ -38,11 +38,16 @@ public struct ConfigurationFile: Sendable {
     ///
     /// Comments and layout of the rest stay. A symbolic link at `path` stays one. Throws `busy` if another process holds
     /// the lock for longer than five seconds.
+    ///
+    /// - Parameter check: Gets what the file says before; what it throws ends the call with nothing changed.
     @discardableResult
-    public func apply(_ edits: [ConfigurationEdit]) throws(ConfigurationError) -> Configuration {
+    public func apply(
+        _ edits: [ConfigurationEdit], check: (Configuration) throws(ConfigurationError) -> Void = { _ in }
+    ) throws(ConfigurationError) -> Configuration {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
         var text = try text()
+        try check(text.configuration)
         for edit in edits { text = try text.applying(edit) }
         try StoredFile.write(text.bytes, to: path, mode: 0o600, isReplacing: true)
         return text.configuration

@@ -70,9 +70,11 @@ struct ConfigurationReader {
             if let local = try discovery.bool("local") { configuration.discovery.local = local }
         }
         if let bluetooth = try section("bluetooth", of: root, outline) {
-            try bluetooth.allow(["enabled", "adapter"])
+            try bluetooth.allow(["enabled", "adapter", "scan-window", "scan-interval"])
             if let isEnabled = try bluetooth.bool("enabled") { configuration.bluetooth.isEnabled = isEnabled }
             configuration.bluetooth.adapter = try bluetooth.string("adapter")
+            if let seconds = try bluetooth.int("scan-window") { configuration.bluetooth.scanWindow = seconds }
+            if let seconds = try bluetooth.int("scan-interval") { configuration.bluetooth.scanInterval = seconds }
         }
         if let cache = try section("cache", of: root, outline) {
             try cache.allow(["limit"])

@@ -30,6 +30,12 @@ public struct DeviceIdentityFiles: Equatable, Sendable {
         }
     }
 
+    /// Whether anything of a device was ever made here: its certificate, its key or its configuration.
+    public static func isThere(in places: AgentPlaces) -> Bool {
+        let files = [places.certificate, places.privateKey, places.configurationFile]
+        return files.contains { path in access(path, F_OK) == 0 }
+    }
+
     /// Reads both files. Throws `missing` if either is not there.
     public static func load(from places: AgentPlaces) throws(ConfigurationError) -> DeviceIdentityFiles {
         var warnings: [String] = []

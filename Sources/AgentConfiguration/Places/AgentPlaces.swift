@@ -17,9 +17,11 @@ public struct AgentPlaces: Equatable, Sendable {
     /// A directory: files that thumbnails are being made of; what is in it is nobody's when the agent starts.
     public let thumbnailWork: String
     public let controlSocket: String
+    /// The directory of the control socket, for this user alone: `$XDG_RUNTIME_DIR/synctrain`, or with the rest.
+    public let runtimeDirectory: String
     /// The one directory of `--home`; nil with the XDG places.
     public let home: String?
-    /// What `~` stands for in the configuration.
+    /// What `~` stands for in the configuration and in paths of requests; nil if nobody knows.
     public let userHome: String?
 
     /// The longest path that fits `sockaddr_un` with its terminating zero (unix(7)).
@@ -29,8 +31,13 @@ public struct AgentPlaces: Equatable, Sendable {
     ///
     /// `home` and `SYNCTRAIN_HOME` may be relative to the current directory. Empty variables, and relative ones of XDG,
     /// count as unset. Without `XDG_RUNTIME_DIR` the control socket lies with the state. Throws `noPlace`.
-    public static func resolve(home: String?, environment: [String: String]) throws(ConfigurationError) -> AgentPlaces {
-        let userHome = environment["HOME"].flatMap { $0.hasPrefix("/") ? withoutTrailingSlash($0) : nil }
+    ///
+    /// - Parameter accountHome: the user's home directory where `HOME` is unset; see `accountHome()`.
+    public static func resolve(
+        home: String?, environment: [String: String], accountHome: String? = nil
+    ) throws(ConfigurationError) -> AgentPlaces {
+        let userHome = [environment["HOME"], accountHome].lazy.compactMap { $0 }.first { $0.hasPrefix("/") }
+            .map { withoutTrailingSlash($0) }
         if let home {
             guard !home.isEmpty else {
                 throw ConfigurationError(.noPlace, "--home is empty; name a directory after it")
@@ -58,6 +65,27 @@ public struct AgentPlaces: Equatable, Sendable {
         return try AgentPlaces(
             configuration: directory("XDG_CONFIG_HOME", ".config"), state: state,
             cache: directory("XDG_CACHE_HOME", ".cache"), runtime: runtime ?? state, home: nil, userHome: userHome)
+    }
+
+    /// The home directory that the account database has for this process's user; nil if it has none.
+    public static func accountHome() -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 1 << 14)
+        guard getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil,
+            let directory = entry.pw_dir
+        else { return nil }
+        return String(cString: directory)
+    }
+
+    /// `path` with `~` and `~/` at its beginning replaced by the user's home directory; any other path as it is.
+    /// Throws `invalidValue` if that directory is not known.
+    public func expanded(_ path: String) throws(ConfigurationError) -> String {
+        do throws(SettingProblem) {
+            return try FolderPath.expanded(path, userHome: userHome)
+        } catch {
+            throw error.at(nil)
+        }
     }
 
     private static func below(_ home: String, userHome: String?) throws(ConfigurationError) -> AgentPlaces {
@@ -95,6 +123,7 @@ public struct AgentPlaces: Equatable, Sendable {
         thumbnails = cache + "/thumbnails"
         thumbnailWork = cache + "/thumbnails.work"
         controlSocket = runtime + "/agent.sock"
+        runtimeDirectory = runtime
         self.home = home
         self.userHome = userHome
         let length = controlSocket.utf8.count

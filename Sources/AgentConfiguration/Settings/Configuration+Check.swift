@@ -23,6 +23,7 @@ extension Configuration {
         if Set(listen).count < listen.count {
             return (.setting(["listen"]), SettingProblem(.duplicate, "an address stands here twice; remove one"))
         }
+        if let (key, problem) = bluetooth.problem() { return (.setting(["bluetooth", key]), problem) }
         if let (key, problem) = thumbnails.problem() { return (.setting(["thumbnails", key]), problem) }
         if let (key, problem) = http.problem() { return (.setting(["http", key]), problem) }
         if let problem = limits.problem() { return (.setting(["limits"]), problem) }

@@ -14,10 +14,34 @@ public struct Configuration: Equatable, Sendable {
         public var isEnabled: Bool
         /// The adapter, as `hci0`; nil: the first that is switched on.
         public var adapter: String?
+        /// Seconds of each scan for absent devices while nobody waits for one.
+        public var scanWindow: Int
+        /// Seconds from the beginning of one such scan to that of the next; 0: none, they are searched for only while somebody
+        /// waits.
+        public var scanInterval: Int
 
-        public init(isEnabled: Bool = true, adapter: String? = nil) {
+        public init(isEnabled: Bool = true, adapter: String? = nil, scanWindow: Int = 5, scanInterval: Int = 60) {
             self.isEnabled = isEnabled
             self.adapter = adapter
+            self.scanWindow = scanWindow
+            self.scanInterval = scanInterval
+        }
+
+        /// What is wrong with it, and with which setting.
+        func problem() -> (key: String, problem: SettingProblem)? {
+            guard (1...60).contains(scanWindow) else {
+                return ("scan-window", SettingProblem(.invalidValue, "`scan-window` must be from 1 to 60 seconds"))
+            }
+            guard scanInterval == 0 || (scanWindow...3600).contains(scanInterval) else {
+                return (
+                    "scan-interval",
+                    SettingProblem(
+                        .invalidValue,
+                        "`scan-interval` must be from `scan-window` (\(scanWindow)) to 3600 seconds, or 0 for no scan"
+                    )
+                )
+            }
+            return nil
         }
     }
 

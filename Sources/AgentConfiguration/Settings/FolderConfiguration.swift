@@ -118,7 +118,7 @@ public struct FolderConfiguration: Equatable, Sendable {
         }
         if let problem = Configuration.problem(name: label) { return ("label", problem) }
         do throws(SettingProblem) {
-            let clean = try FolderPath.clean(path, userHome: nil)
+            let clean = try FolderPath.clean(path)
             guard clean.utf8.elementsEqual(path.utf8) else {
                 return ("path", SettingProblem(.invalidValue, "write the path as `\(clean)`"))
             }

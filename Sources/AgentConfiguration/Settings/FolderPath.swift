@@ -2,22 +2,32 @@
 enum FolderPath {
     /// `text` without double and trailing slashes; `~/…` below `userHome`.
     static func clean(_ text: String, userHome: String?) throws(SettingProblem) -> String {
-        var path = text
-        if text == "~" || text.hasPrefix("~/") {
-            guard let userHome else {
-                throw SettingProblem(.invalidValue, "`~` stands for HOME, which is not set; write the whole path")
-            }
-            path = userHome + text.dropFirst()
+        try clean(try expanded(text, userHome: userHome))
+    }
+
+    /// `text` with `~` and `~/` at its beginning replaced by `userHome`.
+    static func expanded(_ text: String, userHome: String?) throws(SettingProblem) -> String {
+        guard text == "~" || text.hasPrefix("~/") else { return text }
+        guard let userHome else {
+            throw SettingProblem(
+                .invalidValue,
+                "`\(text)`: this user's home directory is not known; enter a full path, for example /home/me/Library")
         }
+        return (userHome == "/" && text.count > 1 ? "" : userHome) + text.dropFirst()
+    }
+
+    /// The full path `path` without double and trailing slashes.
+    static func clean(_ path: String) throws(SettingProblem) -> String {
         guard path.hasPrefix("/") else {
-            throw SettingProblem(.invalidValue, "the path `\(text)` is not absolute; write it from `/` on")
+            throw SettingProblem(
+                .invalidValue, "`\(path)` is not absolute; enter a full path, for example /home/me/Library")
         }
         guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw SettingProblem(.invalidValue, "the path has a control character; choose a directory without one")
         }
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
         guard parts.allSatisfy({ !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }) else {
-            throw SettingProblem(.invalidValue, "the path `\(text)` has `.` or `..` in it; write it without")
+            throw SettingProblem(.invalidValue, "the path `\(path)` has `.` or `..` in it; write it without")
         }
         guard !parts.isEmpty else {
             throw SettingProblem(.invalidValue, "`/` cannot be a folder; choose a directory below it")

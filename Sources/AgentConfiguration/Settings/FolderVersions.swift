@@ -37,7 +37,7 @@ public struct FolderVersions: Equatable, Sendable {
     func problem(inFolderAt folder: String) -> (key: String, problem: SettingProblem)? {
         if let path {
             do throws(SettingProblem) {
-                let clean = try FolderPath.clean(path, userHome: nil)
+                let clean = try FolderPath.clean(path)
                 guard clean.utf8.elementsEqual(path.utf8) else {
                     return ("versions-path", SettingProblem(.invalidValue, "write the path as `\(clean)`"))
                 }

@@ -6,6 +6,11 @@ public struct MachineConditions: Equatable, Sendable {
     /// Of all its batteries together, 0 to 100.
     public var charge: Double?
 
+    /// Clamps a charge in percent, as a service reports it, to 0 to 100; nil if it is not a number.
+    public static func charge(percent: Double?) -> Double? {
+        percent.flatMap { $0.isNaN ? nil : min(max($0, 0), 100) }
+    }
+
     public init(isMetered: Bool? = nil, isOnBattery: Bool? = nil, charge: Double? = nil) {
         self.isMetered = isMetered
         self.isOnBattery = isOnBattery

@@ -6,10 +6,16 @@ import NIOCore
 /// asks for events until there is none. An error from `nextEvent` ends the connection: send `close` and hang up.
 public struct ConnectionMachine {
     public struct Timers: Sendable {
+        /// The connection ends if the peer has not sent a complete Hello by then. Syncthing's own limit.
+        public var helloTimeout: MonotonicTime = .seconds(20)
         /// A Ping goes out when nothing was written for so long.
         public var pingInterval: MonotonicTime = .seconds(45)
-        /// The connection ends when nothing came for so long.
+        /// The connection ends if the peer completes no message, and sends no `progressByteCount` bytes of one, in this
+        /// time. Single bytes do not count: they could keep a connection for ever.
         public var receiveTimeout: MonotonicTime = .seconds(300)
+        /// This many bytes of an incomplete message count like a complete one, so that a block of 16 MiB gets through a
+        /// slow link. The slowest usable link: 16 KiB per 300 s, 55 bytes a second.
+        public var progressByteCount = 16 << 10
 
         public init() {}
     }
@@ -25,7 +31,15 @@ public struct ConnectionMachine {
     private let timers: Timers
     private let compression: CompressionPolicy
     private var reader: FrameReader
+    private let begun: MonotonicTime
+    /// When the last bytes arrived.
     private var lastReceived: MonotonicTime
+    /// When the last message was complete, or `progressByteCount` bytes of one had arrived.
+    private var lastProgress: MonotonicTime
+    /// Bytes received since `lastProgress`.
+    private var bytesSinceProgress = 0
+    /// Complete messages up to `lastProgress`.
+    private var countedMessages = 0
     private var lastSent: MonotonicTime
     /// How many bytes each request that was not answered yet asked for, by id.
     private var outstanding: [Int32: Int32] = [:]
@@ -41,7 +55,9 @@ public struct ConnectionMachine {
         self.timers = timers
         self.compression = compression
         reader = FrameReader(limits: limits)
+        begun = now
         lastReceived = now
+        lastProgress = now
         lastSent = now
     }
 
@@ -55,11 +71,16 @@ public struct ConnectionMachine {
         guard bytes.readableBytes > 0 else { return }
         lastReceived = now
         reader.append(bytes)
+        bytesSinceProgress += bytes.readableBytes
+        if bytesSinceProgress >= timers.progressByteCount { noteProgress() }
     }
 
     /// The next thing the peer said; nil when more bytes are needed. Answers to no known request are passed over, as
     /// Syncthing does. After an error, always that error.
     public mutating func nextEvent() throws(ProtocolError) -> ConnectionEvent? {
+        defer {
+            if reader.messageCount != countedMessages { noteProgress() }
+        }
         while let event = try reader.next() {
             if case .response(let response) = event {
                 guard let size = outstanding.removeValue(forKey: response.id) else { continue }
@@ -73,6 +94,12 @@ public struct ConnectionMachine {
             return event
         }
         return nil
+    }
+
+    private mutating func noteProgress() {
+        lastProgress = lastReceived
+        bytesSinceProgress = 0
+        countedMessages = reader.messageCount
     }
 
     /// The bytes of `message`; empty after a Close was sent.
@@ -117,8 +144,8 @@ public struct ConnectionMachine {
     /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
     /// again. Nobody has checked them.
     public var unfinishedResponse: (id: Int32, data: ByteBuffer)? {
-        guard let part = reader.unfinishedResponse, let size = outstanding[part.id],
-            (1...Int(size)).contains(part.data.readableBytes)
+        guard let part = reader.unfinishedResponse, let size = outstanding[part.id], part.data.readableBytes > 0,
+            part.data.readableBytes <= size
         else { return nil }
         return part
     }
@@ -128,17 +155,22 @@ public struct ConnectionMachine {
 
     /// When `advance` wants to be called next; after `advance` it lies in the future, but after a time-out.
     public var nextDeadline: MonotonicTime {
-        let timeout = lastReceived + timers.receiveTimeout
-        return isClosed ? timeout : min(lastSent + timers.pingInterval, timeout)
+        isClosed ? end.time : min(lastSent + timers.pingInterval, end.time)
     }
 
-    /// What is due at `now`. After a Close was sent nothing is written any more; the peer's silence is still an end.
-    public mutating func advance(to now: MonotonicTime) -> TimerAction {
-        if now >= lastReceived + timers.receiveTimeout {
-            return .timedOut(
-                ProtocolError(.timedOut, "nothing came from the peer for \(timers.receiveTimeout.components.seconds) s")
-            )
+    /// When the connection ends if the peer sends nothing more, and why.
+    private var end: (time: MonotonicTime, reason: String) {
+        let silence = lastProgress + timers.receiveTimeout
+        let hello = begun + timers.helloTimeout
+        guard reader.messageCount == 0, hello < silence else {
+            return (silence, "the peer sent no complete message for \(timers.receiveTimeout.components.seconds) s")
         }
+        return (hello, "the peer sent no Hello within \(timers.helloTimeout.components.seconds) s")
+    }
+
+    /// What is due at `now`. After a Close was sent nothing is written any more; the time-outs still apply.
+    public mutating func advance(to now: MonotonicTime) -> TimerAction {
+        guard now < end.time else { return .timedOut(ProtocolError(.timedOut, end.reason)) }
         guard !isClosed, now >= lastSent + timers.pingInterval else { return .none }
         return .write(send(.ping, at: now))
     }

@@ -24,6 +24,8 @@ struct FrameReader {
     private var indexReader: IndexReader
     private let limits: ExchangeLimits
     private var hasClusterConfig = false
+    /// Complete messages of any type; the Hello is the first.
+    private(set) var messageCount = 0
 
     init(limits: ExchangeLimits) {
         self.limits = limits
@@ -111,6 +113,11 @@ struct FrameReader {
         indexReader = IndexReader(isFullIndex: false, limits: limits)
     }
 
+    private mutating func endMessage() {
+        state = .header
+        messageCount &+= 1
+    }
+
     private enum Step {
         case event(ConnectionEvent)
         case again
@@ -133,7 +140,7 @@ struct FrameReader {
                 state = .skipping(remaining: remaining - count)
                 return .needsBytes
             }
-            state = .header
+            endMessage()
             return .again
         case .failed(let error): throw error
         case .ended:
@@ -160,7 +167,7 @@ struct FrameReader {
         let hello = try consume(length) { (reader) throws(ProtocolError) in
             try Hello(decoding: &reader, limits: limits)
         }
-        state = .header
+        endMessage()
         return .event(.hello(hello))
     }
 
@@ -211,7 +218,7 @@ struct FrameReader {
     private mutating func readBody(
         of type: MessageType, isCompressed: Bool, length: Int
     ) throws(ProtocolError) -> Step {
-        state = .header
+        endMessage()
         let body = takeBody(length)
         guard isCompressed else { return try readMessage(type, from: body) }
         let limit = bufferLimit(of: type)
@@ -281,7 +288,7 @@ struct FrameReader {
     private mutating func readIndex(remaining: Int) throws(ProtocolError) -> Step {
         let (used, batch) = try readEntries(of: buffer, remaining: remaining)
         buffer.moveReaderIndex(forwardBy: used)
-        state = batch?.isLast == true ? .header : .index(remaining: remaining - used)
+        if batch?.isLast == true { endMessage() } else { state = .index(remaining: remaining - used) }
         return batch.map { .event(.index($0)) } ?? .needsBytes
     }
 

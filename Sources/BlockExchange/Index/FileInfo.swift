@@ -69,6 +69,15 @@ public struct FileInfo: Equatable, Sendable {
 
     public var effectiveBlockSize: Int { blockSize == 0 ? BlockSize.minimum : Int(blockSize) }
 
+    /// The blocks that hold bytes of `range`, in their order.
+    public func blocks(holding range: ClosedRange<Int64>) -> [Int] {
+        blocks.indices.filter { index in
+            let block = blocks[index]
+            return block.offset >= 0 && block.offset <= range.upperBound
+                && (block.offset >= range.lowerBound || range.lowerBound - block.offset < block.size)
+        }
+    }
+
     /// SHA-256 over the concatenated hashes of `blocks` (Syncthing 2's form): the key of this content.
     public static func blocksHash(of blocks: [BlockInfo]) -> SHA256Digest? {
         guard !blocks.isEmpty else { return nil }

@@ -24,8 +24,7 @@ final class IndexReader {
         readWinner = try RawStatement(database, "SELECT winner, own FROM entry WHERE id = ?1")
         selectAnnouncements = try RawStatement(
             database, "SELECT \(AnnouncementCoding.columns) FROM announced WHERE entry = ?1 ORDER BY announcer")
-        readAggregate = try RawStatement(
-            database, "SELECT files, symlinks, directories, bytes FROM aggregate WHERE entry = ?1")
+        readAggregate = try RawStatement(database, "SELECT \(AggregateSums.columns) FROM aggregate WHERE entry = ?1")
         readLocal = try RawStatement(
             database, "SELECT \(LocalEntry.columns) FROM local WHERE entry = ?1")
         blockLists = try BlockListReader(database)
@@ -73,15 +72,17 @@ final class IndexReader {
     }
 
     /// What is below `entry`.
-    func aggregate(of entry: Int64) throws -> Aggregate {
+    func sums(below entry: Int64) throws -> AggregateSums {
         try readAggregate.bind(1, entry)
-        return try readAggregate.first { Aggregate($0) } ?? .zero
+        return try readAggregate.first { AggregateSums($0) } ?? .zero
     }
 
     /// The entry whole, as callers see it.
     func entry(_ id: Int64, winner: Int64?, path: String) throws -> GlobalEntry {
         let rows = try announcements(of: id)
-        var entry = GlobalEntry(folder: folder.id, path: path, file: nil, below: try aggregate(of: id))
+        let sums = try sums(below: id)
+        var entry = GlobalEntry(
+            folder: folder.id, path: path, file: nil, below: sums.below, selected: sums.selected, present: sums.present)
         if let winning = rows.first(where: { $0.announcer == winner }) {
             entry.file = winning.file
             entry.file?.name = path

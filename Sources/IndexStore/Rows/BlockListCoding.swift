@@ -48,6 +48,9 @@ enum BlockListCoding {
             if form == .explicit {
                 block.offset = try reader.integer(as: Int64.self)
                 block.size = try reader.integer(as: Int32.self)
+                guard block.offset >= 0, block.size >= 0, block.offset <= file.size,
+                    Int64(block.size) <= file.size - block.offset
+                else { throw MalformedRow("a block outside of its file") }
             } else {
                 guard blockSize > 0, let size = Int32(exactly: min(blockSize, file.size - offset)), size > 0 else {
                     throw MalformedRow("block list longer than its file")

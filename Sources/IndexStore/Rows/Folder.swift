@@ -12,12 +12,12 @@ struct Folder {
 
     static let columns = "number, id, root, indexID, sequence, localFiles, localDirectories, localBytes"
 
-    init(_ row: RawStatement) {
+    init(_ row: RawStatement) throws {
         number = row.integer(0)
         id = FolderID(row.text(1))
         root = row.integer(2)
         indexID = IndexID(rawValue: UInt64(bitPattern: row.integer(3)))
-        sequence = row.integer(4)
+        sequence = try row.counter(4)
         local = Aggregate(files: row.integer(5), directories: row.integer(6), bytes: row.integer(7))
     }
 
@@ -30,14 +30,14 @@ struct Folder {
     static func findIfPresent(_ id: FolderID, in database: Database) throws -> Folder? {
         let statement = try RawStatement(database, "SELECT \(columns) FROM folder WHERE id = ?1")
         try statement.bind(1, id.rawValue)
-        return try statement.first { Folder($0) }
+        return try statement.first { try Folder($0) }
     }
 
     /// All folders in the order of their ids.
     static func all(in database: Database) throws -> [Folder] {
         let statement = try RawStatement(database, "SELECT \(columns) FROM folder ORDER BY id")
         var folders: [Folder] = []
-        while try statement.step() { folders.append(Folder(statement)) }
+        while try statement.step() { folders.append(try Folder(statement)) }
         return folders
     }
 }

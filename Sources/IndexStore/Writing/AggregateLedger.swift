@@ -2,10 +2,10 @@ import GRDB
 
 /// Gathers what a transaction changes below each directory and writes it once, up the chain to the root.
 struct AggregateLedger {
-    private var changes: [Int64: Aggregate] = [:]
+    private var changes: [Int64: AggregateSums] = [:]
     /// The directory that changed last, and how: changes come mostly directory by directory.
     private var current = none
-    private var currentChange = Aggregate.zero
+    private var currentChange = AggregateSums.zero
 
     /// No entry's id.
     private static let none: Int64 = 0
@@ -14,17 +14,14 @@ struct AggregateLedger {
     private let write: RawStatement
 
     init(_ database: Database) throws {
-        read = try RawStatement(
-            database, "SELECT files, symlinks, directories, bytes FROM aggregate WHERE entry = ?1")
+        read = try RawStatement(database, "SELECT \(AggregateSums.columns) FROM aggregate WHERE entry = ?1")
+        let places = (1...13).map { "?\($0)" }.joined(separator: ", ")
         write = try RawStatement(
-            database,
-            """
-            INSERT OR REPLACE INTO aggregate (entry, files, symlinks, directories, bytes) VALUES (?1, ?2, ?3, ?4, ?5)
-            """)
+            database, "INSERT OR REPLACE INTO aggregate (entry, \(AggregateSums.columns)) VALUES (\(places))")
     }
 
     /// Takes a change of what is in `directory`.
-    mutating func add(_ change: Aggregate, in directory: Int64) {
+    mutating func add(_ change: AggregateSums, in directory: Int64) {
         if directory != current {
             changes[current, default: .zero] += currentChange
             current = directory
@@ -35,7 +32,7 @@ struct AggregateLedger {
 
     mutating func flush(_ entries: EntryTable) throws {
         add(.zero, in: Self.none)
-        var totals: [Int64: Aggregate] = [:]
+        var totals: [Int64: AggregateSums] = [:]
         var parents: [Int64: Int64?] = [:]
         for (directory, change) in changes where change != .zero {
             var current: Int64? = directory
@@ -53,14 +50,10 @@ struct AggregateLedger {
         changes.removeAll(keepingCapacity: true)
         for (directory, change) in totals where change != .zero {
             try read.bind(1, directory)
-            var aggregate =
-                try read.first { Aggregate($0) } ?? .zero
-            aggregate += change
+            var sums = try read.first { AggregateSums($0) } ?? .zero
+            sums += change
             try write.bind(1, directory)
-            try write.bind(2, aggregate.files)
-            try write.bind(3, aggregate.symlinks)
-            try write.bind(4, aggregate.directories)
-            try write.bind(5, aggregate.bytes)
+            for (position, value) in zip(Int32(2)..., sums.values) { try write.bind(position, value) }
             try write.run()
         }
     }

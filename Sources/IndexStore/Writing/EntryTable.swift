@@ -78,9 +78,9 @@ struct EntryTable {
         return try findChild.first { _ in true } ?? false
     }
 
-    private static func row(_ row: RawStatement) -> EntryRow {
+    private static func row(_ row: RawStatement) throws -> EntryRow {
         EntryRow(
             id: row.integer(0), parent: row.optionalInteger(1), winner: row.optionalInteger(2),
-            own: row.optionalInteger(3))
+            own: row.isNull(3) ? nil : try row.counter(3))
     }
 }

@@ -56,13 +56,14 @@ final class FolderWriter {
         guard let row = try entries.read(entry) else { throw MalformedRow("no entry \(entry)") }
         let before = try rows(of: entry)
         guard let old = before.first(where: { $0.announcer == announcer }) else { return }
+        let added = try sums(of: row, before)
         try announcements.remove(old, of: entry)
         countChange -= 1
         // Nobody is asked about the selection here: without a row of its own, what this device announces, it ignores.
         // A name that becomes valid by losing an announcement does not exist, so nothing new is to be announced.
         let isIgnored = row.own != nil && !before.contains { $0.announcer == Announcement.thisDevice }
         let after = before.filter { $0.announcer != announcer }
-        try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
+        try settle(row, added: added, before: before, after: after, isIgnored: isIgnored, name: nil)
     }
 
     /// Lets the announcer's announcement of `entry` count if it is of `version`, or, for nil, whatever it is; false if
@@ -73,9 +74,10 @@ final class FolderWriter {
         guard let index = before.firstIndex(where: { $0.announcer == announcer && $0.refusal != .none }),
             version == nil || before[index].file.version == version
         else { return false }
+        let added = try sums(of: row, before)
         var after = before
         after[index].refusal = .none
-        try settle(row, before: before, after: after, isIgnored: isIgnored, name: name)
+        try settle(row, added: added, before: before, after: after, isIgnored: isIgnored, name: name)
         return true
     }
 
@@ -86,7 +88,9 @@ final class FolderWriter {
         file.isInvalid = file.isInvalid || !local.flags.isEmpty
         var name = file.name
         try name.withUTF8 { utf8 in
-            let entry = try announce(file, at: UnsafeRawBufferPointer(utf8), isIgnored: false)
+            let entry = try announce(
+                file, at: UnsafeRawBufferPointer(utf8), isIgnored: false,
+                local: (flags: local.flags, isOnDisk: local.status != nil))
             try locals.write(local, of: entry)
             if local.status != nil, !file.isDeleted {
                 folder.local += Aggregate(ofDisk: file)
@@ -122,9 +126,11 @@ final class FolderWriter {
                 isDeleted: old.file.isDeleted, isInvalid: true, hasNoPermissions: old.file.hasNoPermissions,
                 version: old.file.version,
                 modifiedBy: old.file.modifiedBy)
+            let flags: LocalFlags = isIgnored ? .ignored : .mustRescan
             try locals.write(
-                LocalEntry(file: file, flags: isIgnored ? .ignored : .mustRescan),
-                of: announce(file, at: UnsafeRawBufferPointer(utf8), isIgnored: false))
+                LocalEntry(file: file, flags: flags),
+                of: announce(
+                    file, at: UnsafeRawBufferPointer(utf8), isIgnored: false, local: (flags: flags, isOnDisk: false)))
         }
         result.applied += 1
     }
@@ -145,13 +151,15 @@ final class FolderWriter {
         if try announcements.isSettled(entry, isIgnored: isIgnored) { return }
         guard var row = try entries.read(entry), row.winner != nil else { return }
         let before = try rows(of: entry)
+        let added = try sums(of: row, before)
         guard let old = before.first(where: { $0.announcer == Announcement.thisDevice }) else {
             if !isIgnored, row.own != nil, try locals.isNoted(entry),
                 let winner = before.first(where: { $0.announcer == row.winner })?.file
             {
-                return try announceAbsence(row, winner, before: before, after: before, isIgnored: false, name: nil)
+                return try announceAbsence(
+                    row, winner, added: added, before: before, after: before, isIgnored: false, name: nil)
             }
-            return try settle(row, before: before, after: before, isIgnored: isIgnored, name: nil)
+            return try settle(row, added: added, before: before, after: before, isIgnored: isIgnored, name: nil)
         }
         let local = try locals.read(entry)
         let isOnDisk = local.isOnDisk && !old.file.isDeleted
@@ -174,14 +182,15 @@ final class FolderWriter {
         row.own = own.announce(entry)
         try entries.update(row)
         let after = before.map { $0.announcer == Announcement.thisDevice ? new : $0 }
-        try settle(row, before: before, after: after, isIgnored: isIgnored, name: nil)
+        try settle(row, added: added, before: before, after: after, isIgnored: isIgnored, name: nil)
     }
 
     /// Says of a name that this device had before it was ignored that it is not here, at the version of `last`. Whoever has
     /// heard that it was, and has not asked since, would believe it for ever if the announcement as ignored were just
     /// withdrawn.
     private func announceAbsence(
-        _ row: EntryRow, _ last: FileInfo, before: [Announcement], after: [Announcement], isIgnored: Bool, name: String?
+        _ row: EntryRow, _ last: FileInfo, added: AggregateSums, before: [Announcement], after: [Announcement],
+        isIgnored: Bool, name: String?
     ) throws {
         var row = row
         let file = FileInfo(
@@ -194,7 +203,7 @@ final class FolderWriter {
         row.own = own.announce(row.id)
         try entries.update(row)
         let absence = Announcement(announcer: Announcement.thisDevice, file: file, content: content)
-        try settle(row, before: before, after: after + [absence], isIgnored: isIgnored, name: name)
+        try settle(row, added: added, before: before, after: after + [absence], isIgnored: isIgnored, name: name)
     }
 
     /// Whether this device had something of the entry before it was ignored, and has nothing to say of it now.
@@ -235,7 +244,11 @@ final class FolderWriter {
     // MARK: -
 
     /// Writes what the announcer says of the name at `path`; gives its entry back.
-    private func announce(_ file: FileInfo, at path: UnsafeRawBufferPointer, isIgnored: Bool) throws -> Int64 {
+    ///
+    /// - Parameter local: what this device will know of its own file, which the caller writes; nil of what others announce.
+    private func announce(
+        _ file: FileInfo, at path: UnsafeRawBufferPointer, isIgnored: Bool, local: LocalTable.State? = nil
+    ) throws -> Int64 {
         var nameStart = path.count
         while nameStart > 0, path[nameStart - 1] != UInt8(ascii: "/") { nameStart -= 1 }
         let directory = UnsafeRawBufferPointer(rebasing: path[..<max(0, nameStart - 1)])
@@ -252,16 +265,17 @@ final class FolderWriter {
                 return id
             }
         } else if let id = try entries.insert(name, in: parent, winner: announcer, own: isAnnounced ? own.next : nil) {
-            if isAnnounced { _ = own.announce(id) }
+            let sequence = isAnnounced ? own.announce(id) : nil
             _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
             countChange += 1
-            ledger.add(Aggregate(of: file), in: parent)
+            ledger.add(try sums(of: id, file, mine: isOwn ? file : nil, own: sequence, local: local), in: parent)
             noteChange(file.name)
             return id
         }
 
         guard var row = try entries.find(name, in: parent) else { throw MalformedRow("a name is there and is not") }
         let before = try rows(of: row.id)
+        let added = try sums(of: row, before)
         let old = before.first { $0.announcer == announcer }
         if isOwn, let old { try forgetDisk(old, of: row.id) }
         var refusal = Refusal.none
@@ -290,13 +304,19 @@ final class FolderWriter {
             try entries.update(row)
         }
         unannounced.remove(row.id)
-        try settle(row, before: before, after: after, isIgnored: isIgnored, name: file.name)
+        try settle(
+            row, added: added, before: before, after: after, isIgnored: isIgnored, name: file.name, local: local)
         return row.id
     }
 
     /// Brings the winner, the aggregates and what this device announces in line with the announcements `after`.
+    ///
+    /// - Parameters:
+    ///   - added: what the entry adds to the directories above it until now.
+    ///   - local: as of `announce`; nil for what the table has.
     private func settle(
-        _ row: EntryRow, before: [Announcement], after: [Announcement], isIgnored: Bool, name: String?
+        _ row: EntryRow, added: AggregateSums, before: [Announcement], after: [Announcement], isIgnored: Bool,
+        name: String?, local: LocalTable.State? = nil
     ) throws {
         var row = row
         let old = before.first { $0.announcer == row.winner }?.file
@@ -306,12 +326,8 @@ final class FolderWriter {
         let new = winner?.file
         if row.own != nil, new?.isInvalid != false, let last = new ?? old, try isOnlyNoted(row.id, after) {
             // Nothing that others say tells any more that this device does not have it.
-            return try announceAbsence(row, last, before: before, after: after, isIgnored: isIgnored, name: name)
-        }
-        if let parent = row.parent {
-            var change = new.map { Aggregate(of: $0) } ?? .zero
-            if let old { change -= Aggregate(of: old) }
-            ledger.add(change, in: parent)
+            return try announceAbsence(
+                row, last, added: added, before: before, after: after, isIgnored: isIgnored, name: name)
         }
         let hasChanged = !Self.isSameVersion(old, new)
         if hasChanged { noteChange(name) }
@@ -335,7 +351,45 @@ final class FolderWriter {
             row.own = own
             try entries.update(row)
         }
+        if let parent = row.parent {
+            var change = try sums(of: row, after, local: local)
+            change -= added
+            ledger.add(change, in: parent)
+        }
         if winner == nil, after.isEmpty { unannounced.insert(row.id) }
+    }
+
+    /// What an entry adds to the directories above it, by what is announced of it.
+    private func sums(
+        of row: EntryRow, _ announcements: [Announcement], local: LocalTable.State? = nil
+    ) throws -> AggregateSums {
+        guard let winner = announcements.first(where: { $0.announcer == row.winner })?.file else { return .zero }
+        let mine = announcements.first { $0.announcer == Announcement.thisDevice }?.file
+        return try sums(of: row.id, winner, mine: mine, own: row.own, local: local)
+    }
+
+    /// The winner if it is live, also as selected unless this device ignores it, and as present if that is what this device
+    /// has, vouches for and has on its disk.
+    ///
+    /// - Parameters:
+    ///   - mine: this device's own row.
+    ///   - own: the sequence under which it announces the name.
+    ///   - local: nil for what the table has.
+    private func sums(
+        of entry: Int64, _ winner: FileInfo, mine: FileInfo?, own: Int64?, local: LocalTable.State?
+    ) throws -> AggregateSums {
+        let sum = Aggregate(of: winner)
+        guard sum != .zero else { return .zero }
+        guard let mine else {
+            // Of what it has nothing of, this device announces what it ignores, and nothing else.
+            return AggregateSums(below: sum, selected: own == nil ? sum : .zero)
+        }
+        guard mine.isInvalid || mine.version == winner.version else { return AggregateSums(below: sum, selected: sum) }
+        let local = try local ?? locals.read(entry)
+        if mine.isInvalid {
+            return AggregateSums(below: sum, selected: local.flags.contains(.ignored) ? .zero : sum)
+        }
+        return AggregateSums(below: sum, selected: sum, present: local.isOnDisk ? sum : .zero)
     }
 
     /// The order in which equal announcements are preferred: by device id, this device last, so that it does not hang
@@ -411,6 +465,7 @@ final class FolderWriter {
         _ old: Announcement, of row: EntryRow, before: [Announcement], isIgnored: Bool, name: String?
     ) throws {
         var row = row
+        let added = try sums(of: row, before)
         try forgetDisk(old, of: row.id)
         // That it was here is noted as long as others announce it: see `announceAbsence`.
         try locals.write(LocalEntry(file: old.file, flags: .ignored), of: row.id)
@@ -420,7 +475,7 @@ final class FolderWriter {
         row.own = nil
         try entries.update(row)
         let after = before.filter { $0.announcer != Announcement.thisDevice }
-        try settle(row, before: before, after: after, isIgnored: isIgnored, name: name)
+        try settle(row, added: added, before: before, after: after, isIgnored: isIgnored, name: name)
     }
 
     /// Takes `old`, what this device had of `entry`, out of the totals and the blocks that can be found, if it was on

@@ -3,6 +3,8 @@ import GRDB
 
 /// What this device knows of its own files next to their announcements, and where each block lies on this disk.
 struct LocalTable {
+    typealias State = (flags: LocalFlags, isOnDisk: Bool)
+
     private let replace: RawStatement
     private let delete: RawStatement
     private let select: RawStatement
@@ -30,7 +32,7 @@ struct LocalTable {
     }
 
     /// No flags and not on disk if there is no row.
-    func read(_ entry: Int64) throws -> (flags: LocalFlags, isOnDisk: Bool) {
+    func read(_ entry: Int64) throws -> State {
         try select.bind(1, entry)
         return try select.first { row in
             (LocalFlags(rawValue: UInt8(truncatingIfNeeded: row.integer(0))), row.integer(1) != 0)

@@ -40,6 +40,7 @@ struct OwnSequenceTable {
     mutating func withdraw(_ withdrawn: Int64) throws {
         let position = Int64(added.count) - 1 - (sequence - withdrawn)
         if position >= 0 {
+            guard position < added.count else { throw MalformedRow("an entry has a sequence that was never given") }
             added[Int(position)] = nil
             return
         }

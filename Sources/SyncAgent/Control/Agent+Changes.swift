@@ -37,7 +37,8 @@ extension Agent {
                 continue
             }
             if let last = changes.last { seen[folder.id] = last.number }
-            found += changes.map { change in
+            let isInside = place.map { InternalContent.contains($0.path) } ?? false
+            found += changes.filter { isInside || !InternalContent.contains($0.name) }.map { change in
                 let device = change.device?.description
                 let entry = ChangeEntry(
                     folder: folder.id.rawValue, path: change.name, from: change.oldName,

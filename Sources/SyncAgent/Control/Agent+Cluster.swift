@@ -90,10 +90,16 @@ extension Agent {
         return next
     }
 
-    public func reload() async throws -> ReloadAnswer {
+    public func reload(_ request: ReloadRequest) async throws -> ReloadAnswer {
         try await answering {
             try await gate.withUnits(1) {
                 let new = try setup.configurationFile.load()
+                if !request.isConfirmed, let loss = configuration.withLock({ $0 }).loss(in: new) {
+                    throw ControlError(
+                        .confirmationNeeded,
+                        "`config.toml` names \(loss.none) any more. Remove the \(loss.all) that there are? Files stay.",
+                        path: setup.configurationFile.path)
+                }
                 try await apply(new)
                 return ReloadAnswer(restart: startConfiguration.settingsForStart(otherThan: new))
             }

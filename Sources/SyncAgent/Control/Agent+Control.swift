@@ -70,7 +70,7 @@ extension Agent: AgentControl {
         }
         if let id = try? DeviceID(parsing: settings.id) {
             try await answering { try await index.forgetPending(id) }
-            await devices.device(id)?.dialNow()
+            await devices.device(id)?.seek()
         }
     }
 
@@ -91,6 +91,8 @@ extension Agent: AgentControl {
 
     public func addFolder(_ settings: FolderSettings) async throws {
         try await reconfigure {
+            var settings = settings
+            settings.path = try setup.places.expanded(settings.path)
             let configuration = configuration.withLock { $0 }
             let edits = try configuration.edits(adding: settings)
             for case .addFolder(let folder) in edits {
@@ -171,7 +173,8 @@ extension Agent: AgentControl {
         try await answering {
             guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
             let only = try reference.map { try folder($0).id }
-            for found in try await index.search(text, in: only, limit: limit).entries {
+            let result = try await index.search(text, in: only, limit: InternalContent.limit(for: limit))
+            for found in result.shown(to: text, limit: limit).entries {
                 guard let folder = folders.folder(found.folder) else { continue }
                 try await emit(try await reader(folder).entry(found))
             }
@@ -195,7 +198,9 @@ extension Agent: AgentControl {
             if query.offset > 0, let kept = searches.result(key, now: setup.time.monotonic()) {
                 result = kept
             } else {
-                result = try await index.search(query.text, in: key.folder, limit: PageLimits.found)
+                let limit = PageLimits.found
+                result = try await index.search(query.text, in: key.folder, limit: InternalContent.limit(for: limit))
+                    .shown(to: query.text, limit: limit)
                 searches.keep(result, key, now: setup.time.monotonic())
             }
             var entries: [Entry] = []
@@ -230,8 +235,21 @@ extension Agent: AgentControl {
     func reconfigure(_ edits: () throws -> [ConfigurationEdit]) async throws {
         try await answering {
             try await gate.withUnits(1) {
-                try await apply(try setup.configurationFile.apply(try edits()))
+                try await apply(try edited(try edits()))
             }
+        }
+    }
+
+    /// The configuration file with these edits made. Throws, and changes nothing, if the file was emptied meanwhile: an edit
+    /// of something else would drop all devices or folders.
+    func edited(_ edits: [ConfigurationEdit]) throws(ConfigurationError) -> Configuration {
+        let (file, current) = (setup.configurationFile, configuration.withLock { $0 })
+        return try file.apply(edits) { (found) throws(ConfigurationError) in
+            guard let loss = current.loss(in: found) else { return }
+            throw ConfigurationError(
+                .invalidValue,
+                "it names \(loss.none) any more, and nothing was changed; restore it, or remove the \(loss.all) with "
+                    + "`synctrain reload`", file: file.path)
         }
     }
 

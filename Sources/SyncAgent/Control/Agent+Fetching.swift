@@ -53,9 +53,7 @@ extension Agent {
             }
             guard let bytes else { return try await start(entry, nil) }
 
-            let size = Int64(file.effectiveBlockSize)
-            let blocks = Array(Int(bytes.lowerBound / size)...Int(bytes.upperBound / size))
-            let readAhead = ReadAhead(limit: max(2, Self.readAheadBytes / Int(size)))
+            let readAhead = ReadAhead(limit: max(2, Self.readAheadBytes / max(1, file.effectiveBlockSize)))
             let transfer = transfers.begin(
                 folder: folder.id, path: path, bytesTotal: bytes.upperBound - bytes.lowerBound + 1)
             defer { transfers.end(transfer) }
@@ -66,7 +64,7 @@ extension Agent {
                 }, came: { [transfers] in transfers.came(transfer, $0, from: $1) })
             // What goes wrong before the first bytes are here is still an answer of its own.
             var hasStarted = false
-            try await fetch.runInOrder(blocks, readAhead: readAhead) { block, data in
+            try await fetch.runInOrder(file.blocks(holding: bytes), readAhead: readAhead) { block, data in
                 let offset = file.blocks[block].offset
                 let from = Int(max(bytes.lowerBound - offset, 0))
                 let through = Int(min(bytes.upperBound - offset, Int64(data.readableBytes) - 1))

@@ -69,7 +69,7 @@ extension Agent {
                 let old = folder.configuration.mode
                 func set(_ mode: FolderConfiguration.Mode) async throws {
                     guard !change.isDryRun, folder.configuration.mode != mode else { return }
-                    try await apply(try setup.configurationFile.apply([.setFolderMode(folder.id, mode)]))
+                    try await apply(try edited([.setFolderMode(folder.id, mode)]))
                 }
                 // A folder whose mode is selective is never without lines.
                 if mode == .full { try await set(.full) }
@@ -150,13 +150,14 @@ extension Agent {
         try await answering {
             let parts = try parts(of: resolution.paths)
             for part in parts { try Self.refuseRoot(part, "settle what is in it one by one") }
+            let directory = try resolution.directory.map { try setup.places.expanded($0) }
             var outcomes: [ResolutionOutcome] = []
             for part in parts {
                 outcomes.append(
                     try await refusing(in: part.folder) {
                         try await part.folder.runner.perform(
                             ResolveExtraneousStep(
-                                paths: part.paths, action: resolution.action, directory: resolution.directory,
+                                paths: part.paths, action: resolution.action, directory: directory,
                                 isDryRun: resolution.isDryRun))
                     })
             }
@@ -233,7 +234,7 @@ extension Agent {
     public func syncNow(_ request: SyncRequest) async throws {
         try await answering {
             let chosen = try request.folder.map { [try session($0)] } ?? folders.all
-            for id in Set(chosen.flatMap(\.configuration.devices)) { await devices.device(id)?.dialNow() }
+            for id in Set(chosen.flatMap(\.configuration.devices)) { await devices.device(id)?.seek() }
             for folder in chosen where !folder.configuration.isPaused {
                 folder.runner.pullNow()
             }

@@ -44,7 +44,7 @@ extension Agent {
                     edits.append(.addFolder(folder))
                 }
                 guard !edits.isEmpty else { return }
-                try await apply(try setup.configurationFile.apply(edits))
+                try await apply(try edited(edits))
             }
             for edit in edits {
                 setup.logger.notice("the admin \(admin.shortID): \(Self.words(edit))")

@@ -89,7 +89,7 @@ extension Agent {
                     return false
                 }
             }
-            if isStored { await devices.device(peer)?.dialNow() }
+            if isStored { await devices.device(peer)?.seek() }
         } catch {
             setup.logger.debug("the link of a guest broke: \(error)")
         }
@@ -147,6 +147,7 @@ extension Agent {
             guard host != localDevice else {
                 throw ControlError(.invalidRequest, "this device made this invitation; redeem it on another one")
             }
+            let directory = try setup.places.expanded(request.directory)
             let (link, dialled) = try await dialHost(host, code, request.address)
             let information = link.information
             do {
@@ -156,7 +157,7 @@ extension Agent {
                     let joining: Joining
                     do {
                         joining = try self.joining(
-                            offer, host, request,
+                            offer, host, request, in: directory,
                             addresses: PairedAddresses.addresses(
                                 dialled: dialled, link: information, introduced: offer.introduction.addresses))
                     } catch {
@@ -216,11 +217,12 @@ extension Agent {
     }
 
     private func joining(
-        _ offer: InvitationOffer, _ host: DeviceID, _ request: JoinRequest, addresses: [String]
+        _ offer: InvitationOffer, _ host: DeviceID, _ request: JoinRequest, in directory: String, addresses: [String]
     ) throws -> Joining {
         let configuration = configuration.withLock { $0 }
         let id = FolderID(offer.folder)
-        let path = try configuration.folders.first { $0.id == id }?.path ?? Self.place(of: offer, request)
+        let path =
+            try configuration.folders.first { $0.id == id }?.path ?? Self.place(of: offer, request, in: directory)
         guard let mode = FolderConfiguration.Mode(rawValue: request.mode) else {
             throw ControlError(.invalidRequest, "there is no folder mode \(request.mode); use selective or full")
         }
@@ -235,15 +237,17 @@ extension Agent {
     }
 
     /// The directory that was named, or one in it with the folder's name.
-    private static func place(of offer: InvitationOffer, _ request: JoinRequest) throws -> String {
-        guard request.isParent else { return request.directory }
+    private static func place(
+        of offer: InvitationOffer, _ request: JoinRequest, in directory: String
+    ) throws -> String {
+        guard request.isParent else { return directory }
         let name = offer.label.isEmpty ? offer.folder : offer.label
         guard let path = RelativePath(name), path.parent == nil, !path.isInternal, !path.isTemporary else {
             throw ControlError(
                 .invalidRequest,
                 "the folder \(name) has a name that no directory can have; say where: synctrain join CODE DIR")
         }
-        return request.directory == "/" ? "/" + name : request.directory + "/" + name
+        return directory == "/" ? "/" + name : directory + "/" + name
     }
 
     private func dialHost(

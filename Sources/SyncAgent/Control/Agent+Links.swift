@@ -27,10 +27,17 @@ extension Agent {
         }
     }
 
-    public func logIn() async throws -> LoginLink {
+    public func logIn(_ request: LoginRequest) async throws -> LoginLink {
         try await answering {
             guard let web = setup.web else { throw ControlError(.failed, "this agent has no page") }
-            return try web.logIn()
+            guard request.hasPage else { return try web.logIn({}) }
+            let used = Signal()
+            var link = try web.logIn { used.notify() }
+            let (clock, seconds) = (setup.time.clock, link.seconds)
+            let page = try LoginPage(leadingTo: link.url, in: setup.places.runtimeDirectory)
+            start(.loginPage { await page.stay(until: used, atMost: .seconds(seconds), clock: clock) })
+            link.page = page.path
+            return link
         }
     }
 

@@ -69,7 +69,7 @@ extension Agent {
                 self.configuration.withLock { $0.devices.first { $0.id == id } }.map { $0.name }
             },
             dial: { try await self.dial($0, install: try self.pairing.dialling()) },
-            store: { try await self.store($0, role: nil) }, connect: { await self.devices.device($0)?.dialNow() },
+            store: { try await self.store($0, role: nil) }, connect: { await self.devices.device($0)?.seek() },
             nearby: [discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
             time: setup.time, logger: setup.logger)
     }

@@ -60,12 +60,27 @@ extension Configuration {
             + devices.map { .setDevicePaused($0, change.isPaused, until: until) }
     }
 
+    /// What all of this configuration is gone in `new`, in words: "no devices" and "2 devices"; nil if something of each is
+    /// left. A file that was emptied looks like that, and nobody who removes things one by one comes to it unasked.
+    func loss(in new: Configuration) -> (none: String, all: String)? {
+        let counts = [("device", devices.count, new.devices.count), ("folder", folders.count, new.folders.count)]
+        let lost = counts.filter { $0.1 > 0 && $0.2 == 0 }
+        guard !lost.isEmpty else { return nil }
+        return (
+            lost.map { "no \($0.0)s" }.joined(separator: " and "),
+            lost.map { "\($0.1) \($0.0)\($0.1 == 1 ? "" : "s")" }.joined(separator: " and ")
+        )
+    }
+
     /// The settings that only count when an agent is started and that are others in `new`.
     func settingsForStart(otherThan new: Configuration) -> [String] {
         var names: [String] = []
         if listen != new.listen { names.append("listen") }
         if discovery != new.discovery { names.append("discovery") }
-        if bluetooth != new.bluetooth { names.append("bluetooth") }
+        // How it searches is read before each scan.
+        if bluetooth.isEnabled != new.bluetooth.isEnabled || bluetooth.adapter != new.bluetooth.adapter {
+            names.append("bluetooth")
+        }
         if cache != new.cache { names.append("cache") }
         if fetch != new.fetch { names.append("fetch") }
         if log != new.log { names.append("log") }

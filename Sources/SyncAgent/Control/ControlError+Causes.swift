@@ -51,7 +51,9 @@ extension ControlError {
 
 extension ControlError {
     /// What the disk said, in the words of the control API.
-    init(_ error: FileAccessError, path: String) {
+    ///
+    /// - Parameter place: what the error's own path is told from, such as `library:`.
+    init(_ error: FileAccessError, path: String, from place: String = "") {
         let code: Code =
             switch error.code {
             case .noSpace, .quota: .noSpace
@@ -61,6 +63,6 @@ extension ControlError {
             case .notFound: .noSuchPath
             default: .failed
             }
-        self.init(code, error.message, isRetryable: error.isTransient, path: path)
+        self.init(code, error.message(from: place), isRetryable: error.isTransient, path: path)
     }
 }

@@ -39,6 +39,8 @@ extension ControlError {
                 case .other: "exists; move it away or use -o for another name"
                 }
             self.init(.alreadyExists, "\(target) \(text)", path: file)
+        case .blocked(let obstacle, let file, let folder):
+            self.init(.alreadyExists, ProblemText.obstacle(obstacle, to: file, in: folder), path: file)
         case .deletedMeanwhile(let file): self.init(.noSuchPath, "\(file) was deleted meanwhile", path: file)
         case .outdated(let file):
             self.init(

@@ -69,10 +69,12 @@ extension EntryReader {
     private func makeOrder(of directory: String, _ query: EntryQuery, isOnDisk: Bool) async throws -> DirectoryOrder {
         let disk = isOnDisk ? try await namesOnDisk(in: RelativePath(directory), orNil: false) : [:]
         let prefix = directory.isEmpty ? "" : directory + "/"
-        let (filter, sort, hasDisk) = (query.filter, query.sort, !disk.isEmpty)
+        let (filter, sort, hasDisk, isRoot) = (query.filter, query.sort, !disk.isEmpty, directory.isEmpty)
+        let hiddenName = Array(InternalContent.directory.utf8)
         let selection = place?.selection
         let gathered = try await index.foldListing(of: folder.id, in: directory, into: Gathered(disk: disk)) {
             gathered, row in
+            if isRoot, row.name.elementsEqual(hiddenName) { return }
             var type: FileType?
             if hasDisk || filter != .all {
                 let name = String(decoding: row.name, as: UTF8.self)
@@ -129,9 +131,9 @@ extension EntryReader {
         guard let place, !names.isEmpty else { return [] }
         let selection = place.selection
         let wanted = names.filter { name, type in
-            guard type != .other, let path = RelativePath(prefix + name), !path.isTemporary, !path.isInternal else {
-                return false
-            }
+            guard type != .other, let path = RelativePath(prefix + name), !path.isTemporary, !path.isInternal,
+                path.text != InternalContent.directory
+            else { return false }
             return Self.isWanted(
                 query.filter, path: prefix + name, name: name, type: type, isDirectory: false, selection)
         }

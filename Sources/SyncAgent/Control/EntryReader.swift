@@ -72,9 +72,11 @@ struct EntryReader: Sendable {
         var entries: [Entry] = []
         entries.reserveCapacity(children.count)
         for child in children {
-            entries.append(try await entry(child, names))
-            names[String(child.name)] = nil
+            let name = String(child.name)
+            if !directory.isEmpty || !InternalContent.contains(name) { entries.append(try await entry(child, names)) }
+            names[name] = nil
         }
+        if directory.isEmpty { names[InternalContent.directory] = nil }
         guard !names.isEmpty else { return entries }
         for name in names.keys {
             let path = directory.isEmpty ? name : directory + "/" + name
@@ -113,17 +115,8 @@ struct EntryReader: Sendable {
     }
 
     func entry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
+        if found.isDirectory { return try await directoryEntry(found, names) }
         let selected = selected(found.path)
-        if found.isDirectory {
-            let isHere = found.path.isEmpty ? place != nil : names[String(found.name)] == .directory
-            var entry = Entry(
-                kind: .directory, folder: folder.id.rawValue, path: found.path, size: found.below.bytes,
-                modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) },
-                state: isHere ? .present : selected == .no ? .absent : .selected, selected: selected,
-                files: found.below.files, directories: found.below.directories)
-            markMixed(&entry)
-            return entry
-        }
         guard let file = found.file else {
             throw ControlError(.noSuchPath, "there is no \(found.path)", path: found.path)
         }
@@ -135,11 +128,38 @@ struct EntryReader: Sendable {
             waiting: waiting(found, file, state, selected))
     }
 
+    private func directoryEntry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
+        let isRoot = found.path.isEmpty
+        let selected = selected(found.path)
+        var sums = (below: found.below, selected: found.selected, present: found.present)
+        if isRoot {
+            let hidden = try await InternalContent.sums(in: folder.id, index, place?.selection)
+            sums.below -= hidden.below
+            sums.selected -= hidden.selected
+            sums.present -= hidden.present
+        }
+        let isOnDisk = isRoot ? place != nil : names[String(found.name)] == .directory
+        // The index hears of what goes from the disk by the next scan.
+        if !isOnDisk { sums.present = .zero }
+        // A folder's root is selected by the folder's mode, and is there though nothing of the folder is.
+        let isSelected = isRoot ? folder.configuration.mode == .full : selected != .no
+        let state = DirectoryState.state(
+            selected: sums.selected, present: sums.present, isSelected: isSelected,
+            isOnDisk: isOnDisk && (!isRoot || isSelected))
+        var entry = Entry(
+            kind: .directory, folder: folder.id.rawValue, path: found.path, size: sums.below.bytes,
+            modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) }, state: state, selected: selected,
+            files: sums.below.files, directories: sums.below.directories)
+        entry.setCounts(selected: sums.selected, present: sums.present)
+        markMixed(&entry)
+        return entry
+    }
+
     /// Why what is kept does not come over the links there are.
     private func waiting(
         _ found: GlobalEntry, _ file: FileInfo, _ state: Entry.State, _ selected: Entry.Selected
     ) -> String? {
-        guard selected != .no, file.size > 0, [.selected, .partial, .modified].contains(state) else { return nil }
+        guard selected != .no, file.size > 0, [.queued, .partial, .modified].contains(state) else { return nil }
         let links = fetching.sources(of: folder.id, found.holders, for: .kept(byteCount: file.size))
         return links.obstacle.map {
             "\($0.isPolicy ? "waits" : "waits for a network"): \($0.text(folder: folder.id.rawValue))"
@@ -151,8 +171,8 @@ struct EntryReader: Sendable {
     ) async throws -> Entry.State {
         let name = String(found.name)
         guard let type = names[name] else {
-            if names[RelativePath.temporaryName(for: name)] != nil { return .partial }
-            return selected == .no ? .absent : .selected
+            if names[RelativePath.temporaryName(for: name)] != nil, try await isBegun(found.path) { return .partial }
+            return selected == .no ? .absent : .queued
         }
         if ConflictName.isCopy(name) { return .conflict }
         let (same, differs): (Entry.State, Entry.State) =
@@ -161,7 +181,7 @@ struct EntryReader: Sendable {
         switch type {
         case .regular where !file.kind.isSymlink:
             guard let status = try await threads.runIfActive({ try place.root.status(of: path) }) else {
-                return selected == .no ? .absent : .selected
+                return selected == .no ? .absent : .queued
             }
             let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
             return status.size == file.size && status.modified == time ? same : differs
@@ -170,6 +190,12 @@ struct EntryReader: Sendable {
             return target == file.symlinkTarget ? same : differs
         default: return differs
         }
+    }
+
+    /// Whether anything was written to the file that is put together for `path`: it gets its size before its first byte.
+    private func isBegun(_ path: String) async throws -> Bool {
+        guard let place, let temporary = RelativePath(path)?.temporaryPath else { return false }
+        return try await threads.runIfActive { try place.root.writtenByteCount(of: temporary) > 0 }
     }
 
     /// A name that only this disk has; nil for what is none of the user's.
@@ -186,10 +212,12 @@ struct EntryReader: Sendable {
         }
         let selected = selected(path)
         let isConflict = ConflictName.isCopy(relative.name)
-        return Entry(
+        var entry = Entry(
             kind: kind, folder: folder.id.rawValue, path: path, size: kind == .file ? status.size : 0,
             modified: WallTime(seconds: status.modified.seconds, nanoseconds: status.modified.nanoseconds).rfc3339,
             state: isConflict ? .conflict : selected == .no ? .extraneous : .modified, selected: selected)
+        if kind == .directory { entry.setCounts(selected: .zero, present: .zero) }
+        return entry
     }
 
     private func selected(_ path: String) -> Entry.Selected {
@@ -223,6 +251,13 @@ struct EntryReader: Sendable {
 
     private static func modified(_ file: FileInfo) -> String {
         WallTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds).rfc3339
+    }
+}
+
+extension Entry {
+    fileprivate mutating func setCounts(selected: Aggregate, present: Aggregate) {
+        (selectedFiles, selectedBytes) = (selected.files &+ selected.symlinks, selected.bytes)
+        (presentFiles, presentBytes) = (present.files &+ present.symlinks, present.bytes)
     }
 }
 

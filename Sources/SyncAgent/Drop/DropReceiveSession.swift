@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -125,7 +126,7 @@ final class DropReceiveSession: Sendable {
             do {
                 guard let received = try await take(arrival) else { continue }
                 totals.files += 1
-                totals.bytes += received.offer.size
+                totals.bytes.addClamped(received.offer.size)
                 conversation.tell(
                     .received(
                         file: received.offer.name, size: received.offer.size, received.peer, path: received.path,

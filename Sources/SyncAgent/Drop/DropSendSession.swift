@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import Cryptography
@@ -44,7 +45,7 @@ struct DropSendSession: Sendable {
             do {
                 try await send(source, to: target)
                 totals.files += 1
-                totals.bytes += source.size
+                totals.bytes.addClamped(source.size)
             } catch let error as ControlError {
                 totals.failures.append(error)
                 // One file has one error: it is the command's own.

@@ -1,3 +1,4 @@
+import Arithmetic
 import ControlAPI
 import Cryptography
 import FileAccess
@@ -46,7 +47,7 @@ final class IncomingFile: Sendable {
         for entry in try directory.list(nil) {
             guard let path = entry.name.flatMap({ RelativePath($0) }), isPartial(path),
                 let status = try directory.status(of: path), status.type == .regular,
-                now.seconds - status.modified.seconds > partialLifetime
+                now.seconds.subtractingClamped(status.modified.seconds) > partialLifetime
             else { continue }
             _ = try directory.removeTemporary(path)
         }

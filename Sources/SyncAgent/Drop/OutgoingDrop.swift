@@ -139,7 +139,7 @@ final class OutgoingDrop: Sendable {
                 }
                 if now - (dialledAt ?? now - Self.dialInterval) >= Self.dialInterval {
                     dialledAt = now
-                    await environment.devices.device(device)?.dialNow()
+                    await environment.devices.device(device)?.seek()
                 }
                 guard now - (lostAt ?? now) < linkLimit else { throw Self.unreachable(peer) }
             } else if environment.now() - state.withLock({ $0.lastAsked }) > Self.patience {

@@ -1,3 +1,4 @@
+import BlockExchange
 import Cryptography
 import FileAccess
 import Foundation
@@ -109,9 +110,9 @@ final class BlockCache: Sendable {
         for shelf in (try? manager.contentsOfDirectory(atPath: directory)) ?? [] where shelf.utf8.count == 2 {
             for name in (try? manager.contentsOfDirectory(atPath: "\(directory)/\(shelf)")) ?? [] {
                 var status = stat()
-                guard let hash = SHA256Digest(hex: name), lstat("\(directory)/\(shelf)/\(name)", &status) == 0 else {
-                    continue
-                }
+                guard let hash = SHA256Digest(hex: name), lstat("\(directory)/\(shelf)/\(name)", &status) == 0,
+                    status.st_mode & S_IFMT == S_IFREG, (1...BlockSize.maximum).contains(Int(status.st_size))
+                else { continue }
                 found.append((hash, Int(status.st_size), status.st_mtim))
             }
         }

@@ -15,6 +15,8 @@ struct FetchEnvironment: Sendable {
     var linksChanged: @Sendable () -> AsyncStream<Void>
     /// Asks for the devices to be dialled now.
     var dialNow: @Sendable ([DeviceID]) async -> Void
+    /// The same, for a person who waits: they are searched for by radio, too. False if no radio reaches any of them.
+    var seek: @Sendable ([DeviceID]) async -> Bool = { _ in false }
     /// A block's verified bytes from the cache or from a file on this disk.
     var localBlock: @Sendable (BlockInfo) async -> ByteBuffer?
     /// Those of some hashes of which `localBlock` may have the block.
@@ -26,6 +28,8 @@ struct FetchEnvironment: Sendable {
     var settings: BlockScheduler.Settings
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.
     var firstHolderPatience: Duration = .seconds(5)
+    /// How long it waits for a first holder that is searched for by radio: to find it and to connect takes some seconds.
+    var radioPatience: Duration = .seconds(15)
     var lostHolderPatience: Duration = .seconds(30)
 }
 
@@ -49,6 +53,14 @@ extension FetchEnvironment {
         }
         if !sources.permitted.isEmpty { sources.obstacle = nil }
         return sources
+    }
+}
+
+extension FetchEnvironment {
+    /// Those of the holders that a person may get files of the folder from by radio.
+    func mayComeByRadio(_ holders: [DeviceID], of folder: FolderID) -> [DeviceID] {
+        guard held().obstacle(to: .onDemand, over: .radio) == nil else { return [] }
+        return holders.filter { slowLinkPolicy(folder, $0)?.obstacle(to: .onDemand, over: .l2cap) == nil }
     }
 }
 
@@ -198,7 +210,14 @@ struct BlockFetch: Sendable {
                     isGivingUp = true
                     lossCount += 1
                     await environment.dialNow(holders)
-                    let patience = hadHolder ? environment.lostHolderPatience : environment.firstHolderPatience
+                    var isSought = false
+                    if purpose == .onDemand {
+                        isSought = await environment.seek(environment.mayComeByRadio(holders, of: folder))
+                    }
+                    let patience =
+                        hadHolder
+                        ? environment.lostHolderPatience
+                        : isSought ? environment.radioPatience : environment.firstHolderPatience
                     group.addTask { [clock = environment.time.clock, lossCount] in
                         try? await clock.sleep(for: patience)
                         return .gaveUp(loss: lossCount)

@@ -26,6 +26,8 @@ enum FetchError: Error, Equatable, Sendable {
     /// `path` is absolute.
     case noSpace(path: String, needed: Int64, free: UInt64, floor: UInt64)
     case targetExists(path: String, file: String, Occupant)
+    /// In its folder, something that is no directory is where one above it is needed.
+    case blocked(by: String, file: String, folder: FolderID)
     case deletedMeanwhile(String)
     case outdated(String)
     /// A name that the protocol keeps for itself.

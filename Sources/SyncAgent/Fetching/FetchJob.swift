@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -49,8 +50,8 @@ struct FetchJob: Sendable {
         for root in roots {
             let below =
                 root.entry.isDirectory ? root.entry.below : Aggregate(files: 1, bytes: root.entry.file?.size ?? 0)
-            plan.files += below.files
-            plan.bytes += below.bytes
+            plan.files.addClamped(below.files)
+            plan.bytes.addClamped(below.bytes)
         }
         let total = plan.bytes
         try await emit(.plan(files: plan.files, bytes: plan.bytes))
@@ -173,10 +174,27 @@ struct FetchJob: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let error = ControlError(describing: error, path: entry.path)
+            let isInPlace = root.output == nil && root.outputRoot == nil
+            let told = (try? target(of: entry, root)).map {
+                failure(error, of: entry.path, at: $0, of: root.folder, isInPlace)
+            }
             tally.counts.withLock { $0.failed += 1 }
-            await outbox.sendOrDrop(.failed(path: entry.path, error: error))
+            await outbox.sendOrDrop(
+                .failed(path: entry.path, error: told ?? ControlError(describing: error, path: entry.path)))
         }
+    }
+
+    /// What went wrong with a file, the disk's errors with a path that tells where.
+    private func failure(
+        _ error: any Error, of name: String, at target: FetchTarget, of folder: Folder, _ isInPlace: Bool
+    ) -> ControlError {
+        guard let error = error as? FileAccessError else { return ControlError(describing: error, path: name) }
+        if isInPlace, error.code == .notADirectory, let obstacle = try? target.root.obstacle(above: target.path) {
+            return ControlError(
+                describing: FetchError.blocked(by: obstacle.text, file: name, folder: folder.id), path: name)
+        }
+        let place = isInPlace ? "\(folder.id):" : target.root.path == "/" ? "/" : target.root.path + "/"
+        return ControlError(error, path: target.absolutePath, from: place)
     }
 
     private func target(of entry: GlobalEntry, _ root: Root) throws -> FetchTarget {
@@ -246,12 +264,11 @@ struct FetchJob: Sendable {
                 continue
             case .failed(let failure): error = failure
             case .outdated: error = FetchError.outdated(ready.file.name)
-            default: error = FileAccessError(.changedOnDisk, .rename, path: ready.file.name)
+            default: error = FileAccessError(.changedOnDisk, .rename, path: ready.target.path.text)
             }
             tally.counts.withLock { $0.failed += 1 }
-            await outbox.sendOrDrop(
-                .failed(
-                    path: ready.file.name, error: ControlError(describing: error, path: ready.target.absolutePath)))
+            let told = failure(error, of: ready.file.name, at: ready.target, of: ready.folder, ready.isInPlace)
+            await outbox.sendOrDrop(.failed(path: ready.file.name, error: told))
         }
     }
 
@@ -285,7 +302,7 @@ struct FetchJob: Sendable {
     ) -> FetchEvent {
         tally.counts.withLock { counts in
             counts.files += 1
-            counts.bytes += file.size
+            counts.bytes.addClamped(file.size)
         }
         return .file(path: file.name, output: target.absolutePath, size: file.size, wasPresent: wasPresent)
     }

@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import Synchronization
 
@@ -25,7 +26,7 @@ final class FetchProgress: Sendable {
     /// Adds bytes; a report if the last one was long enough ago.
     func add(_ bytes: Int64, from holder: DeviceID?, at now: MonotonicTime) -> Report? {
         state.withLock { state in
-            state.bytesDone += bytes
+            state.bytesDone.addClamped(bytes)
             if let holder { state.holders.insert(holder) }
             if let last = state.lastReport, now - last < Self.interval { return nil }
             state.lastReport = now
@@ -35,7 +36,7 @@ final class FetchProgress: Sendable {
             if let first = state.samples.first, now > first.time {
                 let span = (now - first.time).components
                 let seconds = Double(span.seconds) + Double(span.attoseconds) / 1e18
-                rate = Int64(Double(state.bytesDone - first.bytes) / seconds)
+                rate = Int64(nearest: Double(state.bytesDone - first.bytes) / seconds)
             }
             return Report(bytesDone: state.bytesDone, bytesPerSecond: rate, holders: state.holders)
         }

@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 
 /// How fast bytes come or go, made of when they did.
@@ -32,7 +33,7 @@ struct TransferRate: Equatable, Sendable {
     mutating func add(_ bytes: Int64, at now: MonotonicTime) {
         guard bytes > 0 else { return }
         if let last = arrivals.indices.last, now - arrivals[last].time < Self.grain {
-            arrivals[last].bytes = arrivals[last].bytes.addingClamped(bytes)
+            arrivals[last].bytes.addClamped(bytes)
             return
         }
         arrivals.append(Arrival(time: now, first: bytes, bytes: bytes))
@@ -53,7 +54,7 @@ struct TransferRate: Equatable, Sendable {
             bytes -= arrivals[kept].first
             since = arrivals[kept].time
         }
-        return Int64(clamping: Double(max(0, bytes)) / (max(now - since, Self.shortest) / .seconds(1)))
+        return Int64(nearest: Double(max(0, bytes)) / (max(now - since, Self.shortest) / .seconds(1)))
     }
 
     /// Seconds until `bytes` more are done; nil if nobody can say.
@@ -67,14 +68,4 @@ struct TransferRate: Equatable, Sendable {
         let recent = arrivals.firstIndex { now - $0.time <= Self.stretch } ?? arrivals.count
         return max(0, min(recent, arrivals.count - Self.enough))
     }
-}
-
-extension Int64 {
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, isOverflow) = addingReportingOverflow(other)
-        return isOverflow ? .max : sum
-    }
-
-    /// The nearest there is.
-    fileprivate init(clamping value: Double) { self = Int64(exactly: value.rounded()) ?? (value > 0 ? .max : 0) }
 }

@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import Synchronization
@@ -125,7 +126,7 @@ final class TransferRegistry: Sendable {
     func progressed(_ id: Int, by bytes: Int64, from holder: DeviceID?) {
         let now = now()
         state.withLock { state in
-            state.incoming[id]?.bytesDone += bytes
+            state.incoming[id]?.bytesDone.addClamped(bytes)
             state.incoming[id]?.rate.add(bytes, at: now)
         }
         if let holder { came(id, bytes, from: holder) }
@@ -140,7 +141,7 @@ final class TransferRegistry: Sendable {
                 state.incoming[id]?.holders.append(holder)
                 state.incoming[id]?.sources[holder] = Source(rate: TransferRate(begun: begun))
             }
-            state.incoming[id]?.sources[holder]?.bytesDone += bytes
+            state.incoming[id]?.sources[holder]?.bytesDone.addClamped(bytes)
             state.incoming[id]?.sources[holder]?.rate.add(bytes, at: now)
         }
     }
@@ -162,7 +163,7 @@ final class TransferRegistry: Sendable {
                 if transfer.bytesDone > 0 { transfer.rate.add(bytes, at: now) }
                 transfer.size = size
                 // What is asked for twice is not more of the file.
-                transfer.bytesDone = min(size, transfer.bytesDone + bytes)
+                transfer.bytesDone = min(size, transfer.bytesDone.addingClamped(bytes))
                 transfer.last = now
                 state.outgoing[key] = transfer
             }

@@ -33,6 +33,9 @@ final class Folder: Sendable {
 
     var configuration: FolderConfiguration { boards.places.configuration }
 
+    /// Whether something that this device keeps is missing here.
+    var needsAnything: Bool { boards.status.snapshot.need != NeededTotals() }
+
     /// Takes new settings. Blocks its thread.
     func configure(_ configuration: FolderConfiguration) {
         exchange.configure(from: self.configuration, to: configuration)

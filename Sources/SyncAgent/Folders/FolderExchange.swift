@@ -17,6 +17,7 @@ final class FolderExchange: Sendable {
         var batchCount = 0
         /// Devices that said that they keep the folder encrypted; the configuration has those of earlier links.
         var untrusted: Set<DeviceID> = []
+        var gaps = IndexGaps()
     }
 
     let id: FolderID
@@ -114,14 +115,19 @@ final class FolderExchange: Sendable {
     ) async throws -> IndexFeed {
         // What it says now must not be taken for the index that it had on an earlier link.
         boards.peers.set(device, nil)
-        if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
-            try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
-        } else {
-            try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+        try await storing(from: device) {
+            if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
+                try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
+            } else {
+                try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+            }
+            try await index.noteMode(mode.rawValue, of: device, in: id)
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
-        state.withLock { $0.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence) }
-        try await index.noteMode(mode.rawValue, of: device, in: id)
+        state.withLock { state in
+            state.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence)
+            state.gaps.exchange(with: device, known: known, announced: itHas.maxSequence)
+        }
         boards.peers.set(device, IndexStore.IndexState(indexID: itHas.indexID, maxSequence: itHas.maxSequence))
         let own = try await index.localIndex(of: id)
         let continues = itKnows.indexID == own.indexID && (0...own.maxSequence).contains(itKnows.maxSequence)
@@ -152,11 +158,14 @@ final class FolderExchange: Sendable {
         boards.inbox.announcementArrived.notify()
         let ignores = boards.places.ignores
         let names = isNews ? batch.files.map(\.name) : []
-        let (result, log) = try await ChangeNotes.noting(names, in: index, id, at: events.now.seconds) {
-            try await index.applyIndex(
-                of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
-                isIgnored: ignores)
+        let (result, log) = try await storing(from: device) {
+            try await ChangeNotes.noting(names, in: index, id, at: events.now.seconds) {
+                try await index.applyIndex(
+                    of: id, device: device, files: batch.files, replacesAll: batch.isFullIndex && batch.isFirst,
+                    isIgnored: ignores)
+            }
         }
+        state.withLock { $0.gaps.stored(from: device, through: result.remoteSequence) }
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         boards.announcements.changed()
         noteDeletions(batch.files, from: device)
@@ -165,9 +174,41 @@ final class FolderExchange: Sendable {
             boards.inbox.pullEverything()
         } else if result.changedCount > 0 {
             boards.inbox.pull(batch.files.map(\.name))
+        } else {
+            // A deletion that loses changes nothing, and is to be answered all the same: see `LocalChanges.outliving`.
+            let deleted = batch.files.filter { $0.isDeleted && !$0.isInvalid }.map(\.name)
+            if !deleted.isEmpty { boards.inbox.pull(deleted) }
         }
         await record(log)
         events.post("index-updated", device: device, folder: id)
+    }
+
+    /// Runs `body`, which stores what `device` announced. If that cannot be stored the folder says so until it is.
+    private func storing<Result>(from device: DeviceID, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as IndexStoreError where error.isAboutStoring {
+            noteGap(of: device, "\(error.message); it goes on by itself then, and at once with `synctrain fetch`")
+            throw error
+        }
+    }
+
+    /// Something that a device announced is not stored.
+    private func noteGap(of device: DeviceID, _ reason: String) {
+        let isNew = state.withLock { state in
+            defer { state.gaps.failed(from: device, reason: reason) }
+            // What was begun is not received any more.
+            state.receivingFrom.remove(device)
+            return state.gaps.reason(among: [device]) != reason
+        }
+        if isNew { logger.error("\(reason)") }
+        events.post("folder-changed", folder: id)
+    }
+
+    /// Why something that the folder's devices announced is not stored; nil if all is.
+    var gap: String? {
+        let devices = configuration.devices
+        return state.withLock { $0.gaps.reason(among: devices) }
     }
 
     private func noteDeletions(_ files: [FileInfo], from device: DeviceID) {

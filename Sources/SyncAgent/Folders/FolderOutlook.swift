@@ -41,7 +41,8 @@ struct FolderOutlook: Sendable {
 
     /// How much is here.
     var copy: FolderCopy {
-        guard !status.condition.isHalted, peers.isEmpty || peers.contains(where: \.hasIndex) else { return .unknown }
+        guard !status.condition.isHalted, !status.isIncomplete, peers.isEmpty || peers.contains(where: \.hasIndex)
+        else { return .unknown }
         guard status.need.isZero else { return .partial }
         // With nothing extraneous, all that is here is selected; if that is as much as there is, it is all there is.
         let isAll =

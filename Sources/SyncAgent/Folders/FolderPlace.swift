@@ -26,7 +26,7 @@ struct FolderPlace: Sendable {
     ) -> Result<FolderPlace, FolderHalt> {
         let root: RootDirectory
         do {
-            root = try RootDirectory(path: configuration.path, interposer: interposer)
+            root = try RootDirectory(path: configuration.path, interposer: interposer, unlocksDirectories: true)
         } catch {
             let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
             let remedy = error.isAbsence ? "; is its disk mounted? Or: synctrain folder repair \(configuration.id)" : ""

@@ -12,14 +12,22 @@ struct FolderStatusReading: Sendable {
         let configuration = folder.configuration
         let activity = folder.boards.status.snapshot
         var halt = activity.halt
-        if case .failure(let failure) = folder.boards.places.current { halt = halt ?? failure }
+        let place = folder.boards.places.current
+        if case .failure(let failure) = place { halt = halt ?? failure }
+        if let gap = folder.exchange.gap {
+            halt = halt ?? FolderHalt(reason: .error, message: gap)
+            halt?.isIndexIncomplete = true
+        }
         var totals = FolderTotals()
         var refused = 0
         do {
             totals = try await index.totals(of: folder.id)
+            let hidden = try await InternalContent.sums(in: folder.id, index, try? place.get().selection)
+            totals.global -= hidden.below
+            totals.local -= hidden.present
             refused = try await index.refusedCount(in: folder.id, limit: RefusedReading.limit).count
         } catch {
-            halt = FolderHalt(reason: .error, message: "\(error)")
+            halt = FolderHalt(reason: .error, message: "\(error)", isIndexIncomplete: true)
         }
         let need = activity.need
         let state: FolderState =
@@ -41,7 +49,7 @@ struct FolderStatusReading: Sendable {
             type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
             local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,
-            conflicts: activity.conflicts, errors: Int64(activity.problemCount) + (halt == nil ? 0 : 1),
+            conflicts: activity.conflicts, errors: Int64(activity.problemCount),
             problems: activity.firstProblems(FolderStatus.problemLimit).map {
                 FolderProblem(path: $0.path, message: $0.message)
             },
@@ -56,7 +64,8 @@ struct FolderStatusReading: Sendable {
                     reason: $0.obstacle.reason)
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
             lastScan: activity.lastScan?.rfc3339,
-            refused: Int64(refused), roles: configuration.rolesByDevice)
+            refused: Int64(refused), roles: configuration.rolesByDevice,
+            isIncomplete: halt?.isIndexIncomplete ?? false)
     }
 
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {

@@ -13,7 +13,8 @@ struct LinkEnvironment: Sendable {
     var localDevice: DeviceID
     /// What this device is called towards devices that it knows.
     var deviceName: @Sendable () -> String
-    var dial: @Sendable (LinkAddress, DeviceID) async throws -> SecureLink
+    /// Of the effort, only radios take notice.
+    var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
     /// Addresses at which the device was heard on the local network.
     var discoveredAddresses: @Sendable (DeviceID) -> [LinkAddress]
     var folders: FolderRegistry
@@ -66,6 +67,7 @@ actor DeviceSession {
     private static let idleInterval: Duration = .seconds(60)
 
     private static let pauseReason = "the device is paused"
+    private static let storageReason = "this device cannot store the index at the moment"
 
     nonisolated let id: DeviceID
     private var configuration: DeviceConfiguration
@@ -73,8 +75,11 @@ actor DeviceSession {
     private var active: Active?
     private var isStopped = false
     private var backoff = DialBackoff()
+    private var storageBackoff = StorageBackoff()
     /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
     private var rates: [LinkKind: Double] = [:]
+    /// What was in the own indexes of shared folders when the last link ended.
+    private var ownSequence: Int64?
     private let wake = Signal()
     private let linkEnded = Signal()
     private let snapshot: Mutex<Snapshot>
@@ -97,6 +102,9 @@ actor DeviceSession {
         var pastBytesOut: Int64 = 0
         /// The admin that brought it.
         var introducedBy: DeviceID?
+        var radio = RadioStanding()
+        /// The last that it announced could not be stored.
+        var hasUnstoredIndex = false
     }
 
     init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
@@ -149,11 +157,74 @@ actor DeviceSession {
         if hasNewAddresses { dialNow() }
     }
 
-    /// The device was heard near-by, or the user wants it: no waiting for the back-off.
-    func dialNow() {
+    /// The device was heard on a network, or something waits for it: no waiting for the back-off.
+    ///
+    /// - Parameter isAsked: The user asks for it, and may have freed space for the index.
+    func dialNow(isAsked: Bool = false) {
         backoff.succeeded()
+        if isAsked { storageBackoff.asked() }
         wake.notify()
     }
+
+    /// A person waits for the device: it is searched for by radio, too, for a while. False if no radio reaches it.
+    @discardableResult
+    func seek() -> Bool {
+        let now = environment.time.monotonic()
+        snapshot.withLock { $0.radio.sought(at: now) }
+        dialNow(isAsked: true)
+        return !state.radioAddresses.isEmpty
+    }
+
+    /// A search by radio is over: dials the device if it was heard.
+    func wasSearchedFor(_ findings: RadioWatch.Findings) {
+        let addresses = state.radioAddresses
+        if findings.hasHeard(addresses) {
+            let now = environment.time.monotonic()
+            snapshot.withLock { $0.radio.heard(at: now) }
+            dialNow()
+        } else if active == nil, let reason = findings.whyAbsent(addresses) {
+            note(error: reason)
+        }
+    }
+
+    /// The device as `RadioSearch` sees it, but for its folders; nil if no radio reaches it.
+    nonisolated func radioCandidate(at now: Duration) -> RadioSearch.Candidate? {
+        let state = state
+        let addresses = state.radioAddresses
+        guard !addresses.isEmpty else { return nil }
+        return RadioSearch.Candidate(
+            addresses: addresses, isConnected: state.session != nil, isPaused: state.isPaused,
+            isSought: state.radio.isSought(at: now), unseen: state.radio.lastLinkEnd.map { now - $0 })
+    }
+
+    /// Whether something has changed here since the last link that the device may not know of.
+    func hasNews() async -> Bool {
+        guard let ownSequence else { return false }
+        return await sharedSequence() != ownSequence
+    }
+
+    private func sharedSequence() async -> Int64? {
+        var sum: Int64 = 0
+        for folder in environment.folders.all where folder.exchange.isShared(with: id) {
+            guard let own = try? await environment.index.localIndex(of: folder.id) else { return nil }
+            sum &+= own.maxSequence
+        }
+        return sum
+    }
+
+    /// What the device announces cannot be stored: each link would end as soon as it brings it again.
+    fileprivate func indexWasNotStored() {
+        snapshot.withLock { $0.hasUnstoredIndex = true }
+        storageBackoff.failed(at: environment.time.monotonic(), random: environment.time.random())
+    }
+
+    fileprivate func indexWasStored() {
+        snapshot.withLock { $0.hasUnstoredIndex = false }
+        storageBackoff.stored()
+    }
+
+    /// How long links are refused yet; nil if they are not.
+    private var refusal: Duration? { storageBackoff.pause(at: environment.time.monotonic()) }
 
     func stop() {
         isStopped = true
@@ -188,6 +259,10 @@ actor DeviceSession {
             }
             guard !configuration.isPaused else {
                 await wake.wait()
+                continue
+            }
+            if let refusal {
+                await wake.wait(atMost: refusal, clock: environment.time.clock)
                 continue
             }
             let addresses = addressesToDial()
@@ -244,13 +319,18 @@ actor DeviceSession {
         }
         var seen: Set<LinkAddress> = []
         addresses.removeAll { !seen.insert($0).inserted }
-        // The order given, but a slow link only where there is no other.
-        return addresses.filter { !$0.isSlow } + addresses.filter(\.isSlow)
+        // The order given, but a slow link only where there is no other, and only if there is a reason to use the radio.
+        let mayUseRadio = radioEffort != nil
+        return addresses.filter { !$0.isSlow } + addresses.filter { $0.isSlow && mayUseRadio }
     }
 
+    private var radioEffort: RadioEffort? { state.radio.effort(at: environment.time.monotonic()) }
+
     private func dial(_ address: LinkAddress) async {
+        // Others were dialled before, and took their time.
+        guard let effort = address.isSlow ? radioEffort : .connecting else { return }
         do {
-            let link = try await environment.dial(address, id)
+            let link = try await environment.dial(address, effort, id)
             guard link.peer == id else {
                 await link.close()
                 note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
@@ -301,7 +381,7 @@ actor DeviceSession {
         await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
         for address in addressesToDial() where !address.isSlow && !isStopped && !Task.isCancelled {
             guard active?.session.information.kind.isSlow == true else { break }
-            guard let link = try? await environment.dial(address, id) else { continue }
+            guard let link = try? await environment.dial(address, .connecting, id) else { continue }
             if link.peer == id { return .found(link) }
             await link.close()
         }
@@ -319,6 +399,10 @@ actor DeviceSession {
     fileprivate func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
         guard !configuration.isPaused else {
             session.close(reason: Self.pauseReason)
+            return false
+        }
+        guard refusal == nil else {
+            session.close(reason: Self.storageReason)
             return false
         }
         while let current = active {
@@ -369,8 +453,10 @@ actor DeviceSession {
     fileprivate func linkIsGood() { backoff.succeeded() }
 
     private func rememberLastSeen(_ time: WallTime) async {
+        let (id, index) = (id, environment.index)
         do {
-            try await environment.index.noteSeen(id, at: time.seconds)
+            // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
+            try await Task { try await index.noteSeen(id, at: time.seconds) }.value
         } catch {
             environment.logger.warning("cannot note when a device was seen: \(error)")
         }
@@ -378,8 +464,9 @@ actor DeviceSession {
 
     private func ended(_ session: PeerSession, _ reason: String, _ logger: Logger) async {
         let wasActive = active?.session === session
-        let now = environment.time.wall()
+        let (now, moment) = (environment.time.wall(), environment.time.monotonic())
         snapshot.withLock { snapshot in
+            if wasActive { snapshot.radio.linkEnded(at: moment, wasByRadio: session.kind.isSlow) }
             snapshot.pastBytesIn += session.bytesReceived
             snapshot.pastBytesOut += session.bytesSent
             if snapshot.session === session { snapshot.session = nil }
@@ -391,6 +478,7 @@ actor DeviceSession {
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
             environment.events.post("device-disconnected", device: id, message: reason)
             await rememberLastSeen(now)
+            ownSequence = await sharedSequence()
         }
         // Also when another link took over: what was asked for on this one is to be asked for again.
         environment.devices.linkChanged()
@@ -433,7 +521,17 @@ private struct Owner: PeerSessionOwner {
     func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] {
         await device.linkIsGood()
         environment.heard(config, device.id)
-        return try await feeds(for: config, unnamed)
+        return try await storing { try await feeds(for: config, unnamed) }
+    }
+
+    /// Runs what stores what the device says; where that cannot be, it is not asked to say it again at once.
+    private func storing<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as IndexStoreError where error.isAboutStoring {
+            await device.indexWasNotStored()
+            throw error
+        }
     }
 
     func received(_ batch: IndexBatch) async throws {
@@ -443,7 +541,8 @@ private struct Owner: PeerSessionOwner {
             return
         }
         await folder.exchange.waitForFirstScan()
-        try await folder.exchange.apply(batch, from: device.id)
+        try await storing { try await folder.exchange.apply(batch, from: device.id) }
+        if device.state.hasUnstoredIndex { await device.indexWasStored() }
     }
 
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
@@ -467,5 +566,12 @@ private struct Owner: PeerSessionOwner {
         let answers = await folder.server.serve(requests)
         environment.transfers.served(requests, answers, of: id, to: device.id)
         return answers
+    }
+}
+
+extension DeviceSession.Snapshot {
+    /// Where a radio reaches it.
+    var radioAddresses: Set<LinkAddress> {
+        Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))
     }
 }

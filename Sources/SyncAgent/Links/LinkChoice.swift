@@ -58,3 +58,23 @@ struct DialBackoff: Sendable {
 
     mutating func succeeded() { failures = 0 }
 }
+
+/// How long links with a device are refused after what it announced could not be stored: each would end as soon as it brings
+/// that again, and the device's own back-off begins anew with every link that is good. Pure.
+struct StorageBackoff: Sendable {
+    private var backoff = DialBackoff()
+    private var end: MonotonicTime?
+
+    mutating func failed(at now: MonotonicTime, random: Double) { end = now + backoff.failed(random: random) }
+
+    mutating func stored() { self = StorageBackoff() }
+
+    /// Somebody asks for a link, and may have freed space: the next is let in.
+    mutating func asked() { end = nil }
+
+    /// How long links are refused yet; nil if they are not.
+    func pause(at now: MonotonicTime) -> Duration? {
+        guard let end, end > now else { return nil }
+        return end - now
+    }
+}

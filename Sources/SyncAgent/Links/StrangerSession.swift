@@ -8,11 +8,8 @@ struct StrangerSession: PeerSessionOwner {
     let device: DeviceID
     let address: String
     let pending: PendingRegistry
-    /// Too many strangers are here already: this one is not even noted.
-    let isRefused: Bool
 
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
-        guard !isRefused else { return false }
         await pending.knocked(device, name: hello.deviceName, address: address)
         return false
     }

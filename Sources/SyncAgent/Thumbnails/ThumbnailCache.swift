@@ -108,7 +108,8 @@ final class ThumbnailCache: Sendable {
                 for file in names("\(directory)/\(first)/\(second)") {
                     var status = stat()
                     guard let name = ThumbnailName(path: "\(first)/\(second)/\(file)"),
-                        lstat("\(directory)/\(name.path)", &status) == 0, status.st_mode & S_IFMT == S_IFREG
+                        lstat("\(directory)/\(name.path)", &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                        (1...ThumbnailCheck.byteLimit).contains(Int(status.st_size))
                     else { continue }
                     found.append((name, Int(status.st_size), status.st_mtim))
                 }

@@ -1,4 +1,5 @@
 import MessageBus
+import Transport
 
 /// Scanning by bluetoothd: on while anybody needs it. Other programs that scan are not disturbed, for bluetoothd
 /// combines what all of them ask for.

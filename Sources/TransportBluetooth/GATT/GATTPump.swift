@@ -36,7 +36,7 @@ struct GATTPump {
     var openingLimit = Duration.seconds(25)
 
     /// The longest value that bluetoothd 5.66 passes on: 511 and 512 bytes vanish though the MTU allows them.
-    static func packetLimit(mtu: Int) -> Int { min(max(mtu - 3, 20), 510) }
+    static func packetLimit(mtu: Int) -> Int { min(max(mtu, 23), 513) - 3 }
 
     /// Held back each way at most, for what is urgent waits behind it.
     private static let heldByteCount = 2 * 1024

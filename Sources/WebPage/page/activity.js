@@ -247,6 +247,7 @@ function folderText(folder) {
     const files = filesTotal === undefined ? count(filesDone, "file") : `${filesDone} of ${count(filesTotal, "file")}`;
     return `${files}, ${bytes(bytesDone)}${bytesTotal === undefined ? "" : ` of ${bytes(bytesTotal)}`}`;
   }
+  if (folder.incomplete) return "not all that other devices have is known";
   const { files, bytes: size, deletions = 0 } = folder.need;
   const needs = [files > 0 && `${count(files, "file")} (${bytes(size)}) still to come`, deletions > 0 && `${count(deletions, "name")} to be deleted`]
     .filter(Boolean);

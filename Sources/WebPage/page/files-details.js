@@ -113,7 +113,7 @@ export class Details {
     const isRoot = entry.path === "";
     const keeps = !tickSelects(entry);
     const isFile = entry.type === "file";
-    const canFetch = isFile && ["absent", "selected", "queued", "partial"].includes(entry.state);
+    const canFetch = isFile && ["absent", "queued", "partial"].includes(entry.state);
     this.#once("buttons", [path, keeps, isFile, canFetch], this.buttons, () => [
       isRoot ? null : button(keeps ? "Let go" : "Keep here", () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
       isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), "Download") : null,

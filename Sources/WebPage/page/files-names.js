@@ -1,4 +1,5 @@
 // What a name and an entry are to a person: pure, no elements, no requests.
+import { bytes, count } from "./dom.js";
 
 /** Characters that are not seen, or that turn the direction of writing, so that a name could pass for another. */
 const unseen = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
@@ -44,7 +45,6 @@ export function hasThumbnail(entry) {
 
 const words = {
   absent: ["Not here", "cloud", "quiet"],
-  selected: ["To come", "clock", "accent"],
   queued: ["Queued", "clock", "accent"],
   partial: ["Partly here", "clock", "accent"],
   present: ["Here", "check", "good"],
@@ -56,27 +56,32 @@ const words = {
 /** How an entry stands on this device: `{word, icon, tone, title}`. */
 export function stateOf(entry) {
   if (entry.waiting) return { word: "Waits", icon: "clock", tone: "warn", title: entry.waiting };
-  if (entry.type === "directory" && entry.state !== "extraneous") {
-    const box = boxOf(entry);
-    if (box === "mixed") return { word: "Partly kept", icon: "check", tone: "accent", title: "Something in it is kept on this device" };
-    if (box === "true") return { word: "Kept", icon: "check", tone: "good", title: "All in it is kept on this device" };
-    return entry.state === "present"
-      ? { word: "Not kept", icon: "cloud", tone: "quiet", title: "The directory is on this disk, but nothing in it is kept" }
-      : { word: "Not here", icon: "cloud", tone: "quiet", title: "Only on other devices" };
+  if (entry.type === "directory" && ["present", "partial", "queued"].includes(entry.state) && (entry.selectedFiles || entry.state === "present")) {
+    const title = `${entry.presentFiles} of ${count(entry.selectedFiles, "selected file")} in it on this disk`;
+    if (entry.state !== "present") return { word: `${presence(entry)} here`, icon: "clock", tone: "accent", title };
+    return boxOf(entry) === "true"
+      ? { word: "Kept", icon: "check", tone: "good", title: "All in it is selected, and on this disk" }
+      : { word: `${presence(entry)} here`, icon: "check", tone: "accent", title };
   }
   const [word, icon, tone] = words[entry.state] ?? [entry.state, "file", "quiet"];
   return { word, icon, tone, title: titles[entry.state] ?? "" };
 }
 
+/** How much of what is selected in a directory is on this disk: "12 MB of 67 MB"; in files where they have no bytes. */
+function presence({ selectedFiles, selectedBytes, presentFiles, presentBytes, state }) {
+  if (!selectedBytes) return state === "present" ? count(presentFiles, "file") : `${presentFiles} of ${count(selectedFiles, "file")}`;
+  if (state === "present") return bytes(presentBytes);
+  return `${presentBytes ? bytes(presentBytes) : 0} of ${bytes(selectedBytes)}`;
+}
+
 const titles = {
   absent: "Only on other devices; open it to read it from there",
-  selected: "Kept; not on this disk yet",
-  queued: "Kept; it waits for its turn",
+  queued: "Selected; not on this disk yet",
   partial: "Some of it is on this disk",
   present: "On this disk, in the newest version",
   modified: "On this disk, changed here",
   conflict: "A version that is in conflict with another",
-  extraneous: "On this disk, but not kept",
+  extraneous: "On this disk, but not selected",
 };
 
 /** The selection box's state: `true`, `false` or `mixed`. */

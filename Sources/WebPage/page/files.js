@@ -238,7 +238,7 @@ class FilesView {
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
       const known = this.#known(entry.folder, entry.path);
-      if (known && (known.state !== entry.state || known.selected !== entry.selected || known.size !== entry.size)) this.details.refresh();
+      if (known && (known.state !== entry.state || known.selected !== entry.selected || known.size !== entry.size || known.presentBytes !== entry.presentBytes)) this.details.refresh();
     }
   }
 
@@ -276,7 +276,7 @@ class FilesView {
   }
 
   #drawOverview(status) {
-    const state = JSON.stringify(status.folders.map(({ id, label, mode, state, message, global, local, need }) => [id, label, mode, state, message, global, local, need]));
+    const state = JSON.stringify(status.folders.map(({ id, label, mode, state, message, global, local, need, incomplete }) => [id, label, mode, state, message, global, local, need, incomplete]));
     if (state === this.drawnOverview) return;
     this.drawnOverview = state;
     const focused = this.overview.contains(document.activeElement) ? document.activeElement.dataset.key : null;
@@ -289,7 +289,7 @@ class FilesView {
       const failed = /^(halted|selection-error|low-space|error)/.test(folder.state);
       return h("li", { class: "card" },
         h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id), "data-key": `open ${folder.id}` }, h("bdi", {}, shown(folder.label || folder.id)))),
-        h("p", {}, `${count(folder.global.files, "file")}, ${bytes(folder.global.bytes)}`),
+        h("p", {}, `${count(folder.global.files, "file")}, ${bytes(folder.global.bytes)}${folder.incomplete ? " (incomplete)" : ""}`),
         h("p", { class: "quiet" }, `${bytes(folder.local.bytes)} on this disk · ${folder.mode === "full" ? "all is kept" : "what you tick is kept"}`),
         folder.need.bytes > 0 ? h("p", {}, `${bytes(folder.need.bytes)} still to come`) : null,
         failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),

@@ -26,6 +26,7 @@ struct AgentRunCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        try context.checkSetUp(.invalidConfiguration)
         let output = context.output
         try await context.environment.runAgent(
             try context.places(), CommandEnvironment.RunOptions(logFormat: logFormat, logLevel: logLevel)
@@ -52,6 +53,7 @@ struct AgentStartCommand: RunnableCommand {
             try context.remark("The agent runs already.")
             return
         }
+        try context.checkSetUp(.invalidConfiguration)
         try await AgentProcess.start(
             places, connect: context.environment.connect, timeout: .seconds(max(1, min(timeout, 3600))))
         try context.remark("The agent runs; it logs to \(places.logFile).")

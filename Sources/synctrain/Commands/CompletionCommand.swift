@@ -1,4 +1,5 @@
 import ArgumentParser
+import Arithmetic
 import ControlAPI
 
 struct CompletionCommand: RunnableCommand {
@@ -49,7 +50,7 @@ struct CompletionCommand: RunnableCommand {
 
     /// `100 %`, `99.9 %`, `0 %`.
     static func percent(_ number: Double) -> String {
-        let tenths = Int((number * 10).rounded())
+        let tenths = Int(nearest: number * 10)
         return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10).\(tenths % 10) %"
     }
 }

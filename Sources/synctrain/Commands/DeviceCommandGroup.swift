@@ -33,15 +33,8 @@ struct DeviceListCommand: RunnableCommand {
             }
             return
         }
-        let devices: [DeviceStatus]
-        do {
-            devices = try await context.agent().status().devices
-        } catch let error as ControlError where error.code == .noAgent {
-            try context.remark("No agent runs: this is what is configured.")
-            devices = try context.environment.configured(try context.places()).devices.map {
-                DeviceStatus(id: $0.id, name: $0.name ?? "", isConnected: false, addresses: $0.addresses ?? [])
-            }
-        }
+        let (devices, _, isFromAgent) = try await context.known()
+        if !isFromAgent { try context.remark("No agent runs: this is what is configured.") }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceList(devices: devices)))
         } else if devices.isEmpty {
@@ -100,7 +93,8 @@ struct DeviceRenameCommand: RunnableCommand {
 
 struct DeviceRemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Share nothing with a device any more. Files stay.")
+        commandName: "remove", abstract: "Remove a device and share nothing with it any more. Files stay.",
+        discussion: "Asks first.")
 
     @Argument(help: "The device's id or name.")
     var device: String
@@ -108,6 +102,47 @@ struct DeviceRemoveCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        if !global.yes { try context.confirm(try await question(context)) }
         try await context.edit(.removeDevice(device))
+        try Removed(device).say("Removed the device \(context.style.name(device)). Files stay.", in: context)
+    }
+
+    /// Throws `noSuchDevice` if there is none to ask about.
+    private func question(_ context: CommandContext) async throws -> String {
+        let known = try await context.known()
+        guard let found = known.devices.first(where: { $0.id == id || $0.name == device }) else {
+            throw ControlError(
+                .noSuchDevice, "No device is called `\(device)`. `synctrain device list` shows those known.",
+                path: device)
+        }
+        let short = StatusRendering.short(found.id)
+        let name = found.name.isEmpty ? short : "\(EscapedName.escape(found.name)) (\(short))"
+        let shared = known.folders.filter { $0.devices.contains(found.id) }.map { EscapedName.escape($0.id) }
+        let folders = shared.isEmpty ? "" : ", which shares \(shared.joined(separator: ", "))"
+        return "Remove the device \(name)\(folders)? Files stay."
+    }
+
+    /// The argument in the form that ids are shown in.
+    private var id: String {
+        let letters = device.uppercased().filter { $0 != "-" && $0 != " " }
+        return stride(from: 0, to: letters.count, by: 7).map { String(letters.dropFirst($0).prefix(7)) }
+            .joined(separator: "-")
+    }
+}
+
+/// What `device remove --json` and `folder remove --json` print.
+struct Removed: Codable, Equatable {
+    var schema = 1
+    /// As it was named.
+    var removed: String
+
+    init(_ removed: String) { self.removed = removed }
+
+    func say(_ text: String, in context: CommandContext) throws {
+        if context.options.json {
+            try context.output.print(bytes: try ControlJSON.encode(self))
+        } else {
+            try context.output.print(text)
+        }
     }
 }

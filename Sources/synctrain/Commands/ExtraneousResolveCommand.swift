@@ -1,4 +1,5 @@
 import ArgumentParser
+import Arithmetic
 import ControlAPI
 
 struct ExtraneousResolveCommand: RunnableCommand {
@@ -86,7 +87,9 @@ struct ExtraneousResolveCommand: RunnableCommand {
         let removes = resolution.action == .delete || resolution.action == .keepTheirs
         let (files, bytes) =
             removes
-            ? plans.reduce((Int64(0), Int64(0))) { ($0.0 + $1.lostFiles, $0.1 + $1.lostBytes) } : (0, 0)
+            ? plans.reduce((Int64(0), Int64(0))) {
+                ($0.0.addingClamped($1.lostFiles), $0.1.addingClamped($1.lostBytes))
+            } : (0, 0)
         let elsewhere = plans.reduce(0) { $0 + ($1.deletedElsewhere?.count ?? 0) }
         guard files > 0 || elsewhere > 0 else { return }
         let style = Style(hasColor: false, escapesNames: true)

@@ -35,13 +35,8 @@ struct FolderListCommand: RunnableCommand {
             }
             return
         }
-        let folders: [FolderStatus]
-        do {
-            folders = try await context.agent().status().folders
-        } catch let error as ControlError where error.code == .noAgent {
-            try context.remark("No agent runs: this is what is configured.")
-            folders = try context.environment.configured(try context.places()).folders.map(Self.stopped)
-        }
+        let (_, folders, isFromAgent) = try await context.known()
+        if !isFromAgent { try context.remark("No agent runs: this is what is configured.") }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(FolderList(folders: folders)))
         } else if folders.isEmpty {
@@ -50,10 +45,12 @@ struct FolderListCommand: RunnableCommand {
             for line in rendering.folders(folders) { try context.output.print(line) }
         }
     }
+}
 
+extension FolderStatus {
     /// A folder nobody looks after: the state is `stopped`, and what it holds is not known.
-    private static func stopped(_ folder: FolderSettings) -> FolderStatus {
-        FolderStatus(
+    init(stopped folder: FolderSettings) {
+        self.init(
             id: folder.id, label: folder.label ?? folder.id, path: folder.path, mode: folder.mode, type: folder.type,
             state: folder.isPaused ? "paused" : "stopped", devices: folder.devices, global: .init(), local: .init(),
             need: .init())
@@ -128,12 +125,31 @@ struct FolderResumeCommand: RunnableCommand {
 
 struct FolderRemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Share a folder no more. Its files stay.")
+        commandName: "remove", abstract: "Remove a folder and share it no longer. Its files stay.",
+        discussion: "Asks first.")
 
     @Argument(help: "The folder's id.")
     var folder: String
 
     @OptionGroup var global: GlobalOptions
 
-    func execute(in context: CommandContext) async throws { try await context.edit(.removeFolder(folder)) }
+    func execute(in context: CommandContext) async throws {
+        if !global.yes { try context.confirm(try await question(context)) }
+        try await context.edit(.removeFolder(folder))
+        try Removed(folder).say("Removed the folder \(context.style.name(folder)). Its files stay.", in: context)
+    }
+
+    /// Throws `noSuchFolder` if there is none to ask about.
+    private func question(_ context: CommandContext) async throws -> String {
+        guard let found = try await context.known().folders.first(where: { $0.id == folder }) else {
+            throw ControlError(
+                .noSuchFolder, "No folder is named `\(folder)`. `synctrain folder list` shows those shared.",
+                path: folder)
+        }
+        let devices =
+            found.devices.isEmpty ? "" : ", shared with \(Quantity.count(Int64(found.devices.count), "device"))"
+        return
+            "Remove the folder \(EscapedName.escape(found.id))\(devices)? Its selection and index go; its files stay in "
+            + "\(EscapedName.escape(found.path))."
+    }
 }

@@ -10,6 +10,7 @@ struct IDCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        try context.checkSetUp(.invalidConfiguration)
         let id = try context.environment.deviceID(try context.places())
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: id)))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Arithmetic
 import ControlAPI
 
 struct RemoveCommand: RunnableCommand {
@@ -49,10 +50,10 @@ struct RemoveCommand: RunnableCommand {
     }
 
     private func question(_ plans: [RemovalOutcome]) -> String {
-        let files = plans.reduce(0) { $0 + $1.files }
-        let bytes = plans.reduce(0) { $0 + $1.bytes }
-        let directories = plans.reduce(0) { $0 + $1.directories }
-        let here = plans.reduce(0) { $0 + $1.localFiles }
+        let files = plans.reduce(Int64(0)) { $0.addingClamped($1.files) }
+        let bytes = plans.reduce(Int64(0)) { $0.addingClamped($1.bytes) }
+        let directories = plans.reduce(Int64(0)) { $0.addingClamped($1.directories) }
+        let here = plans.reduce(Int64(0)) { $0.addingClamped($1.localFiles) }
         var holders = here > 0 ? ["this device (\(here))"] : []
         for holder in plans.flatMap(\.holders) { holders.append(Self.words(holder)) }
         let also = directories > 0 ? " and \(Quantity.directories(directories))" : ""

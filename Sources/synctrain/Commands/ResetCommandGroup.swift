@@ -19,6 +19,7 @@ struct ResetIndexCommand: RunnableCommand {
         do {
             try await context.agent().resetIndex(folder: folder)
         } catch let error as ControlError where error.code == .noAgent {
+            try context.checkSetUp(.invalidConfiguration)
             // A corrupt index may be why no agent runs.
             try await context.environment.resetIndex(try context.places(), folder)
         }

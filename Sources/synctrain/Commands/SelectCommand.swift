@@ -1,4 +1,5 @@
 import ArgumentParser
+import Arithmetic
 import ControlAPI
 
 struct SelectCommand: RunnableCommand {
@@ -121,8 +122,8 @@ struct SelectionReport: Sendable {
         var (files, bytes): (Int64, Int64) = (0, 0)
         for plan in plans {
             guard let freeing = plan.freeing, freeing.givenUpFiles > 0 else { continue }
-            files += freeing.givenUpFiles
-            bytes += freeing.givenUpBytes
+            files.addClamped(freeing.givenUpFiles)
+            bytes.addClamped(freeing.givenUpBytes)
             lines += freeing.givenUp.prefix(20).map { name in
                 "  \(style.name("\(plan.folder):\(name.path)"))  \(Quantity.size(name.size))  \(name.reason)"
             }

@@ -5,8 +5,10 @@ struct UICommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ui", abstract: "Open the page in a browser, logged in.",
         discussion: """
-            Makes a link that logs one browser in and opens it with $SYNCTRAIN_OPEN or `xdg-open`. The link is good once and \
-            for a minute; the login lasts until the agent ends, 30 days without use, or --logout.
+            Makes a link that logs one browser in, writes a file in the runtime directory that leads to it, and opens that file \
+            with $SYNCTRAIN_OPEN or `xdg-open`. The link is good once and for a minute; the login lasts until the agent ends, 30 \
+            days without use, or --logout. A browser in a sandbox (snap, flatpak) may not read the file: use --no-open and open \
+            the link in it.
             """)
 
     @Flag(help: "Print the link instead of opening it.")
@@ -23,20 +25,26 @@ struct UICommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         if logout { return try await endSessions(in: context) }
-        let link = try await context.agent().logIn()
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
+        let link = try await context.agent().logIn(LoginRequest(hasPage: command != nil))
         if global.json {
-            let opened = OpenedPage(url: link.url, seconds: link.seconds, with: command)
+            let opened = OpenedPage(url: link.url, seconds: link.seconds, page: link.page, with: command)
             try context.output.print(bytes: try ControlJSON.encode(opened))
         }
-        guard let command else {
+        guard let command, let page = link.page else {
             if !global.json { try context.output.print(link.url) }
             guard !noOpen else { return }
             return try context.remark(
                 "There is no xdg-open: open the link yourself within a minute, or set SYNCTRAIN_OPEN.")
         }
         try context.output.flush()
-        try await context.environment.open(command, link.url, context.process.variables)
+        do {
+            // Never the link itself: arguments are shown to every user of the machine.
+            try await context.environment.open(command, page, context.process.variables)
+        } catch let error as ControlError {
+            if !global.json { try context.output.print(link.url) }
+            throw error
+        }
     }
 
     private func endSessions(in context: CommandContext) async throws {
@@ -55,5 +63,7 @@ private struct OpenedPage: Encodable {
     var schema = 1
     var url: String
     var seconds: Int
+    /// The file that was opened.
+    var page: String?
     var with: String?
 }

@@ -64,7 +64,7 @@ enum AgentProgram {
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
-                    logIn: { try links.loginLink() }, logOut: { links.logOut() }),
+                    logIn: { try links.loginLink(used: $0) }, logOut: { links.logOut() }),
                 machine: machine,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })

@@ -11,7 +11,8 @@ extension CommandEnvironment {
         CommandEnvironment(
             places: { home, variables in
                 try controlErrors {
-                    let places = try AgentPlaces.resolve(home: home, environment: variables)
+                    let places = try AgentPlaces.resolve(
+                        home: home, environment: variables, accountHome: AgentPlaces.accountHome())
                     let configurations = variables["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
                     return Places(
                         home: places.home, configurationFile: places.configurationFile, socket: places.controlSocket,
@@ -21,6 +22,7 @@ extension CommandEnvironment {
             },
             connect: { ControlClient(socketPath: $0.socket) },
             initialise: { places, options in try controlErrors { try initialise(places, options) } },
+            isSetUp: { places in (try? agentPlaces(places)).map { DeviceIdentityFiles.isThere(in: $0) } ?? true },
             deviceID: { places in try controlErrors { try localDevice(try agentPlaces(places)).description } },
             runAgent: { places, options, ready in
                 try await AgentProgram.run(
@@ -53,7 +55,8 @@ extension CommandEnvironment {
 
     private static func agentPlaces(_ places: Places) throws -> AgentPlaces {
         do {
-            return try AgentPlaces.resolve(home: places.home, environment: places.variables)
+            return try AgentPlaces.resolve(
+                home: places.home, environment: places.variables, accountHome: AgentPlaces.accountHome())
         } catch {
             throw ControlError(describing: error)
         }
@@ -127,7 +130,8 @@ extension CommandEnvironment {
             try file.apply(.renameDevice(try configuration.device(reference).id, name: name))
         case .removeDevice(let reference):
             try file.apply(.removeDevice(try configuration.device(reference).id))
-        case .addFolder(let settings):
+        case .addFolder(var settings):
+            settings.path = try places.expanded(settings.path)
             let edits = try configuration.edits(adding: settings)
             for case .addFolder(let folder) in edits {
                 try FolderPreparation.prepare(folder, others: configuration.folders, places: places)

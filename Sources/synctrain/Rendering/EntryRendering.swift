@@ -14,9 +14,24 @@ struct EntryRendering: Sendable {
         let size = Table.pad(Quantity.size(entry.size), to: 8, .right)
         let holders = Table.pad(entry.kind == .directory ? "-" : String(entry.holders.count), to: 3, .right)
         let modified = Table.pad(Timestamp.local(entry.modified), to: 16)
-        let remark = entry.waiting.map { "  (\(style.name($0)))" } ?? ""
+        let remark = (entry.waiting.map { style.name($0) } ?? Self.presence(entry)).map { "  (\($0))" } ?? ""
         return "\(style.state(entry.state, padded: 10))  \(Table.pad(entry.selected.rawValue, to: 8))  \(holders)  "
             + "\(size)  \(modified)  \(name)\(remark)"
+    }
+
+    /// How much of what is selected below a directory is here, where that is not all of it.
+    private static func presence(_ entry: Entry) -> String? {
+        guard [.queued, .partial].contains(entry.state) else { return nil }
+        return counts(entry)
+    }
+
+    /// "3 of 67 MiB here", or in files where these have no bytes; nil for what is no directory.
+    private static func counts(_ entry: Entry) -> String? {
+        guard let selected = entry.selectedBytes, let present = entry.presentBytes, let files = entry.selectedFiles,
+            files > 0
+        else { return nil }
+        guard selected > 0 else { return "\(entry.presentFiles ?? 0) of \(Quantity.count(files, "file")) here" }
+        return "\(present == 0 ? "0" : Quantity.size(present)) of \(Quantity.size(selected)) here"
     }
 
     /// The name as shown, a directory's with `/`.
@@ -60,6 +75,10 @@ struct EntryRendering: Sendable {
                     "holds",
                     "\(Quantity.count(files, "file")) in \(Quantity.directories(directories))",
                 ])
+        }
+        if let selected = entry.selectedFiles, let counts = Self.counts(entry) {
+            rows.append(
+                ["selected below", "\(counts), \(entry.presentFiles ?? 0) of \(Quantity.count(selected, "file"))"])
         }
         if entry.kind != .directory {
             let names = entry.holders.map { deviceNames[$0] ?? $0 }

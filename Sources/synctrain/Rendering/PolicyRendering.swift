@@ -1,3 +1,4 @@
+import Arithmetic
 import ControlAPI
 
 /// How the machine is connected and powered, and what that holds back.
@@ -6,7 +7,7 @@ struct PolicyRendering: Sendable {
 
     /// All of it.
     func lines(_ policies: PolicyStatus) -> [String] {
-        let charge = policies.charge.map { ", \(Int($0.rounded())) %" } ?? ""
+        let charge = policies.charge.map { ", \(Int(nearest: $0)) %" } ?? ""
         let holds = holds(policies)
         return Table.lines([
             ["connection is metered", policies.metered.rawValue],

@@ -34,7 +34,8 @@ struct StatusRendering: Sendable {
         let heading = ["folder", "state", "mode", "global", "here", "needs", "path"]
         let rows = folders.map { folder in
             [
-                style.name(folder.id), folder.state, folder.mode, totals(folder.global), totals(folder.local),
+                style.name(folder.id), folder.state, folder.mode,
+                totals(folder.global) + (folder.isIncomplete ? " (incomplete)" : ""), totals(folder.local),
                 needs(folder), style.name(folder.path),
             ]
         }

@@ -217,15 +217,8 @@ struct SpaceFreeing {
     private mutating func note(_ deed: Deed, _ candidate: Candidate, known: Set<String>) {
         switch deed {
         case .freed where candidate.isDirectory: outcome.freedDirectories += 1
-        case .freed:
-            outcome.freedFiles += 1
-            outcome.freedBytes += candidate.size
-            if outcome.freed.count < FreeingOutcome.nameLimit { outcome.freed.append(candidate.name) }
-        case .givenUp(let reason):
-            outcome.givenUpFiles += 1
-            outcome.givenUpBytes += candidate.size
-            guard outcome.givenUp.count < FreeingOutcome.nameLimit else { return }
-            outcome.givenUp.append(name(candidate.name, candidate.size, reason, nil))
+        case .freed: outcome.noteFreed(candidate.name, size: candidate.size)
+        case .givenUp(let reason): outcome.noteGivenUp(name(candidate.name, candidate.size, reason, nil))
         case .stays(let reason, let message): noteStaying(candidate.name, candidate.size, reason, message)
         case .holds(let strangers):
             for stranger in strangers { noteStaying(stranger.path, stranger.size, .unknown, nil) }
@@ -233,10 +226,7 @@ struct SpaceFreeing {
     }
 
     private mutating func noteStaying(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: String?) {
-        outcome.stayingFiles += 1
-        outcome.stayingBytes += size
-        guard outcome.staying.count < FreeingOutcome.nameLimit else { return }
-        outcome.staying.append(name(path, size, reason, message))
+        outcome.noteStaying(name(path, size, reason, message))
     }
 
     private func name(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: String?) -> StayingName {

@@ -24,7 +24,7 @@ struct SettleGroupsStep: FolderStep {
                 work.effects.rescans.formUnion(steps.map(\.target))
             } catch let error as FileAccessError {
                 for placing in group {
-                    work.effects.problems.note(
+                    work.effects.problems.noteFound(
                         "its group could be neither completed nor undone, which is tried again: \(error.message)",
                         at: placing.name)
                 }

@@ -62,7 +62,7 @@ struct FileStaging: Sendable {
     private func pullInOrder(_ items: [Item]) async throws -> [PlacementOutcome] {
         var outcomes = [PlacementOutcome](repeating: .outdated, count: items.count)
         let staged = BoundedQueue<StagedUnit>(limit: max(1, items.count))
-        for portion in portions(of: items) {
+        for portion in Self.portions(of: items) {
             for (position, outcome) in try await stage(portion.map { ($0, items[$0]) }, into: staged) {
                 outcomes[position] = outcome
             }
@@ -76,7 +76,7 @@ struct FileStaging: Sendable {
 
     private func stageAll(_ items: [Item], into staged: BoundedQueue<StagedUnit>) async throws -> [(Int, PlacementOutcome)] {
         // Groups of which all goes, at the end: until then their blocks are of use to what is fetched.
-        let portions = portions(of: items)
+        let portions = Self.portions(of: items)
         let last = portions.suffix(portions.reversed().prefix { $0.allSatisfy { items[$0].removal != nil } }.count)
         let outcomes = try await stageAll(portions.dropLast(last.count), items, into: staged)
         for portion in last { _ = try await stage(portion.map { ($0, items[$0]) }, into: staged) }
@@ -106,19 +106,19 @@ struct FileStaging: Sendable {
 
     /// Positions of what is fetched together, in the items' order so far as small files do not wait for each other. A
     /// group is in one portion.
-    private func portions(of items: [Item]) -> [[Int]] {
+    static func portions(of items: [Item]) -> [[Int]] {
         var portions: [[Int]] = []
         var batch: [Int] = []
         var byteCount: Int64 = 0
-        for unit in Self.units(of: items) {
-            guard unit.allSatisfy({ Self.isSmall(items[$0]) }), unit.contains(where: { items[$0].removal == nil })
+        for unit in units(of: items) {
+            guard unit.allSatisfy({ isSmall(items[$0]) }), unit.contains(where: { items[$0].removal == nil })
             else {
                 portions.append(unit)
                 continue
             }
             batch += unit
             byteCount += unit.reduce(0) { $0 + (items[$1].removal == nil ? items[$1].file.size : 0) }
-            if batch.count >= Self.filesPerBatch || byteCount >= Self.bytesPerBatch {
+            if batch.count >= filesPerBatch || byteCount >= bytesPerBatch {
                 portions.append(batch)
                 batch = []
                 byteCount = 0
@@ -129,7 +129,7 @@ struct FileStaging: Sendable {
     }
 
     private static func isSmall(_ item: Item) -> Bool {
-        item.removal != nil || item.file.size <= SmallFileFetch.byteLimit
+        item.removal != nil || (0...SmallFileFetch.byteLimit).contains(item.file.size)
     }
 
     /// Positions of what changes at once.

@@ -15,6 +15,8 @@ struct PlanExecution {
     private var isDurable = true
     /// Whether nothing was left undone by an error.
     private(set) var isComplete = true
+    /// Whether it was said what is wrong with the name of the action under way.
+    private var hasComplained = false
     /// Opened when something is to go there.
     private var archive: VersionArchive?
     /// The second name, in the archive, of what the action under way replaces.
@@ -68,9 +70,9 @@ struct PlanExecution {
 
     private mutating func carryOut(_ step: Action) async throws {
         guard let name = step.name else { return }
-        // The action itself may find something to say of the name.
-        work.effects.problems.clear(name)
-        (kept, isReplaced) = (nil, false)
+        (kept, isReplaced, hasComplained) = (nil, false, false)
+        // Only then: what is wrong again was wrong all the time.
+        defer { if !hasComplained { work.effects.problems.clear(name) } }
         do {
             switch step {
             case .nothing, .blocked, .fetch: break
@@ -309,15 +311,21 @@ struct PlanExecution {
             return true
         case .rescan(let names):
             for name in names { rescan(name) }
+        case .holdsUnsyncable(let names):
+            complain(
+                "deleted by another device, but it holds names that cannot be synced (\(Self.list(names))); move or delete "
+                    + "them, and it goes", at: path.text)
+        case .holdsDeleted(let names):
+            complain(
+                "deleted by another device, but what is in it could not be deleted yet (\(Self.list(names))); see there",
+                at: path.text)
         case .holdsIgnored(let names):
-            isComplete = false
-            work.effects.problems.note(
+            complain(
                 "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
                     + "or let a (?d) line of .stignore say that it may go", at: path.text)
         case .holdsKept(let names):
             guard let tombstone else {
-                isComplete = false
-                work.effects.problems.note("still holds \(Self.list(names))", at: path.text)
+                complain("still holds \(Self.list(names))", at: path.text)
                 return false
             }
             if let version = LocalChanges.retaining(
@@ -360,7 +368,13 @@ struct PlanExecution {
             return found
         }
         let facts = try await folder.index.facts(found.map(\.name))
+        let problems = folder.foundProblems
+        // What is above comes first.
+        var unsyncable: Set<String> = []
         return zip(found, facts).map { found, facts in
+            let parent = found.name.lastIndex(of: "/").map { String(found.name[..<$0]) } ?? ""
+            let isUnsyncable = found.type == .other || problems.contains(found.name) || unsyncable.contains(parent)
+            if isUnsyncable { unsyncable.insert(found.name) }
             let decision = selection.decision(for: found.name)
             let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
             // It may be all that is left of what somebody wrote: a look settles it first.
@@ -369,6 +383,8 @@ struct PlanExecution {
                 name: found.name, isDirectory: found.type == .directory,
                 isTemporary: !isSwap && RelativePath(found.name)?.isTemporary ?? false,
                 isLeftOut: !isSwap && selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
+                isUnsyncable: isUnsyncable,
+                isDeletedElsewhere: facts.global?.isDeleted == true && facts.localVersion?.isValid == true,
                 local: facts.localVersion,
                 isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
         }
@@ -498,6 +514,12 @@ struct PlanExecution {
 
     private func status(of name: String) -> IndexedStatus? { facts[name]?.local?.status }
 
+    private mutating func complain(_ message: String, at name: String) {
+        isComplete = false
+        hasComplained = true
+        work.effects.problems.noteUndone(message, at: name)
+    }
+
     private mutating func rescan(_ name: String) {
         isComplete = false
         work.effects.doubt(name)
@@ -505,14 +527,19 @@ struct PlanExecution {
 
     private mutating func failed(_ name: String, _ error: FileAccessError) {
         switch error.code {
-        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: rescan(name)
+        case .notADirectory:
+            if let path = RelativePath(name), let obstacle = try? folder.obstacle(to: path) {
+                complain(obstacle.message, at: name)
+                work.effects.doubted.insert(obstacle.path)
+            } else {
+                rescan(name)
+            }
+        case .changedOnDisk, .exists, .notFound, .isADirectory: rescan(name)
         case .directoryNotEmpty:
-            isComplete = false
-            work.effects.problems.note(error.message, at: name)
+            complain(error.message(from: "\(folder.id):"), at: name)
             rescan(name)
         default:
-            isComplete = false
-            work.effects.problems.note(error.message, at: name)
+            complain(error.message(from: "\(folder.id):"), at: name)
             if error.code == .noSpace || error.code == .quota { work.effects.counts.isShortOfSpace = true }
         }
     }

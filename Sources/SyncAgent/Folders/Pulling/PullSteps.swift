@@ -94,9 +94,10 @@ struct PlanPullStep: FolderStep {
         case .unsupported: message = "something that cannot be synced is in its place; move it away"
         case .directoryNotEmpty: message = "a directory with files that are needed is in its place; move them away"
         case .groupMember(let name): message = FolderContext.groupMessage(name)
-        case .parentNotDirectory: message = "a file is where its directory would be; move that file away"
+        case .parentNotDirectory:
+            message = "other devices have a file and a directory of one name above it; rename one of them there"
         }
-        work.effects.problems.note(message, at: blocked.name)
+        work.effects.problems.noteUndone(message, at: blocked.name)
     }
 
     private func priorities(_ folder: FolderContext) -> PriorityPatterns {
@@ -117,8 +118,6 @@ struct PullOutcomesStep: FolderStep {
     /// What is to be remembered until the pull ends.
     struct Account: Sendable {
         var isComplete = true
-        /// Names that could not be had.
-        var failing: Set<String> = []
         var waiting: FolderStatusBoard.Waiting?
     }
 
@@ -144,18 +143,21 @@ struct PullOutcomesStep: FolderStep {
             case .outdated: work.effects.pull.add([name])
             case .changedOnDisk:
                 account.isComplete = false
-                work.effects.doubt(name)
+                if let path, let obstacle = try folder.obstacle(to: path) {
+                    work.effects.problems.noteUndone(obstacle.message, at: name)
+                    work.effects.doubted.insert(obstacle.path)
+                } else {
+                    work.effects.doubt(name)
+                }
             // A link that comes is a reason to try again; time is none.
             case .unavailable: break
             case .held(let other):
-                account.failing.insert(name)
-                work.effects.problems.note(FolderContext.groupMessage(other), at: name)
+                work.effects.problems.noteUndone(FolderContext.groupMessage(other), at: name)
             case .waiting(let obstacle):
                 FolderStatusBoard.Waiting.add(item.file.size, obstacle, to: &account.waiting)
             case .failed(let error):
                 account.isComplete = false
-                account.failing.insert(name)
-                work.effects.problems.note(ProblemText.of(error, in: folder.settings), at: name)
+                work.effects.problems.noteUndone(ProblemText.of(error, in: folder.settings), at: name)
                 if ProblemText.isDiskFull(error) { work.effects.counts.isShortOfSpace = true }
             }
         }
@@ -168,13 +170,10 @@ struct PullOutcomesStep: FolderStep {
 struct EndPullStep: FolderStep {
     /// What was pulled; nil for everything.
     let names: [String]?
-    /// Names whose problems are over.
-    let cleared: Set<String>
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
         let need = try await folder.index.neededTotals(names)
         work.effects.counts.need = need
-        for name in cleared { work.effects.problems.clear(name) }
         try await Leftovers(folder: folder).removeTemporaries(&work)
         try await LocalRenames(folder: folder).endMoves(&work)
         try await KeepFreeStep().run(try await folder.reread(&work), &work)

@@ -2,7 +2,7 @@ import BlockExchange
 import FileAccess
 import Reconciliation
 
-/// Free names for files that have to give way.
+/// Names that are in the way, and free names for files that have to give way.
 extension FolderContext {
     /// A free name for the loser of a conflict over `path`, in Syncthing's form.
     func conflictCopy(of path: RelativePath, by device: ShortID) throws -> RelativePath {
@@ -22,6 +22,13 @@ extension FolderContext {
             return try conflictCopy(of: path, by: device)
         }
         return try ordinaryName(for: path, label: tools.name(of: tools.localDevice))
+    }
+
+    /// The first file, link or other thing that is no directory among the names above `path` on this disk, with what to do.
+    /// Blocks its thread.
+    func obstacle(to path: RelativePath) throws(FileAccessError) -> (path: RelativePath, message: String)? {
+        guard let obstacle = try root.obstacle(above: path) else { return nil }
+        return (obstacle, ProblemText.obstacle(obstacle.text, to: path.text, in: id))
     }
 
     private func isTaken(_ name: String) -> Bool {

@@ -43,6 +43,8 @@ struct FolderContext: Sendable {
     let tools: FolderTools
     /// Why the folder does not propagate deletions now; nil if it does.
     let deletionHalt: FolderHalt?
+    /// What scans found wrong with which names.
+    let foundProblems: FolderStatusBoard.Problems
 
     var id: FolderID { settings.id }
     var root: RootDirectory { place.root }
@@ -74,7 +76,7 @@ struct FolderContext: Sendable {
     func with(_ place: FolderPlace) -> FolderContext {
         FolderContext(
             settings: settings, place: place, index: index.with(place.selection), peers: peers, tools: tools,
-            deletionHalt: deletionHalt)
+            deletionHalt: deletionHalt, foundProblems: foundProblems)
     }
 }
 

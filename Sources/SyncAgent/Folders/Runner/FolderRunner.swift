@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -25,8 +26,6 @@ final class FolderRunner: Sendable {
         var watcher: FolderWatcher?
         /// Whether nothing is needed but for names that the inbox has: only these need be looked at then.
         var isInStep = false
-        /// Names of which the last pull said that they could not be had.
-        var failedPulls: Set<String> = []
     }
 
     /// What `run` is set up by.
@@ -185,7 +184,7 @@ final class FolderRunner: Sendable {
             announcements: boards.announcements, now: tools.time.wall, selection: place.selection)
         return FolderContext(
             settings: settings, place: place, index: index, peers: boards.peers, tools: tools,
-            deletionHalt: halt.flatMap { $0.isOverDeletions ? $0 : nil })
+            deletionHalt: halt.flatMap { $0.isOverDeletions ? $0 : nil }, foundProblems: boards.status.snapshot.found)
     }
 
     private func heed(_ work: FolderWork) async {
@@ -235,7 +234,11 @@ final class FolderRunner: Sendable {
     }
 
     private func halted(by error: any Error) {
-        let halt = error as? FolderHalt ?? FolderHalt(reason: .error, message: "\(error)")
+        let halt =
+            error as? FolderHalt
+            ?? FolderHalt(
+                reason: .error, message: "\(error)",
+                isIndexIncomplete: (error as? IndexStoreError)?.isAboutStoring ?? false)
         if boards.status.snapshot.halt != halt { logger.error("\(halt.message)") }
         boards.status.set(halt: halt)
         let isClosed = [.rootMissing, .markerMissing, .selection].contains(halt.reason)
@@ -400,12 +403,8 @@ final class FolderRunner: Sendable {
     }
 
     private func endPull(_ names: [String]?, _ account: PullOutcomesStep.Account) async throws {
-        // What was said of names that could not be had is over, but for those that this pull could not have either.
-        let cleared = state.withLock { state in
-            defer { state.failedPulls = account.failing }
-            return state.failedPulls.subtracting(account.failing)
-        }
-        try await turn.withUnits(1) { try await self.execute(EndPullStep(names: names, cleared: cleared)) }
+        boards.status.pullEnded()
+        try await turn.withUnits(1) { try await self.execute(EndPullStep(names: names)) }
         boards.status.set(waiting: account.waiting)
         boards.inbox.pullEnded(isComplete: account.isComplete, at: tools.time.monotonic())
         let isInStep = account.isComplete && boards.status.snapshot.need == NeededTotals()
@@ -634,11 +633,10 @@ extension PullOutcomesStep.Account {
     /// Adds what came of another round.
     mutating func add(_ other: Self) {
         isComplete = isComplete && other.isComplete
-        failing.formUnion(other.failing)
         if let other = other.waiting {
             var sum = waiting ?? FolderStatusBoard.Waiting(obstacle: other.obstacle)
-            sum.files += other.files
-            sum.bytes += other.bytes
+            sum.files.addClamped(other.files)
+            sum.bytes.addClamped(other.bytes)
             waiting = sum
         }
     }

@@ -1,3 +1,4 @@
+import Arithmetic
 import FileAccess
 import FolderWatcher
 import IndexStore
@@ -17,6 +18,8 @@ struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
 
     var reason: Reason
     var message: String
+    /// Something that is known could not be stored in the index: what it counts is not all there is.
+    var isIndexIncomplete = false
 
     var description: String { message }
 }
@@ -38,7 +41,7 @@ final class FolderStatusBoard: Sendable {
         static func add(_ bytes: Int64, _ obstacle: LinkObstacle, to waiting: inout Waiting?) {
             var sum = waiting ?? Waiting(obstacle: obstacle)
             sum.files += 1
-            sum.bytes += bytes
+            sum.bytes.addClamped(bytes)
             waiting = sum
         }
     }
@@ -49,9 +52,13 @@ final class FolderStatusBoard: Sendable {
         var isScanning = false
         var isSyncing = false
         var halt: FolderHalt?
-        /// By name; at most `problemLimit` of them are kept, the others counted.
-        var problems: [String: String] = [:]
-        var problemsBeyondLimit = 0
+        /// What looks at this disk found, each forgotten by the next look at its name.
+        var found = Problems()
+        /// What pulls could not do, each forgotten by the next pull that can, or need not.
+        var undone = Problems()
+        /// Names that the pull under way could not do, and those that the one before could not.
+        fileprivate var failing: Set<String> = []
+        fileprivate var failed: Set<String> = []
         var isShortOfSpace = false
         var need = NeededTotals()
         var waiting: Waiting?
@@ -66,7 +73,11 @@ final class FolderStatusBoard: Sendable {
         var lastScan: WallTime?
         var watch = (state: "off", message: String?.none, watched: 0)
 
-        var problemCount: Int { problems.count + problemsBeyondLimit }
+        /// Names that something is wrong with, each once.
+        var problemCount: Int { found.count + undone.names.count(where: { !found.contains($0) }) }
+
+        /// By name, so far as messages are kept.
+        var problems: [String: String] { found.messages.merging(undone.messages) { _, undone in undone } }
 
         /// In the order of their names.
         func firstProblems(_ count: Int) -> [Problem] {
@@ -76,7 +87,46 @@ final class FolderStatusBoard: Sendable {
         }
     }
 
-    private static let problemLimit = 1000
+    /// What is wrong with which names, each once.
+    struct Problems: Sendable {
+        private static let messageLimit = 1000
+        private static let nameLimit = 100_000
+
+        private(set) var messages: [String: String] = [:]
+        /// Names beyond the limit, of which only that is known.
+        private var others: Set<String> = []
+
+        var count: Int { messages.count + others.count }
+        var names: [String] { Array(messages.keys) + others }
+
+        func contains(_ name: String) -> Bool { messages[name] != nil || others.contains(name) }
+
+        mutating func note(_ message: String, at name: String) {
+            if messages[name] != nil || messages.count < Self.messageLimit {
+                messages[name] = message
+                others.remove(name)
+            } else if others.count < Self.nameLimit {
+                others.insert(name)
+            }
+        }
+
+        mutating func clear(_ name: String) {
+            messages[name] = nil
+            others.remove(name)
+        }
+
+        /// Forgets what was said of these names and all below them.
+        mutating func clear(below names: Set<String>) {
+            func isBelow(_ name: String) -> Bool {
+                names.contains(name)
+                    || name.utf8.indices.contains { index in
+                        name.utf8[index] == UInt8(ascii: "/") && names.contains(String(name[..<index]))
+                    }
+            }
+            messages = messages.filter { name, _ in !isBelow(name) }
+            others = others.filter { !isBelow($0) }
+        }
+    }
 
     private let state = Mutex(Snapshot())
 
@@ -99,9 +149,15 @@ final class FolderStatusBoard: Sendable {
         state.withLock { state in
             for entry in effects.problems.entries {
                 switch entry {
-                case .note(let message, let path): Self.note(message, at: path, &state)
-                case .clear(let path): state.problems.removeValue(forKey: path)
-                case .forget(let paths): Self.forget(below: paths, &state)
+                case .found(let message, let path): state.found.note(message, at: path)
+                case .undone(let message, let path):
+                    state.undone.note(message, at: path)
+                    state.failing.insert(path)
+                case .clear(let path):
+                    state.found.clear(path)
+                    state.undone.clear(path)
+                case .forgetFound(let paths?): state.found.clear(below: Set(paths.map(\.text)))
+                case .forgetFound(nil): state.found = Problems()
                 }
             }
             let counts = effects.counts
@@ -112,6 +168,14 @@ final class FolderStatusBoard: Sendable {
             if let lacks = counts.lacks { state.lacks = lacks }
             if let isShortOfSpace = counts.isShortOfSpace { state.isShortOfSpace = isShortOfSpace }
             if let lastScan = counts.lastScan { state.lastScan = lastScan }
+        }
+    }
+
+    /// A pull is over. What was said of names that could not be done is over, but for those that this pull could not do either.
+    func pullEnded() {
+        state.withLock { state in
+            for name in state.failed.subtracting(state.failing) { state.undone.clear(name) }
+            (state.failed, state.failing) = (state.failing, [])
         }
     }
 
@@ -126,27 +190,6 @@ final class FolderStatusBoard: Sendable {
             logger.warning("\(impairment.message)")
         case .rescan(_, let reason): logger.debug("scanning again: \(reason)")
         case .changed, .renamed, .ignoreFileChanged, .markerChanged: break
-        }
-    }
-
-    private static func note(_ message: String, at path: String, _ state: inout Snapshot) {
-        if state.problems[path] != nil || state.problems.count < problemLimit {
-            state.problems[path] = message
-        } else {
-            state.problemsBeyondLimit += 1
-        }
-    }
-
-    private static func forget(below paths: [RelativePath]?, _ state: inout Snapshot) {
-        guard let paths else {
-            state.problems = [:]
-            state.problemsBeyondLimit = 0
-            return
-        }
-        for path in paths {
-            state.problems = state.problems.filter { name, _ in
-                name != path.text && !name.hasPrefix(path.text + "/")
-            }
         }
     }
 }

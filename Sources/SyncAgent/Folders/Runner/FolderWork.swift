@@ -104,15 +104,21 @@ struct FolderCounts: Sendable {
 /// What is said of names that something is wrong with, in the order in which it was said.
 struct ProblemJournal: Sendable {
     enum Entry: Sendable {
-        case note(String, at: String)
+        /// A scan found this.
+        case found(String, at: String)
+        /// A pull could not do this.
+        case undone(String, at: String)
+        /// All problems of the name are over.
         case clear(String)
-        /// What was said of these names and all below them is found out anew; nil for everything.
-        case forget(below: [RelativePath]?)
+        /// What scans found of these names and all below them is found out anew; nil for everything. What pulls could not
+        /// do stays: a scan ends none of it.
+        case forgetFound(below: [RelativePath]?)
     }
 
     private(set) var entries: [Entry] = []
 
-    mutating func note(_ message: String, at path: String) { entries.append(.note(message, at: path)) }
+    mutating func noteFound(_ message: String, at path: String) { entries.append(.found(message, at: path)) }
+    mutating func noteUndone(_ message: String, at path: String) { entries.append(.undone(message, at: path)) }
     mutating func clear(_ path: String) { entries.append(.clear(path)) }
-    mutating func forget(below paths: [RelativePath]?) { entries.append(.forget(below: paths)) }
+    mutating func forgetFound(below paths: [RelativePath]?) { entries.append(.forgetFound(below: paths)) }
 }

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import BlockExchange
 import ControlAPI
 import FileAccess
 
@@ -6,7 +7,14 @@ import FileAccess
 enum ProblemText {
     static func of(_ error: any Error, in folder: FolderConfiguration) -> String {
         if let error = error as? FolderError { return ControlError(error, folder: folder).message }
+        if let error = error as? FileAccessError { return error.message(from: "\(folder.id):") }
         return ControlError(describing: error).message
+    }
+
+    /// Something that is no directory is where one is needed.
+    static func obstacle(_ obstacle: String, to name: String, in folder: FolderID) -> String {
+        "“\(folder):\(obstacle)” is no directory here, and “\(name)” needs one of that name; rename, move or delete "
+            + "“\(obstacle)”, and it is fetched"
     }
 
     static func isDiskFull(_ error: any Error) -> Bool {

@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
@@ -35,7 +36,7 @@ struct Leftovers: Sendable {
             for (path, isUseless) in found {
                 do throws(FileAccessError) {
                     guard let status = try root.status(of: path) else { continue }
-                    let isOld = now &- status.modified.seconds > Self.temporaryLifetime
+                    let isOld = now.subtractingClamped(status.modified.seconds) > Self.temporaryLifetime
                     if isUseless || isOld, try root.removeTemporary(path) { continue }
                     kept.append(path)
                 } catch {
@@ -62,7 +63,7 @@ struct Leftovers: Sendable {
             do {
                 guard case .displaced = try await folder.onDisk({ try root.settleSwap(path) }) else { continue }
                 guard let target = try await target(ofSwap: path) else {
-                    work.effects.problems.note(
+                    work.effects.problems.noteFound(
                         "what was written here while another device's version came; move it away", at: path.text)
                     continue
                 }
@@ -70,7 +71,7 @@ struct Leftovers: Sendable {
                 try await folder.onDisk { try root.rename(path, to: copy, replacing: .nothing) }
                 work.effects.rescans.insert(copy)
             } catch let error as FileAccessError {
-                work.effects.problems.note(error.message, at: path.text)
+                work.effects.problems.noteFound(error.message, at: path.text)
             }
         }
     }

@@ -227,7 +227,7 @@ struct LocalRenames: Sendable {
         let topmost = Set(PathSet.topmost(held.map(\.from)))
         for held in held where topmost.contains(held.from) {
             let reason = held.obstacle.map { ": \($0)" } ?? ""
-            work.effects.problems.note(
+            work.effects.problems.noteFound(
                 "it was moved to \(held.to), which is not selected\(reason). Other devices keep it until you choose: "
                     + "synctrain extraneous resolve \(folder):\(held.to) with --select has them move it, too; with "
                     + "--delete, --ignore or --move-to they delete it; synctrain deselect \(folder):\(held.from) lets "

@@ -41,7 +41,7 @@ struct ScanStep: FolderStep {
         let started = folder.tools.time.monotonic()
         // Whether what is gone is back, only a scan of everything can say.
         let paths = folder.deletionHalt == nil ? paths : nil
-        work.effects.problems.forget(below: paths)
+        work.effects.problems.forgetFound(below: paths)
         try await SettleGroupsStep().run(folder, &work)
 
         var changes = ScannedChanges(

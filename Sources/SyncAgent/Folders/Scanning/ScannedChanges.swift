@@ -140,7 +140,7 @@ struct ScannedChanges: Sendable {
 
     private mutating func note(_ problem: FileProblem, _ work: inout FolderWork) {
         if problem.isTransient, let path = RelativePath(problem.name) { again.insert(path) }
-        work.effects.problems.note(problem.message, at: problem.name)
+        work.effects.problems.noteFound(problem.message, at: problem.name)
         guard problems.count < FolderStatus.problemLimit else { return }
         problems.append(FolderProblem(path: problem.name, message: problem.message))
     }

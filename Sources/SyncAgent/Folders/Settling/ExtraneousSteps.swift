@@ -353,24 +353,16 @@ struct ExtraneousSettling {
         }
         note(file)
         if isRemoving, let reason = file.reason {
-            outcome.lostFiles += 1
-            outcome.lostBytes += file.size
-            if outcome.lost.count < ResolutionOutcome.nameLimit {
-                outcome.lost.append(
-                    StayingName(
-                        path: file.path.text, size: file.size, reason: reason.rawValue,
-                        message: "not held by other devices as it is here"))
-            }
+            outcome.noteLost(
+                StayingName(
+                    path: file.path.text, size: file.size, reason: reason.rawValue,
+                    message: "not held by other devices as it is here"))
         }
         forgotten.append(.forget(file.path.text))
         return true
     }
 
-    private mutating func note(_ file: ExtraneousFile) {
-        outcome.files += 1
-        outcome.bytes += file.size
-        if outcome.names.count < ResolutionOutcome.nameLimit { outcome.names.append(file.path.text) }
-    }
+    private mutating func note(_ file: ExtraneousFile) { outcome.note(file.path.text, size: file.size) }
 
     private mutating func stay(_ file: ExtraneousFile, _ reason: String, _ message: String) {
         guard outcome.staying.count < ResolutionOutcome.nameLimit else { return }

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Arithmetic
 import FileAccess
 import Reconciliation
 
@@ -238,7 +239,7 @@ struct VersionArchive: Sendable {
 
     private func drop(_ versions: [Version]) throws {
         guard let rules else { return }
-        let ages = versions.map { now.subtractingReportingOverflow($0.archived).partialValue }
+        let ages = versions.map { now.subtractingClamped($0.archived) }
         for index in rules.dropped(ages: ages) {
             try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
         }

@@ -1,0 +1,66 @@
+import AgentConfiguration
+import BlockExchange
+import Cryptography
+import Foundation
+import IndexStore
+import Testing
+
+@testable import SyncAgent
+
+/// What a peer says of the index that it has of this device.
+@Suite struct IndexExchangeTests {
+    private static let folder = FolderID("f")
+    private static let local = DeviceID(digest: SHA256.digest([0]))
+    private static let peer = DeviceID(digest: SHA256.digest([1]))
+    private static let ownIndex = IndexID(rawValue: 7)
+
+    /// The exchange of a folder whose own index ends at sequence 3.
+    private static func withExchange(_ body: (FolderExchange) async throws -> Void) async throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "exchange-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        try FileManager.default.createDirectory(atPath: home + "/files/.stfolder", withIntermediateDirectories: true)
+        let index = try IndexStore.open(path: home + "/index.sqlite")
+        try await index.addFolder(folder, newIndexID: ownIndex)
+        for number in 1...3 {
+            let file = FileInfo(
+                name: "\(number)", kind: .directory,
+                version: VersionVector([.init(id: local.shortID, value: UInt64(number))]))
+            _ = try await index.applyLocal(in: folder, [.set(LocalEntry(file: file))], isIgnored: { _ in false })
+        }
+        #expect(try await index.localIndex(of: folder).maxSequence == 3)
+        try await body(
+            Folder(
+                idle: FolderConfiguration(id: folder, path: home + "/files", mode: .full, devices: [peer]), of: local,
+                index: index
+            ).exchange)
+        try index.close()
+    }
+
+    @Test(
+        arguments: [
+            (.min, 0), (-1, 0), (0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (.max - 1, 0), (.max, 0),
+        ] as [(said: Int64, after: Int64)])
+    func `the index goes on behind what the peer has, if it can have that`(said: Int64, after: Int64) async throws {
+        try await Self.withExchange { exchange in
+            let feed = try await exchange.exchangeIndexes(
+                with: Self.peer,
+                itKnows: ClusterConfig.Device(id: Self.local, maxSequence: said, indexID: Self.ownIndex),
+                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
+                mode: .syncthing)
+            #expect(feed.after == after)
+            #expect(feed.isFull == (after == 0))
+        }
+    }
+
+    @Test(arguments: [.min, 0, 3, .max] as [Int64])
+    func `of another index than this one nothing counts`(said: Int64) async throws {
+        try await Self.withExchange { exchange in
+            let feed = try await exchange.exchangeIndexes(
+                with: Self.peer,
+                itKnows: ClusterConfig.Device(id: Self.local, maxSequence: said, indexID: IndexID(rawValue: 8)),
+                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
+                mode: .syncthing)
+            #expect(feed.after == 0 && feed.isFull == true)
+        }
+    }
+}
