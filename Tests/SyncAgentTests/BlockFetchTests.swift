@@ -193,8 +193,8 @@ import Transport
         do {
             try await fetched
             Issue.record("nobody has the file")
-        } catch let error as ControlError {
-            #expect(error.code == .noHolder)
+        } catch .unavailable(let refusal, _, holders: let holders) as FetchError {
+            #expect(refusal == .disconnected && holders == 2)
         }
         #expect(sought.withLock { $0 } == (purpose == .onDemand ? [Self.alice] : []))
         #expect(clock.now.offset == .seconds(seconds))
