@@ -281,6 +281,8 @@ class Session:
         self._responses = {}
         self._next_request = 0
         self._changed = threading.Condition()
+        # One index at a time: two of one folder between each other would be the index of nobody.
+        self._sending_index = threading.RLock()
         self._sent_sequence = {}
         self._thread = None
 
@@ -373,18 +375,19 @@ class Session:
 
     def send_index(self, folder_id, batch=1000, compression=NO_COMPRESSION):
         """Brings the other side up to date: all of it, or what is newer than it says it has."""
-        folder = self.peer.folders[folder_id]
-        index_id, sequence = self.asked.get(folder_id, (0, 0))
-        sent = self._sent_sequence.get(folder_id)
-        if sent is None:
-            sent = sequence if index_id == folder.index_id and 0 < sequence <= folder.sequence else 0
-        type = INDEX_UPDATE if sent else INDEX
-        entries = folder.since(sent)
-        for start in range(0, len(entries), batch):
-            part = entries[start:start + batch]
-            self.send(type, {"folder": folder_id, "files": part, "last_sequence": part[-1]["sequence"]}, compression)
-            type = INDEX_UPDATE
-        self._sent_sequence[folder_id] = folder.sequence
+        with self._sending_index:
+            folder = self.peer.folders[folder_id]
+            index_id, sequence = self.asked.get(folder_id, (0, 0))
+            sent = self._sent_sequence.get(folder_id)
+            if sent is None:
+                sent = sequence if index_id == folder.index_id and 0 < sequence <= folder.sequence else 0
+            type = INDEX_UPDATE if sent else INDEX
+            entries = folder.since(sent)
+            for start in range(0, len(entries), batch):
+                part = entries[start:start + batch]
+                self.send(type, {"folder": folder_id, "files": part, "last_sequence": part[-1]["sequence"]}, compression)
+                type = INDEX_UPDATE
+            self._sent_sequence[folder_id] = folder.sequence
 
     def request_later(self, folder, name, block, block_no=0, **other):
         """Sends a request for a block (a BlockInfo dict) and returns its id."""
