@@ -43,7 +43,7 @@ final class FolderRunner: Sendable {
 
     let id: FolderID
     private let boards: FolderBoards
-    private let tools: FolderTools
+    let tools: FolderTools
     private let store: IndexStore
     private let events: EventHub
     /// The program that watches directories; nil for none.

@@ -76,6 +76,26 @@ struct Leftovers: Sendable {
         }
     }
 
+    /// What replacements of names that are not selected have left: a scan does not come by their directories.
+    ///
+    /// - Parameter placed: names that were about to be placed.
+    func unvisitedSwaps(of placed: some Sequence<String>) async throws -> [RelativePath] {
+        let names = placed.filter { folder.selection.isLeftOut($0) }.compactMap { RelativePath($0) }
+        guard !names.isEmpty else { return [] }
+        let root = folder.root
+        return try await folder.onDisk {
+            var found: [RelativePath] = []
+            for (directory, names) in Dictionary(grouping: names, by: \.parent) {
+                guard let entries = try? root.list(directory) else { continue }
+                for name in entries.compactMap(\.name) {
+                    let path = try directory?.appending(name) ?? RelativePath(parsing: name)
+                    if path.isSwap, names.contains(where: { path.isSwap(with: $0.name) }) { found.append(path) }
+                }
+            }
+            return found.sorted()
+        }
+    }
+
     private func target(ofSwap path: RelativePath) async throws -> RelativePath? {
         if let target = path.swapTarget { return target }
         let known = try await folder.index.store.localChildren(of: folder.id, directory: path.parent?.text ?? "")

@@ -69,6 +69,11 @@ struct ScanStep: FolderStep {
                 work.memory.heldNames.merge(outcome.held) { $1 }
             }
         }
+        if paths == nil {
+            // While the index has their notes: a death here leaves them to the next scan.
+            let leftovers = Leftovers(folder: folder)
+            try await leftovers.settle(try await leftovers.unvisitedSwaps(of: changes.placed.keys), &work)
+        }
         switch try await changes.finish(mayWait: !isRequested, &work) {
         case .wait(let due): work.effects.goneScans = (paths ?? [], due)
         // A scan of everything never asks for another one.

@@ -15,7 +15,7 @@ struct ScannedChanges: Sendable {
 
     private let folder: FolderContext
     /// What was about to be put into its place when this device last noted it.
-    private let placed: [String: FileInfo]
+    let placed: [String: FileInfo]
     private let isWhole: Bool
     /// Names that lines of the selection have followed to others.
     private let followed: PathSet
