@@ -19,6 +19,8 @@ struct PlanPullStep: FolderStep {
     let attempted: Set<String>
     /// What other devices announced as deleted since the last time.
     let deletions: [FileInfo]
+    /// Whether `status` is to say how much is needed: in the first round that finds something.
+    let countsNeed: Bool
 
     struct Round: Sendable {
         /// The folder as the plan saw it.
@@ -39,6 +41,7 @@ struct PlanPullStep: FolderStep {
         window.facts.removeAll { attempted.contains($0.name) }
         guard !window.facts.isEmpty else { return round }
         round.isNeeded = true
+        if countsNeed { work.effects.counts.need = try await folder.index.neededTotals(names) }
         let groups = folder.groupPatterns
         window.facts += try await folder.partners(of: window.facts, groups)
         let options = PlanOptions(

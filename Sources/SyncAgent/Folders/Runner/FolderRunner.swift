@@ -385,7 +385,8 @@ final class FolderRunner: Sendable {
             var next: String?
             while true {
                 let step = PlanPullStep(
-                    names: names, cursor: cursor, attempted: attempted, deletions: boards.inbox.takeDeletions())
+                    names: names, cursor: cursor, attempted: attempted, deletions: boards.inbox.takeDeletions(),
+                    countsNeed: !boards.status.snapshot.isSyncing)
                 let round = try await turn.withUnits(1) { try await self.execute(step) }
                 next = round.next
                 account.isComplete = account.isComplete && round.isComplete
@@ -403,8 +404,8 @@ final class FolderRunner: Sendable {
     }
 
     private func endPull(_ names: [String]?, _ account: PullOutcomesStep.Account) async throws {
-        boards.status.pullEnded()
         try await turn.withUnits(1) { try await self.execute(EndPullStep(names: names)) }
+        boards.status.pullEnded()
         boards.status.set(waiting: account.waiting)
         boards.inbox.pullEnded(isComplete: account.isComplete, at: tools.time.monotonic())
         let isInStep = account.isComplete && boards.status.snapshot.need == NeededTotals()
