@@ -281,6 +281,8 @@ final class FolderRunner: Sendable {
                 return isStopped
             }
             boards.status.set(hasScanned: false)
+            // The one that was due may have been done before the end.
+            boards.inbox.scanEverything()
         }
     }
 
