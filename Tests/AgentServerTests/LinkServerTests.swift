@@ -148,7 +148,7 @@ struct LinkServerTests {
             }
             for channel in idle[..<40] { try await channel.closeFuture.get() }
             #expect(idle[40...].allSatisfy { $0.isActive })
-            #expect(try await harness.client.status() == .sample)
+            #expect(try await harness.client.call(Endpoints.status) == .sample)
             #expect(try await get(harness, target).body == Self.content)
             for channel in idle[41...] { try await channel.close() }
         }
@@ -252,7 +252,7 @@ struct LinkServerTests {
             let port = try #require(first.address?.split(separator: ":").last.flatMap { Int($0) })
             let second = Self.endpoint(port: port)
             try await ServerHarness.run(ScriptedControl(content: Self.content), links: second) { harness in
-                let status = try await harness.client.status()
+                let status = try await harness.client.call(Endpoints.status)
                 #expect(status == .sample)
                 #expect(second.address == nil)
                 #expect(second.problem?.contains("\(port): Address already in use.") == true)
