@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint fuzz api-fuzz benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint openapi fuzz api-fuzz benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -62,6 +62,10 @@ browser-test: debug ## the page, driven in a headless Chromium; screenshots go t
 
 lint: toolchain ## formatting, as CI checks it
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+
+openapi: setup ## Sources/WebPage/openapi.json, from the endpoints in Sources/ControlAPI
+	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
+	SYNCTRAIN_WRITE_OPENAPI="$(CURDIR)/Sources/WebPage/openapi.json" $(TEST_PROGRAM) --filter OpenAPITests
 
 bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error

@@ -7,7 +7,7 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// Carries an `AgentControl` over HTTP/1.1 on a Unix socket, and over TCP beside it for browsers that are logged in and for
+/// Carries what an agent answers over HTTP/1.1 on a Unix socket, and over TCP beside it for browsers that are logged in and for
 /// links to files, as docs/control-api.md says.
 ///
 /// NIOHTTP1 and not Hummingbird: docs/decisions/http.md. A connection carries one request: who closes it cancels the
@@ -91,19 +91,18 @@ public struct AgentServer: Service {
     private let onListening: @Sendable () async -> Void
 
     /// - Parameters:
+    ///   - agent: answers all endpoints but those that the server has itself.
     ///   - socketPath: absolute; its directory is made with mode 0700 if it is not there.
     ///   - links: where links to files are answered; nil for nowhere.
     ///   - pace: returns when so many bytes of a file that a link leads to may go.
     ///   - onListening: called once when connections are taken.
     public init(
-        control: any AgentControl, socketPath: String, links: LinkEndpoint? = nil,
+        agent: EndpointHandlers, socketPath: String, links: LinkEndpoint? = nil,
         pace: @escaping @Sendable (Int) async -> Void = { _ in }, surroundings: Surroundings = Surroundings(),
         limits: Limits = Limits(), logger: Logger, onListening: @escaping @Sendable () async -> Void = {}
     ) {
         responder = ControlResponder(
-            control: control, logger: logger, links: links, pace: pace,
-            jobs: JobRegistry(now: surroundings.now, announce: surroundings.announce), records: surroundings.records,
-            code: surroundings.code)
+            agent: agent, logger: logger, links: links, pace: pace, surroundings: surroundings)
         socket = ControlSocket(path: socketPath)
         self.links = links
         self.limits = limits

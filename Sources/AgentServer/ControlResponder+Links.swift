@@ -11,7 +11,7 @@ extension ControlResponder {
         }
         let target = try LinkTarget(target: request.target, key: links.key, now: links.now())
         let response = FileResponse(
-            control: control, sink: sink, presentation: { _ in .link(path: target.file) },
+            control: handlers, sink: sink, presentation: { _ in .link(path: target.file) },
             expected: .init(folder: target.folder, path: target.file), pace: pace)
         let path = PathReference(text: "\(target.folder):\(target.file)", workingDirectory: "/")
         if request.method == "HEAD" {

@@ -2,13 +2,7 @@ import ControlAPI
 
 extension ControlRequest {
     /// Reads a file, for as long as somebody plays it.
-    var isForFile: Bool { [LinkTarget.path, "/v1/file", "/v1/archive/member"].contains(String(path)) }
-
-    /// What is asked of the agent. A `HEAD` asks for what a `GET` would; the sink leaves the body out.
-    func operation() throws(ControlError) -> ControlOperation {
-        let isHead = method == "HEAD" && !isForFile
-        return try ControlOperation(method: isHead ? "GET" : method, target: target, body: body)
-    }
+    var isForFile: Bool { [LinkTarget.path, Endpoints.file.id.path, Endpoints.member.id.path].contains(String(path)) }
 }
 
 extension LinkEndpoint {
@@ -68,22 +62,9 @@ extension ControlResponder {
 
     /// Over TCP a browser may show the file, and it goes at the pace of links.
     func fileResponse(to request: ControlRequest, through sink: ResponseSink) throws(ControlError) -> FileResponse {
-        guard case .session = request.admission else { return FileResponse(control: control, sink: sink) }
+        guard case .session = request.admission else { return FileResponse(control: handlers, sink: sink) }
         let isDownload = try request.query().flag("download")
         return FileResponse(
-            control: control, sink: sink, presentation: { .link(path: $0.path, isDownload: isDownload) }, pace: pace)
-    }
-
-    func document(for operation: PageOperation) async throws -> [UInt8] {
-        if let document = try document(forJob: operation) { return document }
-        return switch operation {
-        case .logIn(let request): try ControlJSON.encode(try await control.logIn(request))
-        case .logOut: try ControlJSON.encode(try await control.logOut())
-        case .entries(let query): try Self.document(of: try await control.entries(query))
-        case .search(let query): try Self.document(of: try await control.search(query))
-        case .description: PageFile.description.bytes
-        case .jobs, .job, .endJob, .records, .deviceCode:
-            throw ControlError(.failed, "\(operation) has no document. This is a bug; report it.")
-        }
+            control: handlers, sink: sink, presentation: { .link(path: $0.path, isDownload: isDownload) }, pace: pace)
     }
 }

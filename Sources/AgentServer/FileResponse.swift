@@ -144,7 +144,7 @@ struct FileResponse: Sendable {
     }
 
     private func stat(_ path: PathReference) async throws -> Entry {
-        let entry = try await control.stat(path)
+        let entry = try await control.call(Endpoints.stat, path)
         try check(entry, path)
         guard entry.kind == .file else {
             throw ControlError(
@@ -172,7 +172,7 @@ struct FileResponse: Sendable {
     /// 416 names the size, so that the client can ask better (RFC 9110, 15.5.17).
     private func answerUnsatisfiable(_ path: PathReference, _ error: ControlError) async throws {
         let json = try ControlJSON.encode(error)
-        let size = try await control.stat(path).size
+        let size = try await control.call(Endpoints.stat, path).size
         try await sink.begin(
             status: error.httpStatus, contentType: "application/json", contentLength: Int64(json.count),
             headers: [("content-range", "bytes */\(size)"), ("accept-ranges", "bytes")])

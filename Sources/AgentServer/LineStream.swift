@@ -3,7 +3,7 @@ import Synchronization
 
 /// A response that is lines: NDJSON or server-sent events. The head goes out with the first of them.
 ///
-/// Its functions are called one after the other, as `AgentControl` promises of `emit`.
+/// Its functions are called one after the other, as `Endpoints` promises of `emit`.
 final class LineStream: Sendable {
     enum Framing { case lines, serverSentEvents }
 
@@ -20,12 +20,14 @@ final class LineStream: Sendable {
 
     private let sink: ResponseSink
     private let framing: Framing
+    private let pace: LinePace
     private let clock = ContinuousClock()
     private let state: Mutex<State>
 
-    init(sink: ResponseSink, framing: Framing) {
+    init(sink: ResponseSink, framing: Framing, pace: LinePace) {
         self.sink = sink
         self.framing = framing
+        self.pace = pace
         state = Mutex(State(lastSent: clock.now))
     }
 
@@ -62,19 +64,6 @@ final class LineStream: Sendable {
     func send(id: String) async throws {
         try await begin()
         if framing == .serverSentEvents { try await sink.write(Array("id: \(id)\n\n".utf8)) }
-    }
-
-    /// Adds an entry to the batch.
-    func add(_ entry: Entry) async throws {
-        try await add { waiting throws(ControlError) in try EntryLine.append(entry, to: &waiting) }
-    }
-
-    /// Adds a document to the batch.
-    func add(_ json: [UInt8]) async throws {
-        try await add { waiting throws(ControlError) in
-            waiting += json
-            waiting.append(UInt8(ascii: "\n"))
-        }
     }
 
     /// Sends the batch when it is large or old enough.
@@ -114,5 +103,17 @@ final class LineStream: Sendable {
             // The client is gone and its connection with it: nobody is left to tell.
             sink.channel.close(promise: nil)
         }
+    }
+}
+
+extension LineStream: LineWriter {
+    func write(_ line: some ControlLine) async throws {
+        guard pace == .batched else {
+            var bytes: [UInt8] = []
+            try line.append(to: &bytes)
+            try await begin()
+            return try await sink.write(bytes)
+        }
+        try await add { waiting throws(ControlError) in try line.append(to: &waiting) }
     }
 }

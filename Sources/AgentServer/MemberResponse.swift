@@ -86,8 +86,8 @@ struct MemberResponse: Sendable {
 extension ControlResponder {
     /// What a browser may show of an archive; over TCP it goes at the pace of links.
     func memberResponse(to request: ControlRequest, through sink: ResponseSink) throws(ControlError) -> MemberResponse {
-        guard case .session = request.admission else { return MemberResponse(control: control, sink: sink) }
+        guard case .session = request.admission else { return MemberResponse(control: handlers, sink: sink) }
         return MemberResponse(
-            control: control, sink: sink, isDownload: try request.query().flag("download"), pace: pace)
+            control: handlers, sink: sink, isDownload: try request.query().flag("download"), pace: pace)
     }
 }

@@ -125,7 +125,7 @@ public struct SiteServer: Sendable {
             throw ControlError(.methodNotAllowed, "Files of a site are read, not changed.")
         }
         let target = try SiteTarget(target: request.target)
-        let entry = try await control.stat(reference(target.path))
+        let entry = try await control.call(Endpoints.stat, reference(target.path))
         switch entry.kind {
         case .file:
             guard !target.isDirectory else { throw ControlError(.noSuchPath, "\(target.path) is no directory.") }
@@ -156,7 +156,7 @@ public struct SiteServer: Sendable {
 
     private func isFile(_ path: String) async throws -> Bool {
         do {
-            return try await control.stat(reference(path)).kind == .file
+            return try await control.call(Endpoints.stat, reference(path)).kind == .file
         } catch let error as ControlError where [.noSuchPath, .gone].contains(error.code) {
             return false
         }
@@ -178,7 +178,7 @@ public struct SiteServer: Sendable {
             try await sink.write(Array(SiteListing.head(target).utf8))
         }
         do {
-            try await control.list(reference(target.path), isRecursive: false) { entry in
+            try await control.call(Endpoints.list, ListQuery(path: reference(target.path))) { entry in
                 try await begin()
                 try await sink.write(Array(SiteListing.row(entry).utf8))
             }

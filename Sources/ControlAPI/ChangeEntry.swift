@@ -10,6 +10,7 @@ public struct ChangeQuery: Equatable, Sendable {
     public var isFollowing: Bool
 
     public static let largestLimit = 10_000
+    static let longestSince = 1_000_000_000
 
     public init(path: PathReference? = nil, since: Int64? = nil, limit: Int = 100, isFollowing: Bool = false) {
         self.path = path
@@ -17,10 +18,30 @@ public struct ChangeQuery: Equatable, Sendable {
         self.limit = limit
         self.isFollowing = isFollowing
     }
+
+    func check() throws(ControlError) {
+        try PathReference.check(path.map { [$0] } ?? [])
+        guard (1...Self.largestLimit).contains(limit), (0...Int64(Self.longestSince)).contains(since ?? 0) else {
+            throw ControlError(
+                .invalidRequest, "limit is a number from 1 to \(Self.largestLimit), since a number of seconds.")
+        }
+    }
+}
+
+/// Asks for a part of what has changed, newest first.
+public struct ChangePageQuery: Equatable, Sendable {
+    /// Its `limit` is not used.
+    public var changes: ChangeQuery
+    public var range: PageRange
+
+    public init(changes: ChangeQuery, range: PageRange) {
+        self.changes = changes
+        self.range = range
+    }
 }
 
 /// Something that happened in a folder.
-public struct ChangeEntry: Codable, Equatable, Sendable {
+public struct ChangeEntry: ControlLine, Equatable, Sendable {
     public var type = "change"
     public var folder: String
     /// Relative to the folder's root; empty where `what` is `many`.

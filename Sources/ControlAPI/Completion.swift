@@ -1,5 +1,28 @@
 import Arithmetic
 
+/// Asks how much devices have; nil for all.
+public struct CompletionQuery: Equatable, Sendable {
+    public var folder: String?
+    /// An id, a name or `this`.
+    public var device: String?
+
+    public init(folder: String? = nil, device: String? = nil) {
+        self.folder = folder
+        self.device = device
+    }
+}
+
+/// Asks what another device has yet to get; `folder` nil for all that it shares.
+public struct RemoteNeedQuery: Equatable, Sendable {
+    public var device: String
+    public var folder: String?
+
+    public init(device: String, folder: String? = nil) {
+        self.device = device
+        self.folder = folder
+    }
+}
+
 /// How much of a folder each device has.
 public struct CompletionAnswer: Codable, Equatable, Sendable {
     public struct Device: Codable, Equatable, Sendable {

@@ -1,6 +1,6 @@
 /// Two versions of a file, neither of which was made of the other: one bears the file's name, the other is the conflict
 /// copy beside it.
-public struct Conflict: Codable, Equatable, Sendable {
+public struct Conflict: ControlLine, Equatable, Sendable {
     public struct Version: Codable, Equatable, Sendable {
         /// Relative to the folder's root.
         public var path: String

@@ -62,7 +62,7 @@ public struct DropReceiveRequest: Codable, Equatable, Sendable {
 
 /// What the user says to a transfer.
 public struct DropAnswer: Codable, Equatable, Sendable {
-    public enum Action: String, Codable, Sendable {
+    public enum Action: String, Codable, Sendable, CaseIterable {
         /// Both devices show `code`. Any other than the one that this device shows ends the transfer.
         case confirm
         /// The codes differ, or the user wants none of it.
@@ -135,7 +135,7 @@ public enum DropNotice: Equatable, Sendable {
     case done(files: Int64, bytes: Int64, failed: Int64)
 }
 
-extension DropNotice: Codable {
+extension DropNotice: ControlLine {
     /// All fields that a line can have.
     private struct Line: Codable {
         var type: String

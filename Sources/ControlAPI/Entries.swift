@@ -27,14 +27,22 @@ extension PathReference {
             }
         }
     }
+
+    /// The same for `command`, which needs some.
+    static func checkSome(_ paths: [PathReference], of command: String) throws(ControlError) {
+        guard !paths.isEmpty else {
+            throw ControlError(.invalidRequest, "Say which paths; see `synctrain \(command) --help`.")
+        }
+        try check(paths)
+    }
 }
 
 /// One name of a folder as `ls`, `tree`, `stat` and `search` show it.
 public struct Entry: Codable, Equatable, Sendable {
-    public enum Kind: String, Codable, Sendable { case file, directory, symlink }
+    public enum Kind: String, Codable, Sendable, CaseIterable { case file, directory, symlink }
 
     /// How the name stands on this device.
-    public enum State: String, Codable, Sendable {
+    public enum State: String, Codable, Sendable, CaseIterable {
         /// In the global index, not on this disk, not selected; of a directory, nothing below it is selected either.
         case absent
         /// As `queued`; only from an older agent.
@@ -53,7 +61,7 @@ public struct Entry: Codable, Equatable, Sendable {
         case extraneous
     }
 
-    public enum Selected: String, Codable, Sendable { case explicit, implicit, no }
+    public enum Selected: String, Codable, Sendable, CaseIterable { case explicit, implicit, no }
 
     public var kind: Kind
     public var folder: String

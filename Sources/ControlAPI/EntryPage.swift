@@ -57,6 +57,30 @@ public struct SearchQuery: Equatable, Sendable {
     }
 }
 
+/// Asks for the entries in a directory, or all below it.
+public struct ListQuery: Equatable, Sendable {
+    public var path: PathReference
+    public var isRecursive: Bool
+
+    public init(path: PathReference, isRecursive: Bool = false) {
+        self.path = path
+        self.isRecursive = isRecursive
+    }
+}
+
+/// Asks for all that a search finds; nil for all folders.
+public struct FindQuery: Equatable, Sendable {
+    public var text: String
+    public var folder: String?
+    public var limit: Int
+
+    public init(text: String, folder: String? = nil, limit: Int = .max) {
+        self.text = text
+        self.folder = folder
+        self.limit = limit
+    }
+}
+
 /// A part of a list, in one document.
 public struct EntryPage: Codable, Equatable, Sendable {
     public var schema = 1
@@ -75,6 +99,30 @@ public struct EntryPage: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey { case schema, entries, offset, total, isTruncated = "truncated" }
+
+    /// The page as JSON, with the entries written by hand.
+    func json() throws(ControlError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (index, entry) in entries.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += try EntryLine.json(entry)
+        }
+        return Self.json(of: bytes, offset: offset, total: total, isTruncated: isTruncated ?? false)
+    }
+
+    /// A part of any list as JSON.
+    ///
+    /// - Parameters:
+    ///   - elements: the JSON of each, with commas between.
+    ///   - total: nil if the end of the list was not reached.
+    public static func json(
+        of elements: [UInt8], offset: Int, total: Int?, isTruncated: Bool = false
+    ) -> [UInt8] {
+        var bytes = Array(#"{"schema":1,"entries":["#.utf8) + elements + #"],"offset":\#(offset)"#.utf8
+        if let total { bytes += #","total":\#(total)"#.utf8 }
+        if isTruncated { bytes += #","truncated":true"#.utf8 }
+        return bytes + "}".utf8
+    }
 }
 
 /// What lists are cut by.

@@ -1,6 +1,6 @@
 /// Why a path is kept on this device or is not.
 public struct ExplainedPath: Codable, Equatable, Sendable {
-    public enum Reason: String, Codable, Sendable {
+    public enum Reason: String, Codable, Sendable, CaseIterable {
         /// `line` is the first that matches.
         case line
         /// No line matches, so it is kept.

@@ -20,7 +20,7 @@ public struct InvitationRequest: Codable, Equatable, Sendable {
 
 /// An invitation, good for one device.
 public struct Invitation: Codable, Equatable, Sendable {
-    public enum State: String, Codable, Sendable { case open, redeemed, expired }
+    public enum State: String, Codable, Sendable, CaseIterable { case open, redeemed, expired }
 
     public var number: Int64
     /// What the other device is given; only when it is made.

@@ -1,6 +1,6 @@
 /// Something long that was asked for with `Prefer: respond-async` and goes on without its request.
 public struct Job: Codable, Equatable, Sendable {
-    public enum State: String, Codable, Sendable { case running, done, failed, cancelled }
+    public enum State: String, Codable, Sendable, CaseIterable { case running, done, failed, cancelled }
 
     public var id: Int
     /// What was asked: the path behind `/v1/`.

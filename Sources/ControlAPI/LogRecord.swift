@@ -1,5 +1,5 @@
 /// A line of the agent's own log.
-public struct LogRecord: Codable, Equatable, Sendable {
+public struct LogRecord: ControlLine, Equatable, Sendable {
     public enum Level: String, Codable, CaseIterable, Comparable, Sendable {
         case trace, debug, info, notice, warning, error, critical
 

@@ -115,7 +115,7 @@ public struct NearbyList: Codable, Equatable, Sendable {
 
 /// What pairing is at.
 public struct PairStatus: Codable, Equatable, Sendable {
-    public enum State: String, Codable, Sendable {
+    public enum State: String, Codable, Sendable, CaseIterable {
         case idle
         /// The user has asked for it; no device is there yet.
         case waiting
@@ -145,7 +145,7 @@ public struct PairStatus: Codable, Equatable, Sendable {
 }
 
 /// What a pairing says on its way, a line of JSON each.
-public enum PairEvent: Codable, Equatable, Sendable {
+public enum PairEvent: ControlLine, Equatable, Sendable {
     /// First of all: this device can be paired with for so long.
     case waiting(device: String, listening: [String], seconds: Int)
     /// All that are near-by at the moment; whenever that has changed.

@@ -1,6 +1,6 @@
 /// How the machine is connected and powered, and what policies make of it.
 public struct PolicyStatus: Codable, Equatable, Sendable {
-    public enum Answer: String, Codable, Sendable {
+    public enum Answer: String, Codable, Sendable, CaseIterable {
         case yes
         case no
         /// Nobody says.

@@ -14,8 +14,8 @@ public struct FolderRoleChange: Codable, Equatable, Sendable {
 }
 
 /// A change made by a device that may only read, which nobody here follows.
-public struct RefusedChange: Codable, Equatable, Sendable {
-    public enum Kind: String, Codable, Sendable {
+public struct RefusedChange: ControlLine, Equatable, Sendable {
+    public enum Kind: String, Codable, Sendable, CaseIterable {
         /// The folder has nothing of that name.
         case new
         case changed, deleted
@@ -71,7 +71,7 @@ public struct RefusedChange: Codable, Equatable, Sendable {
 
 /// Settles refused changes: they count from now on, or are undone on the devices that made them.
 public struct RefusalRequest: Codable, Equatable, Sendable {
-    public enum Action: String, Codable, Sendable { case accept, revert }
+    public enum Action: String, Codable, Sendable, CaseIterable { case accept, revert }
 
     /// At most `ControlLimits.paths`. A directory stands for all refused changes in it, a folder's root for all of it.
     public var paths: [PathReference]

@@ -154,7 +154,7 @@ public struct FetchRequest: Codable, Equatable, Sendable {
 }
 
 /// What a fetch says on its way, a line of JSON each.
-public enum FetchEvent: Codable, Equatable, Sendable {
+public enum FetchEvent: ControlLine, Equatable, Sendable {
     /// What is to be done: first of all.
     case plan(files: Int64, bytes: Int64)
     /// At most ten times a second. Bytes are of the whole fetch, `path` is the file that they last came for,
@@ -243,7 +243,7 @@ public enum FetchEvent: Codable, Equatable, Sendable {
 }
 
 /// Something that happened in the agent: what `logs` prints and the page listens to.
-public struct AgentEvent: Codable, Equatable, Sendable {
+public struct AgentEvent: ControlLine, Equatable, Sendable {
     /// Kebab-case: `device-connected`, `device-disconnected`, `index-updated`, `folder-changed`, `device-pending`,
     /// `folder-pending`, `configuration-changed`, `transfer-changed`, `pairing-changed`, `job`, `gap`
     /// (events are missing here: look at everything anew).

@@ -173,7 +173,7 @@ public struct SelectionOutcome: Codable, Equatable, Sendable {
 }
 
 /// A line of `select --list`: a path that `.stignore` selects by name.
-public struct SelectedPath: Codable, Equatable, Sendable {
+public struct SelectedPath: ControlLine, Equatable, Sendable {
     public var type = "selected"
     public var folder: String
     /// Relative to the folder's root.

@@ -43,7 +43,7 @@ public struct TransferList: Codable, Equatable, Sendable {
 
 /// A file on its way from or to one device.
 public struct TransferEntry: Codable, Equatable, Sendable {
-    public enum Direction: String, Codable, Sendable { case incoming = "in", outgoing = "out" }
+    public enum Direction: String, Codable, Sendable, CaseIterable { case incoming = "in", outgoing = "out" }
 
     public var folder: String
     /// Relative to the folder's root.

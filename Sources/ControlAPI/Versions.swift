@@ -1,5 +1,5 @@
 /// A version of a file that another one has replaced, or that was deleted, in the folder's archive.
-public struct ArchivedVersion: Codable, Equatable, Sendable {
+public struct ArchivedVersion: ControlLine, Equatable, Sendable {
     public var type = "version"
     public var folder: String
     /// Of the file, relative to the folder's root.

@@ -17,7 +17,7 @@ enum AgentProcess {
 
     static func isAnswering(_ agent: any AgentControl) async throws -> Bool {
         do {
-            _ = try await agent.status()
+            _ = try await agent.call(Endpoints.status)
             return true
         } catch let error as ControlError where error.code == .noAgent {
             return false

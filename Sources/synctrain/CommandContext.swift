@@ -88,7 +88,7 @@ struct CommandContext: Sendable {
     /// The devices and folders that there are, as the agent shows them, or as configured if none runs.
     func known() async throws -> (devices: [DeviceStatus], folders: [FolderStatus], isFromAgent: Bool) {
         do {
-            let status = try await agent().status()
+            let status = try await agent().call(Endpoints.status)
             return (status.devices, status.folders, true)
         } catch let error as ControlError where error.code == .noAgent {
             try checkSetUp(.invalidConfiguration)

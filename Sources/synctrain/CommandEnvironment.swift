@@ -95,16 +95,18 @@ enum ConfigurationEdit: Equatable, Sendable {
 
     func perform(on agent: any AgentControl) async throws {
         switch self {
-        case .addDevice(let settings): try await agent.addDevice(settings)
-        case .renameDevice(let device, let name): try await agent.renameDevice(device, to: name)
-        case .removeDevice(let device): try await agent.removeDevice(device)
-        case .addFolder(let settings): try await agent.addFolder(settings)
-        case .setFolderPaused(let folder, let isPaused): try await agent.setFolderPaused(folder, isPaused)
-        case .setFolderBluetooth(let change): try await agent.setFolderBluetooth(change)
-        case .setDeviceBluetooth(let change): try await agent.setDeviceBluetooth(change)
-        case .setPaused(let change): try await agent.setPaused(change)
-        case .setFolderRole(let change): try await agent.setFolderRole(change)
-        case .removeFolder(let folder): try await agent.removeFolder(folder)
+        case .addDevice(let settings): try await agent.call(Endpoints.addDevice, settings)
+        case .renameDevice(let device, let name):
+            try await agent.call(Endpoints.renameDevice, DeviceRename(device: device, name: name))
+        case .removeDevice(let device): try await agent.call(Endpoints.removeDevice, device)
+        case .addFolder(let settings): try await agent.call(Endpoints.addFolder, settings)
+        case .setFolderPaused(let folder, let isPaused):
+            try await agent.call(Endpoints.setFolderPaused, FolderPause(folder: folder, isPaused: isPaused))
+        case .setFolderBluetooth(let change): try await agent.call(Endpoints.setFolderBluetooth, change)
+        case .setDeviceBluetooth(let change): try await agent.call(Endpoints.setDeviceBluetooth, change)
+        case .setPaused(let change): try await agent.call(Endpoints.setPaused, change)
+        case .setFolderRole(let change): try await agent.call(Endpoints.setFolderRole, change)
+        case .removeFolder(let folder): try await agent.call(Endpoints.removeFolder, folder)
         }
     }
 }

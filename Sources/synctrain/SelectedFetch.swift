@@ -9,7 +9,7 @@ struct SelectedFetch: Sendable {
 
     func run() async throws {
         let agent = try context.agent()
-        try await agent.syncNow(SyncRequest())
+        try await agent.call(Endpoints.syncNow, SyncRequest())
         let course = Mutex(SelectedFetchCourse())
         _ = try await StatusWatch(agent: agent).first { status in
             let (events, isDone) = try course.withLock { course in

@@ -15,7 +15,7 @@ struct StatusWatch: Sendable {
             defer { group.cancelAll() }
             group.addTask {
                 // Without events there is still the clock; what is wrong with the agent, its status says.
-                try? await agent.events { _ in report.yield() }
+                try? await agent.call(Endpoints.events) { _ in report.yield() }
             }
             group.addTask {
                 while true {
@@ -27,7 +27,7 @@ struct StatusWatch: Sendable {
             }
             var events = news.makeAsyncIterator()
             while true {
-                if let value = try judge(try await agent.status()) { return value }
+                if let value = try judge(try await agent.call(Endpoints.status)) { return value }
                 if let deadline, ContinuousClock.now >= deadline { return nil }
                 guard await events.next() != nil else { throw CancellationError() }
                 let next = ContinuousClock.now + pause

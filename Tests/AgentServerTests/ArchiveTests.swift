@@ -61,7 +61,8 @@ struct ArchiveTests {
     @Test func theClientReadsWhatTheServerSays() async throws {
         try await ServerHarness.run(ScriptedControl()) { harness in
             let archive = PathReference(text: "docs:a.zip", workingDirectory: "/")
-            let listing = try await harness.client.archive(ArchiveQuery(archive: archive, offset: 1, limit: 1))
+            let listing = try await harness.client.call(
+                Endpoints.archive, ArchiveQuery(archive: archive, offset: 1, limit: 1))
             #expect(listing.members.map(\.path) == ["dir/side.html"])
             #expect(listing.offset == 1 && listing.total == 3)
             for (name, range, expected) in [

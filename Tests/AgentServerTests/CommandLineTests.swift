@@ -54,7 +54,8 @@ struct Scene {
                     logFile: base + "/agent.log", unitDirectory: unitDirectory)
             },
             connect: { _ in
-                control ?? ScriptedControl(failure: ControlError(.noAgent, "No agent answers.", isRetryable: true))
+                (control ?? ScriptedControl(failure: ControlError(.noAgent, "No agent answers.", isRetryable: true)))
+                    .handlers
             },
             initialise: { places, options in
                 .init(

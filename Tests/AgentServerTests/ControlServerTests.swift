@@ -14,39 +14,45 @@ struct ControlServerTests {
         let control = ScriptedControl(entries: [Sample.directory("d"), Sample.file("d/ä\u{1}")])
         try await ServerHarness.run(control) { harness in
             let client = harness.client
-            #expect(try await client.status() == .sample)
-            try await client.addDevice(DeviceSettings(id: "A", addresses: ["dynamic"]))
-            try await client.renameDevice("a/b", to: "c d")
-            try await client.removeDevice("a&b")
-            #expect(try await client.pendingDevices().map(\.name) == ["neu"])
-            try await client.addFolder(FolderSettings(id: "f", path: "/f"))
-            try await client.setFolderPaused("f", true)
-            try await client.removeFolder("f/g")
-            #expect(try await client.pendingFolders().map(\.id) == ["music"])
-            try await client.resetIndex(folder: nil)
-            try await client.resetIndex(folder: "f")
-            #expect(try await client.stat(path) == Sample.directory("d"))
-            #expect(try await client.whereis(path).holders.map(\.name) == ["nas", "phone"])
+            #expect(try await client.call(Endpoints.status) == .sample)
+            try await client.call(Endpoints.addDevice, DeviceSettings(id: "A", addresses: ["dynamic"]))
+            try await client.call(Endpoints.renameDevice, DeviceRename(device: "a/b", name: "c d"))
+            try await client.call(Endpoints.removeDevice, "a&b")
+            #expect(try await client.call(Endpoints.pending).devices.map(\.name) == ["neu"])
+            try await client.call(Endpoints.addFolder, FolderSettings(id: "f", path: "/f"))
+            try await client.call(Endpoints.setFolderPaused, FolderPause(folder: "f", isPaused: true))
+            try await client.call(Endpoints.removeFolder, "f/g")
+            #expect(try await client.call(Endpoints.pending).folders.map(\.id) == ["music"])
+            try await client.call(Endpoints.resetIndex, IndexReset(folder: nil))
+            try await client.call(Endpoints.resetIndex, IndexReset(folder: "f"))
+            #expect(try await client.call(Endpoints.stat, path) == Sample.directory("d"))
+            #expect(try await client.call(Endpoints.whereis, path).holders.map(\.name) == ["nas", "phone"])
             let listed = Box<[Entry]>([])
-            try await client.list(path, isRecursive: true) { entry in listed.change { $0.append(entry) } }
+            try await client.call(Endpoints.list, ListQuery(path: path, isRecursive: true)) { entry in
+                listed.change { $0.append(entry) }
+            }
             #expect(listed.current == [Sample.directory("d"), Sample.file("d/ä\u{1}")])
             let found = Box<[Entry]>([])
-            try await client.search("x y", folder: "docs", limit: 1) { entry in found.change { $0.append(entry) } }
+            try await client.call(Endpoints.search, FindQuery(text: "x y", folder: "docs", limit: 1)) { entry in
+                found.change { $0.append(entry) }
+            }
             #expect(found.current == [Sample.directory("d")])
-            _ = try await client.setFolderMode(FolderModeChange(folder: "f/g", mode: "full", isDryRun: true))
-            try await client.setFolderBluetooth(FolderBluetoothChange(folder: "f", use: "off"))
-            try await client.setDeviceBluetooth(DeviceBluetoothChange(device: "d", use: "all"))
-            #expect(try await client.perform(FolderAction(folder: "f", action: .repair)).action == .repair)
+            _ = try await client.call(
+                Endpoints.setFolderMode, FolderModeChange(folder: "f/g", mode: "full", isDryRun: true))
+            try await client.call(Endpoints.setFolderBluetooth, FolderBluetoothChange(folder: "f", use: "off"))
+            try await client.call(Endpoints.setDeviceBluetooth, DeviceBluetoothChange(device: "d", use: "all"))
             #expect(
-                try await client.select(SelectionChange(paths: [path], isSelecting: false))
+                try await client.call(Endpoints.perform, FolderAction(folder: "f", action: .repair)).action == .repair)
+            #expect(
+                try await client.call(Endpoints.select, SelectionChange(paths: [path], isSelecting: false))
                     == SelectionAnswer(folders: []))
-            #expect(try await client.explain(path).reason == .noLine)
-            #expect(try await client.scan(ScanRequest(paths: [path])).folders.isEmpty)
-            try await client.extraneous(folder: "docs") { entry in listed.change { $0.append(entry) } }
-            try await client.needs(folder: nil) { entry in listed.change { $0.append(entry) } }
+            #expect(try await client.call(Endpoints.explain, path).reason == .noLine)
+            #expect(try await client.call(Endpoints.scan, ScanRequest(paths: [path])).folders.isEmpty)
+            try await client.call(Endpoints.extraneous, "docs") { entry in listed.change { $0.append(entry) } }
+            try await client.call(Endpoints.needs, nil) { entry in listed.change { $0.append(entry) } }
             #expect(listed.current.count == 6)
-            try await client.syncNow(SyncRequest(folder: "f"))
-            try await client.stop()
+            try await client.call(Endpoints.syncNow, SyncRequest(folder: "f"))
+            try await client.call(Endpoints.stop)
         }
         #expect(
             control.asked == [
@@ -67,7 +73,7 @@ struct ControlServerTests {
         let control = ScriptedControl(folders: FolderScript(selected: paths))
         try await ServerHarness.run(control) { harness in
             let seen = Box<[SelectedPath]>([])
-            try await harness.client.selection(folder: nil) { path in seen.change { $0.append(path) } }
+            try await harness.client.call(Endpoints.selection, nil) { path in seen.change { $0.append(path) } }
             #expect(seen.current == paths)
             let raw = try await harness.get("/v1/selection?folder=docs")
             #expect(raw.headers["content-type"] == "application/x-ndjson")
@@ -113,7 +119,8 @@ struct ControlServerTests {
         let control = ScriptedControl(onFetch: { emit in for event in events { try await emit(event) } })
         try await ServerHarness.run(control) { harness in
             let seen = Box<[FetchEvent]>([])
-            try await harness.client.fetch(FetchRequest(paths: [path], output: "/o", isForced: true)) { event in
+            try await harness.client.call(Endpoints.fetch, FetchRequest(paths: [path], output: "/o", isForced: true)) {
+                event in
                 seen.change { $0.append(event) }
             }
             #expect(seen.current == events)
@@ -128,10 +135,15 @@ struct ControlServerTests {
         let error = ControlError(code, "Böse \"Sache\".", isRetryable: true, path: "x/y")
         try await ServerHarness.run(ScriptedControl(failure: error)) { harness in
             let client = harness.client
-            #expect(await controlError { _ = try await client.status() } == error)
-            #expect(await controlError { try await client.removeFolder("f") } == error)
-            #expect(await controlError { try await client.list(path, isRecursive: false) { _ in } } == error)
-            #expect(await controlError { try await client.fetch(FetchRequest(paths: [])) { _ in } } == error)
+            #expect(await controlError { _ = try await client.call(Endpoints.status) } == error)
+            #expect(await controlError { try await client.call(Endpoints.removeFolder, "f") } == error)
+            #expect(
+                await controlError {
+                    try await client.call(Endpoints.list, ListQuery(path: path, isRecursive: false)) { _ in }
+                } == error)
+            #expect(
+                await controlError { try await client.call(Endpoints.fetch, FetchRequest(paths: [])) { _ in } } == error
+            )
             let raw = try await harness.get("/v1/status")
             #expect(raw.status == error.httpStatus)
             #expect(raw.headers["content-type"] == "application/json")
@@ -149,7 +161,9 @@ struct ControlServerTests {
         try await ServerHarness.run(control) { harness in
             let count = Box(0)
             let thrown = await controlError {
-                try await harness.client.list(path, isRecursive: false) { _ in count.change { $0 += 1 } }
+                try await harness.client.call(Endpoints.list, ListQuery(path: path, isRecursive: false)) { _ in
+                    count.change { $0 += 1 }
+                }
             }
             #expect(thrown == error)
             #expect(count.current == 2001)
@@ -176,7 +190,7 @@ struct ControlServerTests {
         })
         try await ServerHarness.run(control) { harness in
             let consumed = Box(0)
-            try await harness.client.list(path, isRecursive: true) { entry in
+            try await harness.client.call(Endpoints.list, ListQuery(path: path, isRecursive: true)) { entry in
                 #expect(entry.path.hasSuffix("/\(consumed.current).dat"))
                 // Slower than the producer, whatever the machine.
                 for _ in 0..<2 { await Task.yield() }
@@ -213,19 +227,23 @@ struct ControlServerTests {
             var ends = ended.stream.makeAsyncIterator()
             let began = AsyncStream.makeStream(of: Void.self)
             let fetch = Task {
-                try await harness.client.fetch(FetchRequest(paths: [])) { _ in began.continuation.finish() }
+                try await harness.client.call(Endpoints.fetch, FetchRequest(paths: [])) { _ in
+                    began.continuation.finish()
+                }
             }
             for await _ in began.stream {}
             fetch.cancel()
             #expect(await ends.next() == "fetch")
             await #expect(throws: CancellationError.self) { try await fetch.value }
             // One that has not sent its first byte either.
-            let list = Task { try await harness.client.list(path, isRecursive: false) { _ in } }
+            let list = Task {
+                try await harness.client.call(Endpoints.list, ListQuery(path: path, isRecursive: false)) { _ in }
+            }
             while !control.asked.contains(where: { $0.hasPrefix("list") }) { await Task.yield() }
             list.cancel()
             #expect(await ends.next() == "list")
             // The server lives on.
-            let alive = try await harness.client.status()
+            let alive = try await harness.client.call(Endpoints.status)
             #expect(alive == .sample)
         }
     }
@@ -234,7 +252,9 @@ struct ControlServerTests {
         struct Enough: Error {}
         try await ServerHarness.run(ScriptedControl(entries: [Sample.file("a")])) { harness in
             await #expect(throws: Enough.self) {
-                try await harness.client.list(path, isRecursive: false) { _ in throw Enough() }
+                try await harness.client.call(Endpoints.list, ListQuery(path: path, isRecursive: false)) { _ in
+                    throw Enough()
+                }
             }
         }
     }
@@ -244,7 +264,7 @@ struct ControlServerTests {
         let control = ScriptedControl(onEvents: { emit in try await emit(event) })
         try await ServerHarness.run(control) { harness in
             let seen = Box<[AgentEvent]>([])
-            try await harness.client.events { event in seen.change { $0.append(event) } }
+            try await harness.client.call(Endpoints.events) { event in seen.change { $0.append(event) } }
             #expect(seen.current == [event])
             let json = String(decoding: try ControlJSON.encode(event), as: UTF8.self)
             let lines = try await harness.get("/v1/events")
@@ -266,19 +286,23 @@ struct ControlServerTests {
             let listening = AsyncStream.makeStream(of: Void.self)
             // On a machine that is busy with other tests a second may not be enough for the word to get through.
             let limits = AgentServer.Limits(shutdownTime: .seconds(120))
-            let server = AgentServer(control: control, socketPath: socket, limits: limits, logger: .quiet) {
+            let server = AgentServer(agent: control.handlers, socketPath: socket, limits: limits, logger: .quiet) {
                 listening.continuation.finish()
             }
             let services = ServiceGroup(configuration: .init(services: [server], logger: .quiet))
             async let running: Void = services.run()
             for await _ in listening.stream {}
             let error = await controlError {
-                try await ControlClient(socketPath: socket).events { _ in await services.triggerGracefulShutdown() }
+                try await ControlClient(socketPath: socket).call(Endpoints.events) { _ in
+                    await services.triggerGracefulShutdown()
+                }
             }
             try await running
             #expect(error?.code == .stopping)
             #expect(!FileManager.default.fileExists(atPath: socket))
-            #expect(await controlError { _ = try await ControlClient(socketPath: socket).status() }?.code == .noAgent)
+            #expect(
+                await controlError { _ = try await ControlClient(socketPath: socket).call(Endpoints.status) }?.code
+                    == .noAgent)
         }
     }
 
@@ -289,9 +313,9 @@ struct ControlServerTests {
         })
         try await ServerHarness.run(control, limits: .init(requests: 1)) { harness in
             let began = AsyncStream.makeStream(of: Void.self)
-            let first = Task { try await harness.client.events { _ in began.continuation.finish() } }
+            let first = Task { try await harness.client.call(Endpoints.events) { _ in began.continuation.finish() } }
             for await _ in began.stream {}
-            #expect(await controlError { _ = try await harness.client.status() }?.code == .busy)
+            #expect(await controlError { _ = try await harness.client.call(Endpoints.status) }?.code == .busy)
             first.cancel()
             _ = await first.result
         }
@@ -304,10 +328,10 @@ struct ControlServerTests {
             let idle = try await ServerHarness.idle(10) {
                 try await $0.connect(unixDomainSocketPath: harness.socketPath).get()
             }
-            for channel in idle[..<7] { try await channel.closeFuture.get() }
-            #expect(idle[7...].allSatisfy { $0.isActive })
-            #expect(try await harness.client.status() == .sample)
-            for channel in idle[8...] { try await channel.close() }
+            await ServerHarness.waitForEnds(7, of: idle)
+            #expect(idle.count { $0.isActive } == 3)
+            #expect(try await harness.client.call(Endpoints.status) == .sample)
+            for channel in idle { try? await channel.close() }
         }
     }
 }

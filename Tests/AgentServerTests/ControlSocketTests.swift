@@ -15,7 +15,7 @@ struct ControlSocketTests {
 
     private func run(_ socket: String) async -> ControlError? {
         await controlError {
-            try await AgentServer(control: ScriptedControl(), socketPath: socket, logger: .quiet).run()
+            try await AgentServer(agent: ScriptedControl().handlers, socketPath: socket, logger: .quiet).run()
         }
     }
 
@@ -63,9 +63,11 @@ struct ControlSocketTests {
             // Bound and left, as by a process that was killed.
             try bindAndLeave(socket)
             #expect(FileManager.default.fileExists(atPath: socket))
-            #expect(await controlError { _ = try await ControlClient(socketPath: socket).status() }?.code == .noAgent)
+            #expect(
+                await controlError { _ = try await ControlClient(socketPath: socket).call(Endpoints.status) }?.code
+                    == .noAgent)
             try await ServerHarness(socketPath: socket).serve(ScriptedControl()) {
-                let alive = try await ControlClient(socketPath: socket).status()
+                let alive = try await ControlClient(socketPath: socket).call(Endpoints.status)
                 #expect(alive == .sample)
             }
             #expect(!FileManager.default.fileExists(atPath: socket))
@@ -77,7 +79,7 @@ struct ControlSocketTests {
             let error = await run(harness.socketPath)
             #expect(error?.code == .busy)
             #expect(error?.message.contains(harness.socketPath) == true)
-            let alive = try await harness.client.status()
+            let alive = try await harness.client.call(Endpoints.status)
             #expect(alive == .sample)
         }
     }
@@ -99,7 +101,9 @@ struct ControlSocketTests {
     }
 
     @Test func withoutAnAgentTheClientSaysHowToStartOne() async throws {
-        let error = await controlError { _ = try await ControlClient(socketPath: "/nonexistent/s.sock").status() }
+        let error = await controlError {
+            _ = try await ControlClient(socketPath: "/nonexistent/s.sock").call(Endpoints.status)
+        }
         #expect(error?.code == .noAgent)
         #expect(error?.exitCode == 3)
         #expect(error?.message.contains("synctrain agent start") == true)
@@ -123,7 +127,7 @@ struct HostileRequestTests {
             let response = try await harness.exchange(request)
             #expect(response.status == 400)
             #expect(response.error?.code == .invalidRequest)
-            let alive = try await harness.client.status()
+            let alive = try await harness.client.call(Endpoints.status)
             #expect(alive == .sample)
         }
     }
@@ -159,7 +163,7 @@ struct HostileRequestTests {
                 "POST /v1/devices HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + String(repeating: "8000\r\n\(chunk)\r\n", count: ControlLimits.requestBody / 0x8000 + 1) + "0\r\n\r\n"
             #expect(try await harness.exchange(chunked).status == 413)
-            let alive = try await harness.client.status()
+            let alive = try await harness.client.call(Endpoints.status)
             #expect(alive == .sample)
         }
         #expect(control.asked == ["status"])
@@ -191,7 +195,7 @@ struct HostileRequestTests {
                 }
             let response = try await harness.exchange(request)
             #expect(response.status == 413)
-            let alive = try await harness.client.status()
+            let alive = try await harness.client.call(Endpoints.status)
             #expect(alive == .sample)
         }
     }

@@ -63,11 +63,12 @@ struct ListPartTests {
     @Test func pagesOfEntriesAreWhatCodableWouldWrite() async throws {
         let control = ScriptedControl(entries: [Sample.directory("d"), Sample.file("ä\"\u{1}")])
         try await ServerHarness.run(control) { harness in
-            let page = try await harness.client.entries(
+            let page = try await harness.client.call(
+                Endpoints.entryPage,
                 EntryQuery(path: PathReference(text: "docs:", workingDirectory: "/"), offset: 1, limit: 3))
             #expect(page.entries == [Sample.file("ä\"\u{1}")])
             #expect((page.offset, page.total, page.isTruncated) == (1, 2, nil))
-            let found = try await harness.client.search(SearchQuery(text: "x"))
+            let found = try await harness.client.call(Endpoints.searchPage, SearchQuery(text: "x"))
             #expect(found.isTruncated == true)
             #expect(found.entries.count == 2)
             // As before without both.

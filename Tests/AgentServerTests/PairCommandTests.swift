@@ -259,15 +259,15 @@ struct PairCommandTests {
         try await ServerHarness.run(control) { harness in
             let seen = Box<[PairEvent]>([])
             let error = await controlError {
-                try await harness.client.pair(PairRequest(address: "a", seconds: 3)) { event in
+                try await harness.client.call(Endpoints.pair, PairRequest(address: "a", seconds: 3)) { event in
                     seen.change { $0.append(event) }
                 }
             }
             #expect(error?.code == .pairingBlocked)
             #expect(seen.current == events)
-            try await harness.client.answerPairing(.confirm(code: "1"))
-            #expect(try await harness.client.pairStatus().code == "042137")
-            #expect(try await harness.client.nearbyDevices().first?.signal == -48)
+            try await harness.client.call(Endpoints.answerPairing, .confirm(code: "1"))
+            #expect(try await harness.client.call(Endpoints.pairStatus).code == "042137")
+            #expect(try await harness.client.call(Endpoints.nearby).devices.first?.signal == -48)
             let answer = try await harness.post("/v1/pair", json: #"{"seconds":121}"#)
             #expect(answer.error?.code == .invalidRequest)
         }

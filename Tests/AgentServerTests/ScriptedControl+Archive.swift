@@ -10,20 +10,17 @@ extension ScriptedControl {
         ArchiveEntry(path: "../packed\u{1B}", kind: .file, size: 100_000, encrypted: true),
     ]
 
-    func archive(_ query: ArchiveQuery) async throws -> ArchiveListing {
-        try note("archive \(query.archive.text) \(query.offset) \(query.limit)")
-        // Two at a time, however many were asked for: a client asks for the rest.
-        let members = Self.members.dropFirst(query.offset).prefix(min(2, query.limit))
-        return ArchiveListing(members: Array(members), offset: query.offset, total: Self.members.count)
-    }
-
-    func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
-        try note("facts \(member.archive.text) \(member.member)")
-        return MemberFacts(size: 100_000, isSeekable: member.member != "packed")
+    func addArchive(to table: inout EndpointHandlers) {
+        table.on(Endpoints.archive) { query in
+            try self.note("archive \(query.archive.text) \(query.offset) \(query.limit)")
+            // Two at a time, however many were asked for: a client asks for the rest.
+            let members = Self.members.dropFirst(query.offset).prefix(min(2, query.limit))
+            return ArchiveListing(members: Array(members), offset: query.offset, total: Self.members.count)
+        }
     }
 
     func readMember(
-        _ member: MemberReference, range: ByteRange?,
+        _ member: MemberReference, _ range: ByteRange?,
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {

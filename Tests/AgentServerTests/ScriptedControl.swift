@@ -1,8 +1,8 @@
 import ControlAPI
 import Synchronization
 
-/// An agent in memory that does what a test says and keeps what it was asked.
-final class ScriptedControl: AgentControl {
+/// Handlers in memory that do what a test says, and what they were asked.
+final class ScriptedControl: Sendable {
     typealias EntryEmit = @Sendable (Entry) async throws -> Void
 
     /// What was asked, in words.
@@ -60,34 +60,114 @@ final class ScriptedControl: AgentControl {
         if let failure { throw failure }
     }
 
-    func status() async throws -> AgentStatus {
-        try note("status")
-        return statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+    var handlers: EndpointHandlers {
+        var table = EndpointHandlers(
+            bytes: EndpointHandlers.Bytes(
+                read: { try await self.read($0, $1, start: $2, emit: $3) },
+                readMember: { try await self.readMember($0, $1, start: $2, emit: $3) },
+                memberFacts: { member in
+                    try self.note("facts \(member.archive.text) \(member.member)")
+                    return MemberFacts(size: 100_000, isSeekable: member.member != "packed")
+                }),
+            events: { id, begin, emit in
+                try self.note(id.map { "events after \($0)" } ?? "events")
+                try await begin("run-0")
+                try await self.onEvents?(emit)
+            })
+        addAgent(to: &table)
+        addDevices(to: &table)
+        addPairing(to: &table)
+        addFolders(to: &table)
+        addSelection(to: &table)
+        addConflicts(to: &table)
+        addEntries(to: &table)
+        return table
     }
 
-    func events(emit: @Sendable (AgentEvent) async throws -> Void) async throws {
-        try note("events")
-        try await onEvents?(emit)
+    private func addAgent(to table: inout EndpointHandlers) {
+        table.on(Endpoints.status) {
+            try self.note("status")
+            return self.statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+        }
+        table.on(Endpoints.pending) {
+            try self.note("pendingDevices")
+            try self.note("pendingFolders")
+            return PendingList(
+                devices: [
+                    PendingDevice(id: "AAAAAAA-B", name: "neu", address: "tcp://10.0.0.9:22000", lastSeen: Sample.time)
+                ],
+                folders: [PendingFolder(id: "music", label: "Music", device: "AAAAAAA-B", lastSeen: Sample.time)])
+        }
+        table.on(Endpoints.resetIndex) { try self.note("reset \($0.folder ?? "all")") }
+        table.on(Endpoints.syncNow) { try self.note("sync \($0.folder ?? "all")") }
+        table.on(Endpoints.stop) { _ in try self.note("stop") }
+        table.on(Endpoints.logIn) { request in
+            try self.note("log in \(request.hasPage)")
+            return LoginLink(
+                url: "http://127.0.0.1:1/login?token=x", seconds: 60, page: request.hasPage ? "/run/login-1.html" : nil)
+        }
+        table.on(Endpoints.logOut) {
+            try self.note("log out")
+            return LogOutAnswer(ended: 2)
+        }
+        addCluster(to: &table)
     }
 
-    func events(
-        after id: String?, begin: @Sendable (_ id: String) async throws -> Void,
-        emit: @Sendable (AgentEvent) async throws -> Void
-    ) async throws {
-        try note(id.map { "events after \($0)" } ?? "events")
-        try await begin("run-0")
-        try await onEvents?(emit)
+    private func addDevices(to table: inout EndpointHandlers) {
+        table.on(Endpoints.addDevice) { try self.note("addDevice \($0)") }
+        table.on(Endpoints.renameDevice) { try self.note("rename \($0.device) to \($0.name)") }
+        table.on(Endpoints.removeDevice) { try self.note("removeDevice \($0)") }
+        table.on(Endpoints.setDeviceBluetooth) { try self.note("\($0)") }
+        table.on(Endpoints.invite) { request in
+            try self.note("invite \(request.folder) \(request.role) \(request.seconds)")
+            return Invitation(
+                number: 3, code: "synctrain-AQ", folder: request.folder, role: request.role, expires: Sample.time)
+        }
+        table.on(Endpoints.invitations) {
+            try self.note("invitations")
+            return InvitationList(
+                invitations: [
+                    Invitation(
+                        number: 3, folder: "docs", role: "read", expires: Sample.time, state: .redeemed,
+                        device: "AAAAAAA-B", name: "nas")
+                ])
+        }
+        table.on(Endpoints.revokeInvitation) { try self.note("revoke \($0)") }
+        table.on(Endpoints.join) { request in
+            try self.note("join \(request.code) \(request.directory) \(request.isParent) \(request.mode)")
+            return JoinAnswer(
+                folder: "docs", label: "Docs", role: "read", path: request.directory, device: "AAAAAAA-B", name: "nas")
+        }
     }
 
-    func addDevice(_ settings: DeviceSettings) async throws { try note("addDevice \(settings)") }
-    func renameDevice(_ reference: String, to name: String) async throws { try note("rename \(reference) to \(name)") }
-    func removeDevice(_ reference: String) async throws { try note("removeDevice \(reference)") }
-    func pendingDevices() async throws -> [PendingDevice] {
-        try note("pendingDevices")
-        return [PendingDevice(id: "AAAAAAA-B", name: "neu", address: "tcp://10.0.0.9:22000", lastSeen: Sample.time)]
+    private func addPairing(to table: inout EndpointHandlers) {
+        table.on(Endpoints.nearby) {
+            try self.note("nearby")
+            return NearbyList(devices: [
+                NearbyEntry(name: "kitchen", address: "ble://AA:BB:CC:DD:EE:FF", transport: "l2cap", signal: -48)
+            ])
+        }
+        table.on(Endpoints.pair) { try await self.pair($0, emit: $1) }
+        table.on(Endpoints.pairStatus) {
+            try self.note("pairStatus")
+            return PairStatus(state: .comparing, code: "042137", device: "AAAAAAA-B")
+        }
+        table.on(Endpoints.answerPairing) { answer -> Void in
+            try self.note("answer \(answer)")
+            self.pairAnswers.continuation.yield(answer)
+        }
+        table.on(Endpoints.dropSend) { request, emit in
+            try self.note("drop send \(request.files) to \(request.target ?? "-")")
+            for notice in Sample.drops { try await emit(notice) }
+        }
+        table.on(Endpoints.dropReceive) { request, emit in
+            try self.note("drop receive in \(request.directory)")
+            for notice in Sample.drops { try await emit(notice) }
+        }
+        table.on(Endpoints.answerDrop) { try self.note("answer \($0)") }
     }
 
-    func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws {
+    private func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws {
         try note("pair \(request.address ?? "-") \(request.folders) \(request.seconds ?? 0)")
         let (events, continuation) = AsyncStream.makeStream(of: PairEvent.self)
         guard let onPair else { return }
@@ -108,213 +188,175 @@ final class ScriptedControl: AgentControl {
         }
     }
 
-    func answerPairing(_ answer: PairAnswer) async throws {
-        try note("answer \(answer)")
-        pairAnswers.continuation.yield(answer)
-    }
-
-    func pairStatus() async throws -> PairStatus {
-        try note("pairStatus")
-        return PairStatus(state: .comparing, code: "042137", device: "AAAAAAA-B")
-    }
-
-    func nearbyDevices() async throws -> [NearbyEntry] {
-        try note("nearby")
-        return [NearbyEntry(name: "kitchen", address: "ble://AA:BB:CC:DD:EE:FF", transport: "l2cap", signal: -48)]
-    }
-
-    func dropSend(_ request: DropSendRequest, emit: @Sendable (DropNotice) async throws -> Void) async throws {
-        try note("drop send \(request.files) to \(request.target ?? "-")")
-        for notice in Sample.drops { try await emit(notice) }
-    }
-
-    func dropReceive(_ request: DropReceiveRequest, emit: @Sendable (DropNotice) async throws -> Void) async throws {
-        try note("drop receive in \(request.directory)")
-        for notice in Sample.drops { try await emit(notice) }
-    }
-
-    func answerDrop(_ answer: DropAnswer) async throws { try note("answer \(answer)") }
-
-    func addFolder(_ settings: FolderSettings) async throws { try note("addFolder \(settings)") }
-    func setFolderPaused(_ id: String, _ isPaused: Bool) async throws { try note("pause \(id) \(isPaused)") }
-    func removeFolder(_ id: String) async throws { try note("removeFolder \(id)") }
-    func pendingFolders() async throws -> [PendingFolder] {
-        try note("pendingFolders")
-        return [PendingFolder(id: "music", label: "Music", device: "AAAAAAA-B", lastSeen: Sample.time)]
-    }
-    func resetIndex(folder: String?) async throws { try note("reset \(folder ?? "all")") }
-
-    func setFolderMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
-        try note("mode \(change.folder) \(change.mode) \(change.isDryRun)")
-        return SelectionAnswer(folders: folders.outcomes)
-    }
-
-    func setFolderBluetooth(_ change: FolderBluetoothChange) async throws { try note("\(change)") }
-    func setDeviceBluetooth(_ change: DeviceBluetoothChange) async throws { try note("\(change)") }
-
-    func perform(_ action: FolderAction) async throws -> FolderActionOutcome {
-        try note("\(action.action) \(action.folder) \(action.isDryRun)")
-        var outcome = folders.action
-        outcome.folder = action.folder
-        outcome.action = action.action
-        outcome.isDryRun = action.isDryRun
-        return outcome
-    }
-
-    func select(_ change: SelectionChange) async throws -> SelectionAnswer {
-        let paths = change.paths.map(\.text).joined(separator: " ")
-        let local = change.local.map { " \($0)" } ?? ""
-        try note("\(change.isSelecting ? "select" : "deselect") \(paths) \(change.isDryRun)\(local)")
-        return SelectionAnswer(
-            folders: folders.outcomes.map { outcome in
-                var outcome = outcome
-                outcome.isDryRun = change.isDryRun
-                return outcome
-            })
-    }
-
-    func selection(folder: String?, emit: @Sendable (SelectedPath) async throws -> Void) async throws {
-        try note("selection \(folder ?? "all")")
-        for path in folders.selected { try await emit(path) }
-    }
-
-    func explain(_ path: PathReference) async throws -> ExplainedPath {
-        try note("explain \(path.text) in \(path.workingDirectory)")
-        return folders.explained
-    }
-
-    func scan(_ request: ScanRequest) async throws -> ScanSummary {
-        try note("scan \(request.paths.map(\.text))")
-        return ScanSummary(folders: folders.scanned)
-    }
-
-    func extraneous(folder: String?, emit: EntryEmit) async throws {
-        try note("extraneous \(folder ?? "all")")
-        for entry in entries { try await emit(entry) }
-    }
-
-    func resolve(_ resolution: ExtraneousResolution) async throws -> ResolutionAnswer {
-        let paths = resolution.paths.map(\.text).joined(separator: " ")
-        try note(
-            "resolve \(paths) \(resolution.action.rawValue) \(resolution.directory ?? "-") \(resolution.isDryRun)")
-        return ResolutionAnswer(
-            folders: folders.resolutions.map { outcome in
-                var outcome = outcome
-                (outcome.action, outcome.isDryRun) = (resolution.action, resolution.isDryRun)
-                return outcome
-            })
-    }
-
-    func remove(_ request: RemovalRequest) async throws -> RemovalAnswer {
-        try note("remove \(request.paths.map(\.text).joined(separator: " ")) \(request.isDryRun)")
-        return RemovalAnswer(
-            folders: folders.removals.map { outcome in
-                var outcome = outcome
-                outcome.isDryRun = request.isDryRun
-                return outcome
-            })
-    }
-
-    func free(_ request: SpaceRequest) async throws -> SpaceAnswer {
-        try note("free \(request.folder ?? "all") \(request.until) \(request.unusedFor ?? 0) \(request.isDryRun)")
-        return SpaceAnswer(folders: folders.freed)
-    }
-
-    func notes(_ path: PathReference) async throws -> Notes {
-        try note("notes \(path.text)")
-        return Notes(folder: "docs", path: path.text, isKept: true, notes: [])
-    }
-    func changeNotes(_ request: NoteChange) async throws -> Notes {
-        let pairs = request.set.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        try note("note \(request.path.text) \(pairs) -\(request.remove)")
-        return Notes(
-            folder: "docs", path: request.path.text, isKept: false,
-            notes: request.set.sorted { $0.key < $1.key }.map { key, value in
-                Notes.Note(key: key, value: value, time: Sample.time, device: "AAAAAAA-B", name: "nas")
-            })
-    }
-
-    func invite(_ request: InvitationRequest) async throws -> Invitation {
-        try note("invite \(request.folder) \(request.role) \(request.seconds)")
-        return Invitation(
-            number: 3, code: "synctrain-AQ", folder: request.folder, role: request.role, expires: Sample.time)
-    }
-    func invitationList() async throws -> InvitationList {
-        try note("invitations")
-        return InvitationList(
-            invitations: [
-                Invitation(
-                    number: 3, folder: "docs", role: "read", expires: Sample.time, state: .redeemed,
-                    device: "AAAAAAA-B", name: "nas")
-            ])
-    }
-    func revokeInvitation(_ number: Int64) async throws { try note("revoke \(number)") }
-    func join(_ request: JoinRequest) async throws -> JoinAnswer {
-        try note("join \(request.code) \(request.directory) \(request.isParent) \(request.mode)")
-        return JoinAnswer(
-            folder: "docs", label: "Docs", role: "read", path: request.directory, device: "AAAAAAA-B", name: "nas")
-    }
-
-    func setFolderRole(_ change: FolderRoleChange) async throws { try note("\(change)") }
-
-    func refused(folder: String?, emit: @Sendable (RefusedChange) async throws -> Void) async throws {
-        try note("refused \(folder ?? "all")")
-        for change in folders.refused { try await emit(change) }
-    }
-
-    func settleRefused(_ request: RefusalRequest) async throws -> RefusalAnswer {
-        try note(
-            "\(request.action) \(request.paths.map(\.text).joined(separator: " ")) \(request.device ?? "all") "
-                + "\(request.isDryRun)")
-        return RefusalAnswer(
-            folders: folders.refusals.map { outcome in
-                var outcome = outcome
-                outcome.isDryRun = request.isDryRun
-                outcome.action = request.action
-                return outcome
-            })
-    }
-
-    func needs(folder: String?, emit: EntryEmit) async throws {
-        try note("needs \(folder ?? "all")")
-        for entry in entries { try await emit(entry) }
-    }
-
-    func versions(_ path: PathReference?, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws {
-        try note("versions \(path?.text ?? "all")")
-        for version in folders.versions { try await emit(version) }
-    }
-
-    func restoreVersion(_ request: VersionRestore) async throws -> RestoredVersion {
-        try note("restore \(request.path.text) at \(request.at ?? -1) \(request.isConfirmed)")
-        if !request.isConfirmed, folders.restoreNeedsConfirmation {
-            throw ControlError(.confirmationNeeded, "docs:a.txt exists. Replace it?")
+    private func addFolders(to table: inout EndpointHandlers) {
+        let folders = folders
+        table.on(Endpoints.addFolder) { try self.note("addFolder \($0)") }
+        table.on(Endpoints.setFolderPaused) { try self.note("pause \($0.folder) \($0.isPaused)") }
+        table.on(Endpoints.removeFolder) { try self.note("removeFolder \($0)") }
+        table.on(Endpoints.setFolderMode) { change in
+            try self.note("mode \(change.folder) \(change.mode) \(change.isDryRun)")
+            return SelectionAnswer(folders: folders.outcomes)
         }
-        return RestoredVersion(version: Sample.version, isReplacement: request.isConfirmed, replaced: nil)
+        table.on(Endpoints.setFolderBluetooth) { try self.note("\($0)") }
+        table.on(Endpoints.setFolderRole) { try self.note("\($0)") }
+        table.on(Endpoints.perform) { action in
+            try self.note("\(action.action) \(action.folder) \(action.isDryRun)")
+            return changed(folders.action) { outcome in
+                (outcome.folder, outcome.action, outcome.isDryRun) = (action.folder, action.action, action.isDryRun)
+            }
+        }
+        table.on(Endpoints.scan) { request in
+            try self.note("scan \(request.paths.map(\.text))")
+            return ScanSummary(folders: folders.scanned)
+        }
+        table.on(Endpoints.refused) { folder, emit in
+            try self.note("refused \(folder ?? "all")")
+            for change in folders.refused { try await emit(change) }
+        }
+        table.on(Endpoints.settleRefused) { request in
+            try self.note("\(request.action) \(texts(request.paths)) \(request.device ?? "all") \(request.isDryRun)")
+            return RefusalAnswer(
+                folders: folders.refusals.map { outcome in
+                    changed(outcome) { ($0.isDryRun, $0.action) = (request.isDryRun, request.action) }
+                })
+        }
     }
 
-    func conflicts(folder: String?, emit: @Sendable (Conflict) async throws -> Void) async throws {
-        try note("conflicts \(folder ?? "all")")
-        for conflict in folders.conflicts { try await emit(conflict.conflict) }
+    private func addSelection(to table: inout EndpointHandlers) {
+        let (folders, entries) = (folders, entries)
+        table.on(Endpoints.select) { change in
+            let local = change.local.map { " \($0)" } ?? ""
+            let verb = change.isSelecting ? "select" : "deselect"
+            try self.note("\(verb) \(texts(change.paths)) \(change.isDryRun)\(local)")
+            return SelectionAnswer(folders: folders.outcomes.map { changed($0) { $0.isDryRun = change.isDryRun } })
+        }
+        table.on(Endpoints.selection) { folder, emit in
+            try self.note("selection \(folder ?? "all")")
+            for path in folders.selected { try await emit(path) }
+        }
+        table.on(Endpoints.explain) { path in
+            try self.note("explain \(path.text) in \(path.workingDirectory)")
+            return folders.explained
+        }
+        table.on(Endpoints.extraneous) { folder, emit in
+            try self.note("extraneous \(folder ?? "all")")
+            for entry in entries { try await emit(entry) }
+        }
+        table.on(Endpoints.resolve) { resolution in
+            let action = "\(resolution.action.rawValue) \(resolution.directory ?? "-") \(resolution.isDryRun)"
+            try self.note("resolve \(texts(resolution.paths)) \(action)")
+            return ResolutionAnswer(
+                folders: folders.resolutions.map { outcome in
+                    changed(outcome) { ($0.action, $0.isDryRun) = (resolution.action, resolution.isDryRun) }
+                })
+        }
+        table.on(Endpoints.remove) { request in
+            try self.note("remove \(texts(request.paths)) \(request.isDryRun)")
+            return RemovalAnswer(folders: folders.removals.map { changed($0) { $0.isDryRun = request.isDryRun } })
+        }
+        table.on(Endpoints.free) { request in
+            let limits = "\(request.until) \(request.unusedFor ?? 0) \(request.isDryRun)"
+            try self.note("free \(request.folder ?? "all") \(limits)")
+            return SpaceAnswer(folders: folders.freed)
+        }
+        table.on(Endpoints.needs) { folder, emit in
+            try self.note("needs \(folder ?? "all")")
+            for entry in entries { try await emit(entry) }
+        }
+        table.on(Endpoints.fetch) { request, emit in
+            try self.note("fetch \(request)")
+            try await self.onFetch?(emit)
+        }
     }
 
-    func conflictDetails(_ path: PathReference) async throws -> ConflictList {
-        try note("conflict \(path.text)")
-        return ConflictList(conflicts: folders.conflicts)
+    private func addConflicts(to table: inout EndpointHandlers) {
+        let folders = folders
+        table.on(Endpoints.versions) { path, emit in
+            try self.note("versions \(path?.text ?? "all")")
+            for version in folders.versions { try await emit(version) }
+        }
+        table.on(Endpoints.restoreVersion) { request in
+            try self.note("restore \(request.path.text) at \(request.at ?? -1) \(request.isConfirmed)")
+            if !request.isConfirmed, folders.restoreNeedsConfirmation {
+                throw ControlError(.confirmationNeeded, "docs:a.txt exists. Replace it?")
+            }
+            return RestoredVersion(version: Sample.version, isReplacement: request.isConfirmed, replaced: nil)
+        }
+        table.on(Endpoints.conflicts) { folder, emit in
+            try self.note("conflicts \(folder ?? "all")")
+            for conflict in folders.conflicts { try await emit(conflict.conflict) }
+        }
+        table.on(Endpoints.conflictDetails) { path in
+            try self.note("conflict \(path.text)")
+            return ConflictList(conflicts: folders.conflicts)
+        }
+        table.on(Endpoints.resolveConflicts) { resolution in
+            try self.note("resolve \(resolution.paths.map(\.text)) \(resolution.keep)")
+            return ConflictAnswer(outcomes: folders.resolved)
+        }
+        table.on(Endpoints.notes) { path in
+            try self.note("notes \(path.text)")
+            return Notes(folder: "docs", path: path.text, isKept: true, notes: [])
+        }
+        table.on(Endpoints.changeNotes) { request in
+            let set = request.set.sorted { $0.key < $1.key }
+            try self.note("note \(request.path.text) \(set.map { "\($0.key)=\($0.value)" }) -\(request.remove)")
+            return Notes(
+                folder: "docs", path: request.path.text, isKept: false,
+                notes: set.map { key, value in
+                    Notes.Note(key: key, value: value, time: Sample.time, device: "AAAAAAA-B", name: "nas")
+                })
+        }
     }
 
-    func resolveConflicts(_ resolution: ConflictResolution) async throws -> ConflictAnswer {
-        try note("resolve \(resolution.paths.map(\.text)) \(resolution.keep)")
-        return ConflictAnswer(outcomes: folders.resolved)
-    }
-
-    func syncNow(_ request: SyncRequest) async throws { try note("sync \(request.folder ?? "all")") }
-
-    func stat(_ path: PathReference) async throws -> Entry {
-        try note("stat \(path.text) in \(path.workingDirectory)")
-        if let onStat { return try onStat(path) }
-        if !content.isEmpty || entries.isEmpty { return file(version: "A:1") }
-        return entries[0]
+    private func addEntries(to table: inout EndpointHandlers) {
+        let entries = entries
+        table.on(Endpoints.stat) { path in
+            try self.note("stat \(path.text) in \(path.workingDirectory)")
+            if let onStat = self.onStat { return try onStat(path) }
+            return !self.content.isEmpty || entries.isEmpty ? self.file(version: "A:1") : entries[0]
+        }
+        table.on(Endpoints.list) { query, emit in
+            try self.note("list \(query.path.text) in \(query.path.workingDirectory) \(query.isRecursive)")
+            if let onList = self.onList { return try await onList(emit) }
+            for entry in entries { try await emit(entry) }
+        }
+        table.on(Endpoints.entryPage) { query in
+            let order = "\(query.sort) \(query.isDescending) \(query.filter)"
+            try self.note("entries \(query.path.text) \(query.offset) \(query.limit) \(order)")
+            return EntryPage(
+                entries: Array(entries.dropFirst(query.offset).prefix(query.limit)), offset: query.offset,
+                total: entries.count)
+        }
+        table.on(Endpoints.search) { query, emit in
+            let limit = query.limit == .max ? "" : String(query.limit)
+            try self.note("search \(query.text) in \(query.folder ?? "all") \(limit)")
+            for entry in entries.prefix(query.limit) { try await emit(entry) }
+        }
+        table.on(Endpoints.searchPage) { query in
+            try self.note("search \(query.text) in \(query.folder ?? "all") \(query.offset) \(query.limit)")
+            return EntryPage(entries: entries, offset: query.offset, total: entries.count, isTruncated: true)
+        }
+        table.on(Endpoints.whereis) { path in
+            try self.note("whereis \(path.text)")
+            return Whereabouts(
+                folder: "docs", path: "a",
+                holders: [
+                    .init(id: "AAAAAAA-B", name: "nas", isConnected: true, lastSeen: nil),
+                    .init(id: "CCCCCCC-D", name: "phone", isConnected: false, lastSeen: Sample.time),
+                ])
+        }
+        table.on(Endpoints.link) { request in
+            try self.note("link \(request.path.text) \(request.seconds)")
+            return FileLink(
+                url: "http://127.0.0.1:1/file?x", folder: "docs", path: request.path.text, size: 5, expires: Sample.time
+            )
+        }
+        table.on(Endpoints.thumbnail) { path in
+            try self.note("thumbnail \(path.text)")
+            return [0xFF, 0xD8, 0xFF, 0xD9]
+        }
+        addArchive(to: &table)
     }
 
     private func file(version: String) -> Entry {
@@ -323,35 +365,8 @@ final class ScriptedControl: AgentControl {
         return entry
     }
 
-    func list(_ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void) async throws {
-        try note("list \(path.text) in \(path.workingDirectory) \(isRecursive)")
-        if let onList { return try await onList(emit) }
-        for entry in entries { try await emit(entry) }
-    }
-
-    func search(_ text: String, folder: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void) async throws
-    {
-        try note("search \(text) in \(folder ?? "all") \(limit == .max ? "" : String(limit))")
-        for entry in entries.prefix(limit) { try await emit(entry) }
-    }
-
-    func whereis(_ path: PathReference) async throws -> Whereabouts {
-        try note("whereis \(path.text)")
-        return Whereabouts(
-            folder: "docs", path: "a",
-            holders: [
-                .init(id: "AAAAAAA-B", name: "nas", isConnected: true, lastSeen: nil),
-                .init(id: "CCCCCCC-D", name: "phone", isConnected: false, lastSeen: Sample.time),
-            ])
-    }
-
-    func fetch(_ request: FetchRequest, emit: @Sendable (FetchEvent) async throws -> Void) async throws {
-        try note("fetch \(request)")
-        try await onFetch?(emit)
-    }
-
-    func read(
-        _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
+    private func read(
+        _ path: PathReference, _ range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
         try note("read \(path.text) \(range?.text ?? "all")")
@@ -373,40 +388,16 @@ final class ScriptedControl: AgentControl {
             sent += through - from + 1
         }
     }
-
-    func link(_ request: LinkRequest) async throws -> FileLink {
-        try note("link \(request.path.text) \(request.seconds)")
-        return FileLink(
-            url: "http://127.0.0.1:1/file?x", folder: "docs", path: request.path.text, size: 5, expires: Sample.time)
-    }
-
-    func logIn(_ request: LoginRequest) async throws -> LoginLink {
-        try note("log in \(request.hasPage)")
-        return LoginLink(
-            url: "http://127.0.0.1:1/login?token=x", seconds: 60, page: request.hasPage ? "/run/login-1.html" : nil)
-    }
-
-    func entries(_ query: EntryQuery) async throws -> EntryPage {
-        try note(
-            "entries \(query.path.text) \(query.offset) \(query.limit) \(query.sort) \(query.isDescending) "
-                + "\(query.filter)")
-        return EntryPage(
-            entries: Array(entries.dropFirst(query.offset).prefix(query.limit)), offset: query.offset,
-            total: entries.count)
-    }
-
-    func search(_ query: SearchQuery) async throws -> EntryPage {
-        try note("search \(query.text) in \(query.folder ?? "all") \(query.offset) \(query.limit)")
-        return EntryPage(entries: entries, offset: query.offset, total: entries.count, isTruncated: true)
-    }
-
-    func logOut() async throws -> LogOutAnswer {
-        try note("log out")
-        return LogOutAnswer(ended: 2)
-    }
-
-    func stop() async throws { try note("stop") }
 }
+
+/// A copy with a change.
+private func changed<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
+    var value = value
+    change(&value)
+    return value
+}
+
+private func texts(_ paths: [PathReference]) -> String { paths.map(\.text).joined(separator: " ") }
 
 /// A pairing that a test makes up: what is told, and what the client answers.
 struct PairingScript: Sendable {

@@ -18,7 +18,7 @@ struct ServerHarness {
 
     /// Runs the server while `body` runs.
     static func run(
-        _ control: any AgentControl, limits: AgentServer.Limits = .patient, links: LinkEndpoint? = nil,
+        _ control: ScriptedControl, limits: AgentServer.Limits = .patient, links: LinkEndpoint? = nil,
         pace: @escaping @Sendable (Int) async -> Void = { _ in },
         surroundings: AgentServer.Surroundings = AgentServer.Surroundings(),
         _ body: @escaping @Sendable (ServerHarness) async throws -> Void
@@ -32,14 +32,14 @@ struct ServerHarness {
     }
 
     func serve(
-        _ control: any AgentControl, limits: AgentServer.Limits = .patient,
+        _ control: ScriptedControl, limits: AgentServer.Limits = .patient,
         pace: @escaping @Sendable (Int) async -> Void = { _ in },
         surroundings: AgentServer.Surroundings = AgentServer.Surroundings(),
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
         let server = AgentServer(
-            control: control, socketPath: socketPath, links: links, pace: pace, surroundings: surroundings,
+            agent: control.handlers, socketPath: socketPath, links: links, pace: pace, surroundings: surroundings,
             limits: limits, logger: .quiet
         ) { continuation.finish() }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -90,6 +90,14 @@ struct ServerHarness {
             channels.append(try await connect(ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)))
         }
         return channels
+    }
+
+    /// Waits until so many of the connections have ended.
+    static func waitForEnds(_ count: Int, of channels: [any Channel]) async {
+        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
+        for channel in channels { channel.closeFuture.whenComplete { _ in ended.yield() } }
+        var iterator = ends.makeAsyncIterator()
+        for _ in 0..<count { await iterator.next() }
     }
 
     private static func exchange(

@@ -77,7 +77,7 @@ struct SiteServerTests {
     }
 
     private func run(_ control: SiteControl, _ body: @escaping @Sendable (Site) async throws -> Void) async throws {
-        let server = SiteServer(control: control.control, folder: "docs", directory: "www", port: 0)
+        let server = SiteServer(control: control.control.handlers, folder: "docs", directory: "www", port: 0)
         let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run { continuation.yield($0) } }
@@ -145,7 +145,7 @@ struct SiteServerTests {
 
     @Test func aTakenPortIsSaid() async throws {
         try await run(SiteControl()) { site in
-            let other = SiteServer(control: ScriptedControl(), folder: "docs", directory: "", port: site.port)
+            let other = SiteServer(control: ScriptedControl().handlers, folder: "docs", directory: "", port: site.port)
             let error = await controlError { try await other.run { _ in } }
             #expect(error?.message.contains("--port") == true)
         }

@@ -53,7 +53,7 @@ struct Architecture {
                 "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
                 "Thumbnails", "Transport",
             ],
-            // The server carries AgentControl and does not know who implements it; so does the client.
+            // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
             "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.

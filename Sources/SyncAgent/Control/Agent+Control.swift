@@ -6,7 +6,7 @@ import IndexStore
 import NIOCore
 
 /// What clients ask of the agent. Everything that goes wrong is a `ControlError` when it leaves.
-extension Agent: AgentControl {
+extension Agent {
     // MARK: status
 
     public func status() async throws -> AgentStatus {

@@ -17,22 +17,20 @@ extension Agent {
         try await answering {
             let devices = try request.device.map { [try device($0)] as Set<DeviceID> }
             let parts = try parts(of: request.paths.map(namingFolders))
+            func settle(_ part: FolderPart, isDryRun: Bool) async throws -> RefusalOutcome {
+                try await part.folder.runner.perform(
+                    SettleRefusedStep(
+                        paths: part.paths, action: request.action, devices: devices, isDryRun: isDryRun))
+            }
             // What one folder refuses must not be half done in others.
             if !request.isDryRun, parts.count > 1 {
-                for part in parts {
-                    _ = try await part.folder.runner.perform(
-                        SettleRefusedStep(
-                            paths: part.paths, action: request.action, devices: devices, isDryRun: true))
-                }
+                for part in parts { _ = try await settle(part, isDryRun: true) }
             }
             var outcomes: [RefusalOutcome] = []
             for part in parts {
                 outcomes.append(
                     try await refusing(in: part.folder) {
-                        try await part.folder.runner.perform(
-                            SettleRefusedStep(
-                                paths: part.paths, action: request.action, devices: devices,
-                                isDryRun: request.isDryRun))
+                        try await settle(part, isDryRun: request.isDryRun)
                     })
             }
             return RefusalAnswer(folders: outcomes)

@@ -71,7 +71,7 @@ struct AgentStopCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let places = try context.places()
-        try await context.environment.connect(places).stop()
+        try await context.environment.connect(places).call(Endpoints.stop)
         try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
         try context.remark("The agent has ended.")
     }

@@ -20,7 +20,8 @@ struct CompletionCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let answer = try await context.agent().completion(folder: folder, device: device)
+        let answer = try await context.agent().call(
+            Endpoints.completion, CompletionQuery(folder: folder, device: device))
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
             return

@@ -24,7 +24,7 @@ struct ConflictsListCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let (output, isJSON) = (context.output, global.json)
         let rendering = ConflictRendering(style: context.style)
-        try await context.agent().conflicts(folder: folder) { conflict in
+        try await context.agent().call(Endpoints.conflicts, folder) { conflict in
             if isJSON { return try output.print(bytes: try ControlJSON.encode(conflict)) }
             for line in rendering.lines(conflict) { try output.print(line) }
         }
@@ -42,7 +42,7 @@ struct ConflictsShowCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let list = try await context.agent().conflictDetails(context.path(path))
+        let list = try await context.agent().call(Endpoints.conflictDetails, context.path(path))
         if global.json { return try context.output.print(bytes: try ControlJSON.encode(list)) }
         let rendering = ConflictRendering(style: context.style)
         for details in list.conflicts {
@@ -74,7 +74,7 @@ struct ConflictsResolveCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let kept = ConflictResolution.Keep(rawValue: keep.rawValue) ?? .both
         let answer = try await context.agent()
-            .resolveConflicts(ConflictResolution(paths: paths.map(context.path), keep: kept))
+            .call(Endpoints.resolveConflicts, ConflictResolution(paths: paths.map(context.path), keep: kept))
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {

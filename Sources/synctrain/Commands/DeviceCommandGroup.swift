@@ -23,7 +23,7 @@ struct DeviceListCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let rendering = StatusRendering(style: context.style)
         if pending {
-            let devices = try await context.agent().pendingDevices()
+            let devices = try await context.agent().call(Endpoints.pending).devices
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(PendingDeviceList(devices: devices)))
             } else if devices.isEmpty {

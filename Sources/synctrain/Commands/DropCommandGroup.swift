@@ -66,7 +66,7 @@ struct DropSendCommand: RunnableCommand {
             isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width)
         var run = DropRun(context: context, dialogue: dialogue)
         let agent = try context.agent()
-        try await run.run(agent) { emit in try await agent.dropSend(request, emit: emit) }
+        try await run.run(agent) { emit in try await agent.call(Endpoints.dropSend, request, emit: emit) }
     }
 }
 
@@ -124,7 +124,7 @@ struct DropReceiveCommand: RunnableCommand {
             isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width)
         var run = DropRun(context: context, dialogue: dialogue)
         let agent = try context.agent()
-        try await run.run(agent) { emit in try await agent.dropReceive(request, emit: emit) }
+        try await run.run(agent) { emit in try await agent.call(Endpoints.dropReceive, request, emit: emit) }
     }
 }
 
@@ -197,7 +197,7 @@ struct DropRun {
         case .discardInput: context.terminal.discardInput()
         case .answer(let answer):
             do {
-                try await agent.answerDrop(answer)
+                try await agent.call(Endpoints.answerDrop, answer)
             } catch let error as ControlError where error.code == .invalidRequest {
                 // It has ended meanwhile, and the agent is just saying how.
             }

@@ -15,7 +15,7 @@ struct ExplainCommand: RunnableCommand {
         let agent = try context.agent()
         let rendering = ExplanationRendering(style: context.style)
         for path in paths {
-            let explained = try await agent.explain(context.path(path))
+            let explained = try await agent.call(Endpoints.explain, context.path(path))
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(explained))
             } else {

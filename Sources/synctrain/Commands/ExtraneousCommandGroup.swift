@@ -29,7 +29,7 @@ struct ExtraneousListCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let listing = FolderListing(context: context, isNull: null)
-        try await context.agent().extraneous(folder: folder) { try listing.show($0) }
+        try await context.agent().call(Endpoints.extraneous, folder) { try listing.show($0) }
     }
 }
 
@@ -60,11 +60,13 @@ struct NeedCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if let device {
             let listing = FolderListing(context: context, isNull: null)
-            try await context.agent().needs(ofDevice: device, folder: folder) { try listing.show($0) }
+            try await context.agent().call(Endpoints.remoteNeeds, RemoteNeedQuery(device: device, folder: folder)) {
+                try listing.show($0)
+            }
             return
         }
         let listing = FolderListing(context: context, isNull: null, hasState: true)
-        try await context.agent().needs(folder: folder) { try listing.show($0) }
+        try await context.agent().call(Endpoints.needs, folder) { try listing.show($0) }
     }
 }
 

@@ -69,7 +69,7 @@ struct ExtraneousResolveCommand: RunnableCommand {
             try await confirm(agent, resolution, context)
         }
         resolution.isDryRun = dryRun
-        let answer = try await agent.resolve(resolution)
+        let answer = try await agent.call(Endpoints.resolve, resolution)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {
@@ -83,7 +83,7 @@ struct ExtraneousResolveCommand: RunnableCommand {
     private func confirm(
         _ agent: any AgentControl, _ resolution: ExtraneousResolution, _ context: CommandContext
     ) async throws {
-        let plans = try await agent.resolve(resolution).folders
+        let plans = try await agent.call(Endpoints.resolve, resolution).folders
         let removes = resolution.action == .delete || resolution.action == .keepTheirs
         let (files, bytes) =
             removes

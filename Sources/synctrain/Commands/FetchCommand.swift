@@ -83,7 +83,7 @@ struct FetchCommand: RunnableCommand {
             if paths.isEmpty {
                 try await SelectedFetch(context: context, report: report).run()
             } else {
-                try await context.agent().fetch(request) { try report.take($0) }
+                try await context.agent().call(Endpoints.fetch, request) { try report.take($0) }
             }
         } catch {
             try report.clear()

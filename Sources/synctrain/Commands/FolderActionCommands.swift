@@ -22,7 +22,7 @@ struct FolderModeCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let change = FolderModeChange(folder: folder, mode: mode.rawValue, isDryRun: dryRun)
-        try SelectionReport(context: context).show(try await context.agent().setFolderMode(change))
+        try SelectionReport(context: context).show(try await context.agent().call(Endpoints.setFolderMode, change))
     }
 }
 
@@ -113,7 +113,8 @@ struct FolderActionRun: Sendable {
         let rendering = FolderActionRendering(style: context.style)
         let asks = kind != .repair
         if isDryRun || asks {
-            let plan = try await agent.perform(FolderAction(folder: folder, action: kind, isDryRun: true))
+            let plan = try await agent.call(
+                Endpoints.perform, FolderAction(folder: folder, action: kind, isDryRun: true))
             // A halted folder is to go on even if nothing is deleted by it.
             if isDryRun || (!plan.isChange && kind != .confirm) {
                 return try show(plan, rendering)
@@ -124,11 +125,11 @@ struct FolderActionRun: Sendable {
             }
             try context.confirm(question)
         }
-        try show(try await agent.perform(FolderAction(folder: folder, action: kind)), rendering)
+        try show(try await agent.call(Endpoints.perform, FolderAction(folder: folder, action: kind)), rendering)
     }
 
     private func haltMessage(_ agent: any AgentControl) async throws -> String? {
-        try await agent.status().folders.first { $0.id == folder }?.message
+        try await agent.call(Endpoints.status).folders.first { $0.id == folder }?.message
     }
 
     private func show(_ outcome: FolderActionOutcome, _ rendering: FolderActionRendering) throws {

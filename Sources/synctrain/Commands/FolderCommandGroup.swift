@@ -25,7 +25,7 @@ struct FolderListCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let rendering = StatusRendering(style: context.style)
         if pending {
-            let folders = try await context.agent().pendingFolders()
+            let folders = try await context.agent().call(Endpoints.pending).folders
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(PendingFolderList(folders: folders)))
             } else if folders.isEmpty {

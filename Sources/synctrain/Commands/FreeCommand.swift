@@ -33,10 +33,10 @@ struct FreeCommand: RunnableCommand {
         let agent = try context.agent()
         var request = SpaceRequest(folder: folder, until: until, unusedFor: older, isDryRun: true)
         if !dryRun {
-            try confirm(try await agent.free(request), context)
+            try confirm(try await agent.call(Endpoints.free, request), context)
             request.isDryRun = false
         }
-        let answer = try await agent.free(request)
+        let answer = try await agent.call(Endpoints.free, request)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {

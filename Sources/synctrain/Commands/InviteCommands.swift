@@ -43,9 +43,10 @@ struct InviteCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let agent = try context.agent()
         if let revoke {
-            try await agent.revokeInvitation(revoke)
+            try await agent.call(Endpoints.revokeInvitation, revoke)
         } else if let folder {
-            let invitation = try await agent.invite(
+            let invitation = try await agent.call(
+                Endpoints.invite,
                 InvitationRequest(folder: folder, role: role.rawValue, seconds: seconds))
             if global.json { return try context.output.print(bytes: try ControlJSON.encode(invitation)) }
             try context.output.print(invitation.code ?? "")
@@ -53,7 +54,7 @@ struct InviteCommand: RunnableCommand {
                 "Good for one device until \(Timestamp.local(invitation.expires)), as \(invitation.role). There: "
                     + "synctrain join CODE. To withdraw it: synctrain invite --revoke \(invitation.number)")
         } else {
-            let list = try await agent.invitationList()
+            let list = try await agent.call(Endpoints.invitations)
             if global.json { return try context.output.print(bytes: try ControlJSON.encode(list)) }
             guard !list.invitations.isEmpty else { return try context.remark("There are no invitations.") }
             let rows = list.invitations.map { invitation in
@@ -101,7 +102,8 @@ struct JoinCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let answer = try await context.agent()
-            .join(
+            .call(
+                Endpoints.join,
                 JoinRequest(
                     code: code, directory: directory.map(context.absolute) ?? context.process.workingDirectory,
                     isParent: directory == nil,

@@ -37,7 +37,7 @@ struct URLCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let link = try await context.agent().link(subject.request(context))
+        let link = try await context.agent().call(Endpoints.link, subject.request(context))
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(link))
         } else {
@@ -59,7 +59,7 @@ struct OpenCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let link = try await context.agent().link(subject.request(context))
+        let link = try await context.agent().call(Endpoints.link, subject.request(context))
         let command = context.environment.opener(context.process.variables)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(OpenedLink(link: link, with: command)))

@@ -34,14 +34,16 @@ struct ListCommand: RunnableCommand {
         let output = context.output
         if global.json {
             let printer = EntryPrinter(output: output)
-            try await agent.list(reference, isRecursive: recursive) { try printer.printJSON($0) }
+            try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: recursive)) {
+                try printer.printJSON($0)
+            }
             return
         }
         var rendering = EntryRendering(style: context.style, isLong: long)
         // Names of a recursive listing are relative to where it begins, which only the agent knows.
-        if recursive { rendering.base = try await agent.stat(reference).path }
+        if recursive { rendering.base = try await agent.call(Endpoints.stat, reference).path }
         let (finished, isNull) = (rendering, null)
-        try await agent.list(reference, isRecursive: recursive) { entry in
+        try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: recursive)) { entry in
             if isNull {
                 try output.write(bytes: finished.plainName(entry).utf8 + [0])
             } else {

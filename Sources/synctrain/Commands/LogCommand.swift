@@ -31,7 +31,7 @@ struct LogCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let query = ChangeQuery(path: path.map { context.path($0) }, since: since, limit: limit, isFollowing: follow)
-        try await context.agent().changes(query) { change in
+        try await context.agent().call(Endpoints.changes, query) { change in
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(change))
             } else {

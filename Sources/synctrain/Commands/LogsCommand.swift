@@ -18,7 +18,7 @@ struct LogsCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if follow {
             let output = context.output
-            try await context.agent().events { event in
+            try await context.agent().call(Endpoints.events) { event in
                 try output.print(bytes: try ControlJSON.encode(event))
                 try output.flush()
             }

@@ -47,8 +47,9 @@ struct NoteCommand: RunnableCommand {
         let isChange = !set.isEmpty || !remove.isEmpty
         let answer =
             isChange
-            ? try await agent.changeNotes(NoteChange(path: context.path(path), set: set, remove: remove))
-            : try await agent.notes(context.path(path))
+            ? try await agent.call(
+                Endpoints.changeNotes, NoteChange(path: context.path(path), set: set, remove: remove))
+            : try await agent.call(Endpoints.notes, context.path(path))
         if global.json { return try context.output.print(bytes: try ControlJSON.encode(answer)) }
         for line in Self.lines(answer, context.style) { try context.output.print(line) }
         for name in answer.unreadable { try context.remark("\(name) cannot be read as notes.") }

@@ -79,7 +79,7 @@ struct PairRun {
         let agent = agent
         let conversation = Conversation<PairEvent>(
             context: context, readsInput: dialogue.judge == .person || dialogue.judge == .input)
-        try await conversation.run({ emit in try await agent.pair(request, emit: emit) }) { utterance in
+        try await conversation.run({ emit in try await agent.call(Endpoints.pair, request, emit: emit) }) { utterance in
             var failure: ControlError?
             for action in dialogue.take(utterance) {
                 if let error = try await perform(action) { failure = error }
@@ -99,7 +99,7 @@ struct PairRun {
         case .discardInput: context.terminal.discardInput()
         case .answer(let answer):
             do {
-                try await agent.answerPairing(answer)
+                try await agent.call(Endpoints.answerPairing, answer)
             } catch let error as ControlError where error.code == .notPairing {
                 // It has ended meanwhile, and the agent is just saying how.
             }

@@ -19,7 +19,7 @@ struct PolicyShowCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        guard let policies = try await context.agent().status().policies else {
+        guard let policies = try await context.agent().call(Endpoints.status).policies else {
             throw ControlError(.failed, "the agent that runs knows no policies; start it anew")
         }
         if global.json {
@@ -46,7 +46,7 @@ struct PolicyIgnoreCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.agent().setPolicies(PolicyChange(isIgnored: true, seconds: seconds))
+        try await context.agent().call(Endpoints.setPolicies, PolicyChange(isIgnored: true, seconds: seconds))
     }
 }
 
@@ -57,6 +57,6 @@ struct PolicyApplyCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.agent().setPolicies(PolicyChange(isIgnored: false))
+        try await context.agent().call(Endpoints.setPolicies, PolicyChange(isIgnored: false))
     }
 }

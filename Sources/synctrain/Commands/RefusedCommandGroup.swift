@@ -22,7 +22,7 @@ struct RefusedListCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let (output, isJSON, style) = (context.output, global.json, context.style)
-        try await context.agent().refused(folder: folder) { change in
+        try await context.agent().call(Endpoints.refused, folder) { change in
             if isJSON { return try output.print(bytes: try ControlJSON.encode(change)) }
             try output.print(Self.line(change, style))
         }
@@ -70,16 +70,11 @@ private protocol RefusedSettling: RunnableCommand {
 
 extension RefusedSettling {
     fileprivate func settle(in context: CommandContext) async throws {
-        let agent = try context.agent()
-        var request = RefusalRequest(
-            paths: chosen.paths.map(context.path), action: Self.action, device: chosen.device, isDryRun: true)
+        var answer = try await ask(context, isDryRun: true)
         if !chosen.dryRun {
-            if let question = Self.question(try await agent.settleRefused(request).folders) {
-                try context.confirm(question)
-            }
-            request.isDryRun = false
+            if let question = Self.question(answer.folders) { try context.confirm(question) }
+            answer = try await ask(context, isDryRun: false)
         }
-        let answer = try await agent.settleRefused(request)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {
@@ -88,6 +83,12 @@ extension RefusedSettling {
         if answer.folders.contains(where: { !$0.staying.isEmpty }) {
             throw ExitCode(answer.folders.contains { $0.count > 0 } ? 2 : 1)
         }
+    }
+
+    private func ask(_ context: CommandContext, isDryRun: Bool) async throws -> RefusalAnswer {
+        let request = RefusalRequest(
+            paths: chosen.paths.map(context.path), action: Self.action, device: chosen.device, isDryRun: isDryRun)
+        return try await context.agent().call(Endpoints.settleRefused, request)
     }
 
     private func show(_ outcome: RefusalOutcome, _ context: CommandContext) throws {

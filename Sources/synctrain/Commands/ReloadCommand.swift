@@ -15,10 +15,10 @@ struct ReloadCommand: RunnableCommand {
         let agent = try context.agent()
         let answer: ReloadAnswer
         do {
-            answer = try await agent.reload(ReloadRequest(isConfirmed: global.yes))
+            answer = try await agent.call(Endpoints.reload, ReloadRequest(isConfirmed: global.yes))
         } catch let error as ControlError where error.code == .confirmationNeeded && !global.yes {
             try context.confirm(error.message)
-            answer = try await agent.reload(ReloadRequest(isConfirmed: true))
+            answer = try await agent.call(Endpoints.reload, ReloadRequest(isConfirmed: true))
         }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))

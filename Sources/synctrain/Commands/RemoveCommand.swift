@@ -34,11 +34,11 @@ struct RemoveCommand: RunnableCommand {
         let agent = try context.agent()
         var request = RemovalRequest(paths: paths.map(context.path), isDryRun: true)
         if !dryRun {
-            let plans = try await agent.remove(request).folders
+            let plans = try await agent.call(Endpoints.remove, request).folders
             try context.confirm(question(plans))
             request.isDryRun = false
         }
-        let answer = try await agent.remove(request)
+        let answer = try await agent.call(Endpoints.remove, request)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {

@@ -17,7 +17,7 @@ struct ResetIndexCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         do {
-            try await context.agent().resetIndex(folder: folder)
+            try await context.agent().call(Endpoints.resetIndex, IndexReset(folder: folder))
         } catch let error as ControlError where error.code == .noAgent {
             try context.checkSetUp(.invalidConfiguration)
             // A corrupt index may be why no agent runs.

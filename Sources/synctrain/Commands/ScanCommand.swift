@@ -14,7 +14,7 @@ struct ScanCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let summary = try await context.agent().scan(ScanRequest(paths: paths.map(context.path)))
+        let summary = try await context.agent().call(Endpoints.scan, ScanRequest(paths: paths.map(context.path)))
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(summary))
         } else {

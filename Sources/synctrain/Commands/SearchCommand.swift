@@ -32,7 +32,8 @@ struct SearchCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let printer = EntryPrinter(output: context.output)
         let (style, isNull, isJSON) = (context.style, null, global.json)
-        try await context.agent().search(text, folder: folder, limit: limit ?? .max) { entry in
+        try await context.agent().call(Endpoints.search, FindQuery(text: text, folder: folder, limit: limit ?? .max)) {
+            entry in
             let name = "\(entry.folder):\(entry.path)"
             if isJSON {
                 try printer.printJSON(entry)

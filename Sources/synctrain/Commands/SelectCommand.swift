@@ -49,7 +49,7 @@ struct SelectCommand: RunnableCommand {
                 paths, isSelecting: true, isDryRun: dryRun, whileSpace: whileSpace ? true : nil)
         }
         let (output, style, isJSON, isNull) = (context.output, context.style, global.json, null)
-        try await context.agent().selection(folder: paths.first) { path in
+        try await context.agent().call(Endpoints.selection, paths.first) { path in
             let name = "\(path.folder):\(path.path)"
             if isJSON {
                 try output.print(bytes: try ControlJSON.encode(path))
@@ -109,14 +109,14 @@ struct SelectionReport: Sendable {
         let change = SelectionChange(
             paths: paths.map(context.path), isSelecting: isSelecting, isDryRun: isDryRun, local: local,
             whileSpace: whileSpace)
-        try show(try await context.agent().select(change))
+        try show(try await context.agent().call(Endpoints.select, change))
     }
 
     /// Asks before something goes that other devices do not hold, and names it.
     func confirmForce(_ paths: [String]) async throws {
         let change = SelectionChange(
             paths: paths.map(context.path), isSelecting: false, isDryRun: true, local: .force)
-        let plans = try await context.agent().select(change).folders
+        let plans = try await context.agent().call(Endpoints.select, change).folders
         let style = Style(hasColor: false, escapesNames: true)
         var lines: [String] = []
         var (files, bytes): (Int64, Int64) = (0, 0)

@@ -21,7 +21,7 @@ struct ServeCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let agent = try context.agent()
-        let entry = try await agent.stat(context.path(directory))
+        let entry = try await agent.call(Endpoints.stat, context.path(directory))
         guard entry.kind == .directory else {
             throw ControlError(
                 .invalidRequest,

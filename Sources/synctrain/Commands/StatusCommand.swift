@@ -14,7 +14,7 @@ struct StatusCommand: RunnableCommand {
         let agent = try context.agent()
         var last: AgentStatus?
         repeat {
-            let status = try await agent.status()
+            let status = try await agent.call(Endpoints.status)
             if status != last { try show(status, in: context, isFirst: last == nil) }
             last = status
             if watch { try await Task.sleep(for: .seconds(1)) }

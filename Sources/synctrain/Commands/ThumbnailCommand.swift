@@ -25,7 +25,7 @@ struct ThumbnailCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let bytes = try await context.agent().thumbnail(context.path(path))
+        let bytes = try await context.agent().call(Endpoints.thumbnail, context.path(path))
         guard let output else { return try context.output.write(bytes: bytes) }
         let file = try ExtractFile(path: context.absolute(output), replaces: force)
         do throws(ControlError) {

@@ -24,14 +24,14 @@ struct TreeCommand: RunnableCommand {
         if global.json {
             let printer = EntryPrinter(output: context.output)
             let limit = depth
-            let base = try await agent.stat(reference).path
-            try await agent.list(reference, isRecursive: true) { entry in
+            let base = try await agent.call(Endpoints.stat, reference).path
+            try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: true)) { entry in
                 if let limit, TreeDrawing.level(of: entry.path, below: base) > limit { return }
                 try printer.printJSON(entry)
             }
             return
         }
-        let root = try await agent.stat(reference)
+        let root = try await agent.call(Endpoints.stat, reference)
         try await TreeDrawing(agent: agent, output: context.output, style: context.style, depth: depth).draw(root)
     }
 }
@@ -57,7 +57,7 @@ struct TreeDrawing: Sendable {
         if let depth, level > depth { return }
         let collected = EntryCollection()
         let reference = PathReference(text: "\(directory.folder):\(directory.path)", workingDirectory: "/")
-        try await agent.list(reference, isRecursive: false) { collected.add($0) }
+        try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: false)) { collected.add($0) }
         let entries = collected.entries
         let rendering = EntryRendering(style: style)
         for (index, entry) in entries.enumerated() {

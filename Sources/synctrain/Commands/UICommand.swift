@@ -26,7 +26,7 @@ struct UICommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if logout { return try await endSessions(in: context) }
         let command = noOpen ? nil : context.environment.opener(context.process.variables)
-        let link = try await context.agent().logIn(LoginRequest(hasPage: command != nil))
+        let link = try await context.agent().call(Endpoints.logIn, LoginRequest(hasPage: command != nil))
         if global.json {
             let opened = OpenedPage(url: link.url, seconds: link.seconds, page: link.page, with: command)
             try context.output.print(bytes: try ControlJSON.encode(opened))
@@ -48,7 +48,7 @@ struct UICommand: RunnableCommand {
     }
 
     private func endSessions(in context: CommandContext) async throws {
-        let answer = try await context.agent().logOut()
+        let answer = try await context.agent().call(Endpoints.logOut)
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
         } else {

@@ -24,7 +24,7 @@ struct VersionsListCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let (output, style, isJSON) = (context.output, context.style, global.json)
-        try await context.agent().versions(path.map(context.path)) { version in
+        try await context.agent().call(Endpoints.versions, path.map(context.path)) { version in
             if isJSON { return try output.print(bytes: try ControlJSON.encode(version)) }
             let size = Table.pad(Quantity.size(version.size), to: 8, .right)
             try output.print(
@@ -47,7 +47,7 @@ struct VersionsShowCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let (output, style, isJSON) = (context.output, context.style, global.json)
         let found = Found()
-        try await context.agent().versions(context.path(path)) { version in
+        try await context.agent().call(Endpoints.versions, context.path(path)) { version in
             found.note()
             if isJSON { return try output.print(bytes: try ControlJSON.encode(version)) }
             try output.print(
@@ -92,11 +92,11 @@ struct VersionsRestoreCommand: RunnableCommand {
             path: context.path(path), at: at.flatMap(Timestamp.seconds(typed:)), isConfirmed: global.yes)
         let restored: RestoredVersion
         do {
-            restored = try await agent.restoreVersion(request)
+            restored = try await agent.call(Endpoints.restoreVersion, request)
         } catch let error as ControlError where error.code == .confirmationNeeded && !request.isConfirmed {
             try context.confirm(error.message)
             request.isConfirmed = true
-            restored = try await agent.restoreVersion(request)
+            restored = try await agent.call(Endpoints.restoreVersion, request)
         }
         if global.json { return try context.output.print(bytes: try ControlJSON.encode(restored)) }
         let style = context.style

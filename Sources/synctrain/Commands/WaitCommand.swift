@@ -48,7 +48,7 @@ struct WaitCommand: RunnableCommand {
         }
         guard !paths.isEmpty else { return }
         let left = deadline.map { ContinuousClock.now.duration(to: $0) }
-        try await agent.wait(WaitRequest(paths: paths, seconds: left.map { max(0, $0 / .seconds(1)) }))
+        try await agent.call(Endpoints.wait, WaitRequest(paths: paths, seconds: left.map { max(0, $0 / .seconds(1)) }))
     }
 
     private func wait(

@@ -16,7 +16,7 @@ struct WhereisCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let whereabouts = try await context.agent().whereis(context.path(path))
+        let whereabouts = try await context.agent().call(Endpoints.whereis, context.path(path))
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(whereabouts))
             return

@@ -26,7 +26,7 @@ struct ZipCommandGroup: ParsableCommand {
             let agent = try context.agent()
             var query = ArchiveQuery(archive: context.path(archive))
             while true {
-                let listing = try await agent.archive(query)
+                let listing = try await agent.call(Endpoints.archive, query)
                 for member in listing.members {
                     if global.json {
                         try context.output.print(bytes: try ControlJSON.encode(member))

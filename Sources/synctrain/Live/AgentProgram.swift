@@ -71,7 +71,8 @@ enum AgentProgram {
             let agent = try await Agent(setup)
             try await agent.listen()
             let server = AgentServer(
-                control: agent, socketPath: places.controlSocket, links: links, pace: { await agent.paceLinks($0) },
+                agent: agent.handlers, socketPath: places.controlSocket, links: links,
+                pace: { await agent.paceLinks($0) },
                 surroundings: AgentServer.Surroundings(
                     records: records, announce: { agent.announce($0) }, code: { try QRCode.modules($0) },
                     now: { WallTime.now.seconds }),

@@ -119,7 +119,9 @@ struct RadioDemo {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (name, folders, agent) in agents {
                 group.addTask {
-                    try await agent.pair(PairRequest(folders: folders, seconds: 60)) { heard.yield((name, $0)) }
+                    try await agent.call(Endpoints.pair, PairRequest(folders: folders, seconds: 60)) {
+                        heard.yield((name, $0))
+                    }
                 }
             }
             var isDialled = false
@@ -132,7 +134,8 @@ struct RadioDemo {
                     isDialled = true
                     let signal = laptop.signal.map { ", \($0) dBm" } ?? ""
                     try say("tablet: near-by is laptop (\(laptop.transport)\(signal)); that one.")
-                    try await agents.first { $0.name == name }?.agent.answerPairing(.dial(address: laptop.address))
+                    try await agents.first { $0.name == name }?.agent.call(
+                        Endpoints.answerPairing, .dial(address: laptop.address))
                 case .code(let code, _, _, _):
                     codes[name] = code
                     try say("\(name) shows \(code.prefix(3)) \(code.suffix(3)). Does the other one show the same?")
@@ -141,7 +144,7 @@ struct RadioDemo {
                         throw ControlError(.pairingMismatch, "The two devices show different digits.")
                     }
                     try say("laptop: yes. tablet: yes.")
-                    for (_, _, agent) in agents { try await agent.answerPairing(.confirm(code: code)) }
+                    for (_, _, agent) in agents { try await agent.call(Endpoints.answerPairing, .confirm(code: code)) }
                 case .paired(_, let other, _, _, _):
                     try say("\(name): paired with \(other).")
                     paired.insert(name)
@@ -155,7 +158,7 @@ struct RadioDemo {
 
     /// Where the laptop listens on the network.
     private func networkAddress() async throws -> String {
-        let listening = try await connect(try places(path("home-laptop"))).status().listening
+        let listening = try await connect(try places(path("home-laptop"))).call(Endpoints.status).listening
         guard let address = listening.first(where: { $0.hasPrefix("tcp://") }) else {
             throw ControlError(.failed, "The laptop listens on no network.")
         }
@@ -255,7 +258,7 @@ struct RadioDemo {
     private func wait(_ what: String, pending folder: String) async throws {
         let agent = connect(try places(path("home-tablet")))
         let deadline = ContinuousClock.now + .seconds(60)
-        while try await !agent.pendingFolders().contains(where: { $0.id == folder }) {
+        while try await !agent.call(Endpoints.pending).folders.contains(where: { $0.id == folder }) {
             guard ContinuousClock.now < deadline else { throw ControlError(.timeout, "No sign of \(what).") }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -265,7 +268,7 @@ struct RadioDemo {
     private func wait(_ what: String, until condition: (AgentStatus) -> Bool) async throws {
         let agent = connect(try places(path("home-tablet")))
         let deadline = ContinuousClock.now + .seconds(120)
-        while try await !condition(agent.status()) {
+        while try await !condition(agent.call(Endpoints.status)) {
             guard ContinuousClock.now < deadline else { throw ControlError(.timeout, "No sign of \(what).") }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -1,0 +1,226 @@
+/// What answers each endpoint: the table that an agent hands to its server.
+public struct EndpointHandlers: AgentControl {
+    public typealias Events =
+        @Sendable (
+            _ after: String?, _ begin: @Sendable (String) async throws -> Void,
+            _ emit: @Sendable (AgentEvent) async throws -> Void
+        ) async throws -> Void
+
+    /// The bytes of files, which have no endpoint's shape.
+    public struct Bytes: Sendable {
+        public typealias Read<Subject, Facts> =
+            @Sendable (
+                Subject, ByteRange?, _ start: @Sendable (Facts, ClosedRange<Int64>?) async throws -> Void,
+                _ emit: @Sendable ([UInt8]) async throws -> Void
+            ) async throws -> Void
+
+        var read: Read<PathReference, Entry>
+        var readMember: Read<MemberReference, MemberFacts>
+        var memberFacts: @Sendable (MemberReference) async throws -> MemberFacts
+
+        public init(
+            read: @escaping Read<PathReference, Entry>, readMember: @escaping Read<MemberReference, MemberFacts>,
+            memberFacts: @escaping @Sendable (MemberReference) async throws -> MemberFacts
+        ) {
+            (self.read, self.readMember, self.memberFacts) = (read, readMember, memberFacts)
+        }
+    }
+
+    private var handlers: [EndpointID: any EndpointHandler] = [:]
+    private let bytes: Bytes
+    /// Events behind an id, with the id to come back with: `begin` is told it before the first event.
+    public let events: Events
+
+    public init(bytes: Bytes, events: @escaping Events) {
+        (self.bytes, self.events) = (bytes, events)
+        on(Endpoints.events) { _, emit in try await events(nil, { _ in }, emit) }
+        handlers[Endpoints.file.id] = FileHandler(endpoint: Endpoints.file) { .file($0) }
+        handlers[Endpoints.member.id] = FileHandler(endpoint: Endpoints.member) { .member($0) }
+    }
+
+    /// The endpoints that have a handler.
+    public var ids: Set<EndpointID> { Set(handlers.keys) }
+
+    // MARK: filling
+
+    public mutating func on<Request, Answer>(
+        _ endpoint: Endpoint<Request, Answer>, _ run: @escaping @Sendable (Request) async throws -> Answer
+    ) {
+        handlers[endpoint.id] = DocumentHandler(endpoint: endpoint, run: run)
+    }
+
+    public mutating func on<Answer>(
+        _ endpoint: Endpoint<Void, Answer>, _ run: @escaping @Sendable () async throws -> Answer
+    ) {
+        on(endpoint) { (_: Void) in try await run() }
+    }
+
+    public mutating func on<Request>(
+        _ endpoint: Endpoint<Request, Done>, _ run: @escaping @Sendable (Request) async throws -> Void
+    ) {
+        on(endpoint) { request -> Done in
+            try await run(request)
+            return Done()
+        }
+    }
+
+    public mutating func on<Request, Element>(
+        _ endpoint: Endpoint<Request, Lines<Element>>,
+        _ run: @escaping @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
+    ) {
+        handlers[endpoint.id] = LinesHandler(endpoint: endpoint, run: run)
+    }
+
+    // MARK: asking
+
+    @discardableResult
+    public func call<Request, Answer>(
+        _ endpoint: Endpoint<Request, Answer>, _ request: Request
+    ) async throws -> Answer {
+        guard let handler = handlers[endpoint.id] as? DocumentHandler<Request, Answer> else {
+            throw ControlError.noHandler(endpoint.id)
+        }
+        try endpoint.check(request)
+        return try await handler.run(request)
+    }
+
+    public func call<Request, Element>(
+        _ endpoint: Endpoint<Request, Lines<Element>>, _ request: Request,
+        emit: @Sendable (Element) async throws -> Void
+    ) async throws {
+        guard let handler = handlers[endpoint.id] as? LinesHandler<Request, Element> else {
+            throw ControlError.noHandler(endpoint.id)
+        }
+        try endpoint.check(request)
+        try await handler.run(request, emit)
+    }
+
+    public func read(
+        _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
+        emit: @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await bytes.read(path, range, start, emit)
+    }
+
+    public func readMember(
+        _ member: MemberReference, range: ByteRange?,
+        start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
+        emit: @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await bytes.readMember(member, range, start, emit)
+    }
+
+    public func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
+        try await bytes.memberFacts(member)
+    }
+}
+
+// MARK: - Routing
+
+/// A request that has been read, and what answers it.
+public struct RoutedRequest: Sendable {
+    public var endpoint: any AnyEndpoint
+    public var query: RequestQuery
+    public var reply: EndpointReply
+}
+
+/// What is to be done for a request.
+public enum EndpointReply: Sendable {
+    /// A document or bytes, ready to be sent.
+    case document(@Sendable () async throws -> [UInt8])
+    case lines(LinePace, @Sendable (any LineWriter) async throws -> Void)
+    case file(PathReference)
+    case member(MemberReference)
+}
+
+/// Takes the lines of an answer, whatever they are.
+public protocol LineWriter: Sendable {
+    func write(_ line: some ControlLine) async throws
+}
+
+extension EndpointHandlers {
+    /// Finds what a request is for and reads it.
+    /// - Throws: `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`.
+    public func route(method: String, target: String, body: [UInt8]) throws -> RoutedRequest {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
+        let (path, number) = try Self.pattern(String(parts.first ?? ""))
+        guard handlers.keys.contains(where: { $0.path == path }) else {
+            throw ControlError(.notFound, "The agent has nothing at \(path); see docs/control-api.md.")
+        }
+        let candidates = handlers.filter { $0.key.path == path && $0.key.method.rawValue == method }
+        let chosen = candidates.first { id, _ in id.names.contains { query[$0] != nil } }
+        guard let handler = (chosen ?? candidates.first { $0.key.names.isEmpty })?.value else {
+            let subject = number == nil ? path : "A job"
+            throw ControlError(.methodNotAllowed, "\(subject) does not take \(method); see docs/control-api.md.")
+        }
+        let reply = try handler.reply(to: IncomingRequest(query: query, body: body, number: number))
+        return RoutedRequest(endpoint: handler.endpoint, query: query, reply: reply)
+    }
+
+    private static func pattern(_ path: String) throws(ControlError) -> (path: String, number: Int?) {
+        let pattern = Endpoints.job.id.path
+        let prefix = pattern.dropLast("{id}".count)
+        guard path.hasPrefix(prefix) else { return (path, nil) }
+        guard let number = Int(path.dropFirst(prefix.count)), number > 0 else {
+            throw ControlError(.notFound, "\(path.prefix(80)) is no job; /v1/jobs names those there are.")
+        }
+        return (pattern, number)
+    }
+}
+
+private protocol EndpointHandler: Sendable {
+    var endpoint: any AnyEndpoint { get }
+    func reply(to incoming: IncomingRequest) throws -> EndpointReply
+}
+
+private struct DocumentHandler<Request: Sendable, Answer: Sendable>: EndpointHandler {
+    let typed: Endpoint<Request, Answer>
+    let run: @Sendable (Request) async throws -> Answer
+
+    init(endpoint: Endpoint<Request, Answer>, run: @escaping @Sendable (Request) async throws -> Answer) {
+        (typed, self.run) = (endpoint, run)
+    }
+
+    var endpoint: any AnyEndpoint { typed }
+
+    func reply(to incoming: IncomingRequest) throws -> EndpointReply {
+        let request = try typed.request(incoming)
+        return .document { try typed.encodeAnswer(try await run(request)) }
+    }
+}
+
+private struct LinesHandler<Request: Sendable, Element: ControlLine>: EndpointHandler {
+    typealias Run = @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
+
+    let typed: Endpoint<Request, Lines<Element>>
+    let run: Run
+
+    init(endpoint: Endpoint<Request, Lines<Element>>, run: @escaping Run) { (typed, self.run) = (endpoint, run) }
+
+    var endpoint: any AnyEndpoint { typed }
+
+    func reply(to incoming: IncomingRequest) throws -> EndpointReply {
+        let request = try typed.request(incoming)
+        return .lines(typed.pace(request)) { writer in try await run(request) { try await writer.write($0) } }
+    }
+}
+
+private struct FileHandler<Request: Sendable>: EndpointHandler {
+    let typed: Endpoint<Request, [UInt8]>
+    let subject: @Sendable (Request) -> EndpointReply
+
+    init(endpoint: Endpoint<Request, [UInt8]>, subject: @escaping @Sendable (Request) -> EndpointReply) {
+        (typed, self.subject) = (endpoint, subject)
+    }
+
+    var endpoint: any AnyEndpoint { typed }
+
+    func reply(to incoming: IncomingRequest) throws -> EndpointReply { subject(try typed.request(incoming)) }
+}
+
+extension ControlError {
+    fileprivate static func noHandler(_ id: EndpointID) -> ControlError {
+        ControlError(.notFound, "The agent has nothing at \(id.path); see docs/control-api.md.")
+    }
+}

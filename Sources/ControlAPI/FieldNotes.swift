@@ -1,0 +1,233 @@
+/// What `openapi.json` says of a field and the field's type does not.
+public struct FieldNote: Sendable {
+    public enum Value: Sendable {
+        /// Always this text.
+        case constant(String)
+        /// A text that is one of these.
+        case oneOf([String])
+        case text(length: ClosedRange<Int>)
+        case number(ClosedRange<Int64>)
+        /// A list of so many.
+        case items(ClosedRange<Int>)
+        /// May be null as well as missing.
+        case nullable
+        /// An object of any kind.
+        case object
+    }
+
+    public var value: Value?
+    public var description: String?
+    /// Never missing in an answer, though clients accept answers of older agents without it.
+    public var isAlways: Bool
+
+    init(_ value: Value? = nil, _ description: String? = nil, isAlways: Bool = false) {
+        (self.value, self.description, self.isAlways) = (value, description, isAlways)
+    }
+}
+
+/// A type with notes on fields, by the fields' names in JSON.
+public protocol FieldNoted {
+    static var fieldNotes: [String: FieldNote] { get }
+    /// Which of its cases a value is: the field that says so and its words; nil for a type without cases.
+    static var cases: (field: String, words: [String])? { get }
+}
+
+extension FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { [:] }
+    public static var cases: (field: String, words: [String])? { nil }
+}
+
+// MARK: - Requests
+
+private let roles = FieldNote(.oneOf(["read", "write", "admin"]))
+private let bluetoothUses = FieldNote(.oneOf(["all", "selected-and-on-demand", "index-only", "off"]))
+
+extension PathReference: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        [
+            "text": FieldNote(
+                .text(length: 1...ControlLimits.path), "FOLDER:relative/path, or as a person typed it."),
+            "workingDirectory": FieldNote(.text(length: 1...ControlLimits.path), "Absolute: where it was typed."),
+        ]
+    }
+}
+
+extension SelectionChange: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+}
+
+extension ExtraneousResolution: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+}
+
+extension RemovalRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+}
+
+extension RefusalRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+}
+
+extension ConflictResolution: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+}
+
+extension WaitRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        ["paths": FieldNote(.items(1...ControlLimits.paths)), "seconds": FieldNote(.number(0...31_536_000))]
+    }
+}
+
+extension LinkRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["seconds": FieldNote(.number(1...Self.longest))] }
+}
+
+extension DropSendRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        ["files": FieldNote(.items(1...Self.fileLimit)), "seconds": FieldNote(.number(1...Int64(Self.longestWait)))]
+    }
+}
+
+extension DropReceiveRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        ["seconds": FieldNote(.number(1...Int64(DropSendRequest.longestWait)))]
+    }
+}
+
+extension PairRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["seconds": FieldNote(.number(1...Int64(Self.longestWait)))] }
+}
+
+extension PairAnswer: FieldNoted {
+    public static var cases: (field: String, words: [String])? { ("action", ["confirm", "refuse", "dial"]) }
+}
+
+extension InvitationRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["role": roles] }
+}
+
+extension FolderRoleChange: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["role": roles] }
+}
+
+extension FolderBluetoothChange: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
+}
+
+extension DeviceBluetoothChange: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
+}
+
+extension LoginRequest: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        ["page": FieldNote(nil, "Whether a file is written that leads a browser to the link.")]
+    }
+}
+
+// MARK: - Answers
+
+extension Entry: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        [
+            "modified": FieldNote(.nullable),
+            "selectedFiles": FieldNote(nil, "Of a directory: files and links below it that are selected."),
+            "selectedBytes": FieldNote(nil, "Of a directory: their bytes."),
+            "presentFiles": FieldNote(
+                nil, "Of a directory: those of them that are on this disk in the newest version, verified."),
+            "presentBytes": FieldNote(nil, "Of a directory: their bytes."),
+        ]
+    }
+}
+
+extension FolderStatus: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        [
+            "extraneous": FieldNote(.nullable, isAlways: true), "conflicts": FieldNote(.nullable, isAlways: true),
+            "incomplete": FieldNote(
+                nil, "Not all that the devices announced could be stored: the counts are of what is known.",
+                isAlways: true),
+        ]
+    }
+}
+
+extension LoginLink: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        ["page": FieldNote(nil, "The path of the file, which goes when the link is used or expires.")]
+    }
+}
+
+extension Job: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        [
+            "kind": FieldNote(
+                .oneOf(Endpoints.all.filter(\.canBeJob).map { String($0.id.path.dropFirst(4)) }.sorted())),
+            "result": FieldNote(.object, "What the request would have answered."),
+        ]
+    }
+}
+
+extension ControlError: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] {
+        [
+            "type": FieldNote(.constant("error"), isAlways: true), "retryable": FieldNote(isAlways: true),
+        ]
+    }
+}
+
+extension ChangeEntry: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("change"))] }
+}
+
+extension Conflict: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("conflict"))] }
+}
+
+extension ExplainedPath: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("explanation"))] }
+}
+
+extension LogRecord: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("record"))] }
+}
+
+extension RefusedChange: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("refused"))] }
+}
+
+extension SelectedPath: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("selected"))] }
+}
+
+extension ArchivedVersion: FieldNoted {
+    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("version"))] }
+}
+
+extension FetchEvent: FieldNoted {
+    public static var cases: (field: String, words: [String])? {
+        ("type", ["plan", "progress", "file", "failed", "done"])
+    }
+}
+
+extension PairEvent: FieldNoted {
+    public static var cases: (field: String, words: [String])? {
+        (
+            "type",
+            [
+                "waiting", "nearby", "dialling", "code", "confirmed-there", "attempt-failed", "paired",
+                "already-paired",
+            ]
+        )
+    }
+}
+
+extension DropNotice: FieldNoted {
+    public static var cases: (field: String, words: [String])? {
+        (
+            "type",
+            [
+                "sending", "waiting", "receivers", "preparing", "connecting", "code", "offer", "announced", "progress",
+                "retrying", "sent", "received", "failed", "done",
+            ]
+        )
+    }
+}
