@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What answers each endpoint: the table that an agent hands to its server.
 public struct EndpointHandlers: AgentControl {
     public typealias Events =
@@ -28,11 +30,16 @@ public struct EndpointHandlers: AgentControl {
 
     private var handlers: [EndpointID: any EndpointHandler] = [:]
     private let bytes: Bytes
+    private let failure: @Sendable (any Error) -> any Error
     /// Events behind an id, with the id to come back with: `begin` is told it before the first event.
     public let events: Events
 
-    public init(bytes: Bytes, events: @escaping Events) {
-        (self.bytes, self.events) = (bytes, events)
+    /// - Parameter failure: What a client is told of an error of any handler. Cancellations, and what `start` and `emit`
+    ///   throw, pass as they are.
+    public init(
+        bytes: Bytes, events: @escaping Events, failure: @escaping @Sendable (any Error) -> any Error = { $0 }
+    ) {
+        (self.bytes, self.events, self.failure) = (bytes, events, failure)
         on(Endpoints.events) { _, emit in try await events(nil, { _ in }, emit) }
         handlers[Endpoints.file.id] = FileHandler(endpoint: Endpoints.file) { .file($0) }
         handlers[Endpoints.member.id] = FileHandler(endpoint: Endpoints.member) { .member($0) }
@@ -46,7 +53,9 @@ public struct EndpointHandlers: AgentControl {
     public mutating func on<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ run: @escaping @Sendable (Request) async throws -> Answer
     ) {
-        handlers[endpoint.id] = DocumentHandler(endpoint: endpoint, run: run)
+        handlers[endpoint.id] = DocumentHandler(endpoint: endpoint) { [failure] request in
+            try await Self.answering(failure) { _ in try await run(request) }
+        }
     }
 
     public mutating func on<Answer>(
@@ -68,7 +77,11 @@ public struct EndpointHandlers: AgentControl {
         _ endpoint: Endpoint<Request, Lines<Element>>,
         _ run: @escaping @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
     ) {
-        handlers[endpoint.id] = LinesHandler(endpoint: endpoint, run: run)
+        handlers[endpoint.id] = LinesHandler(endpoint: endpoint) { [failure] request, emit in
+            try await Self.answering(failure) { receiver in
+                try await run(request) { line in try await receiver.take { try await emit(line) } }
+            }
+        }
     }
 
     // MARK: asking
@@ -99,7 +112,13 @@ public struct EndpointHandlers: AgentControl {
         _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        try await bytes.read(path, range, start, emit)
+        try await Self.answering(failure) { receiver in
+            try await bytes.read(path, range) { entry, part in
+                try await receiver.take { try await start(entry, part) }
+            } _: { bytes in
+                try await receiver.take { try await emit(bytes) }
+            }
+        }
     }
 
     public func readMember(
@@ -107,11 +126,49 @@ public struct EndpointHandlers: AgentControl {
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        try await bytes.readMember(member, range, start, emit)
+        try await Self.answering(failure) { receiver in
+            try await bytes.readMember(member, range) { facts, part in
+                try await receiver.take { try await start(facts, part) }
+            } _: { bytes in
+                try await receiver.take { try await emit(bytes) }
+            }
+        }
     }
 
     public func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
-        try await bytes.memberFacts(member)
+        try await Self.answering(failure) { _ in try await bytes.memberFacts(member) }
+    }
+
+    // MARK: errors
+
+    /// Runs a handler and replaces its error by what a client is told of it.
+    private static func answering<Answer>(
+        _ failure: (any Error) -> any Error, _ run: (Receiver) async throws -> Answer
+    ) async throws -> Answer {
+        let receiver = Receiver()
+        do {
+            return try await run(receiver)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw receiver.error ?? failure(error)
+        }
+    }
+}
+
+/// Who takes what a handler emits. Its own error ends the handler, and is not the handler's.
+private final class Receiver: Sendable {
+    private let thrown = Mutex<(any Error)?>(nil)
+
+    var error: (any Error)? { thrown.withLock { $0 } }
+
+    func take(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch {
+            thrown.withLock { $0 = error }
+            throw error
+        }
     }
 }
 

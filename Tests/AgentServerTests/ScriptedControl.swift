@@ -73,7 +73,7 @@ final class ScriptedControl: Sendable {
                 try self.note(id.map { "events after \($0)" } ?? "events")
                 try await begin("run-0")
                 try await self.onEvents?(emit)
-            })
+            }, failure: { $0 as? ControlError ?? ControlError(.failed, "\($0)") })
         addAgent(to: &table)
         addDevices(to: &table)
         addPairing(to: &table)
