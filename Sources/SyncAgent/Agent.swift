@@ -7,116 +7,17 @@ import LinkSecurity
 import Logging
 import NIOCore
 import NIOPosix
+import Pairing
 import ServiceLifecycle
 import Synchronization
 import Transport
 
-/// What an agent is made of that is not its own to choose.
-public struct AgentSetup: Sendable {
-    /// A radio that is listened on whatever the configuration says of addresses.
-    public struct Radio: Sendable {
-        public var address: LinkAddress
-        public var status: @Sendable () -> RadioStatus
-
-        public init(address: LinkAddress, status: @escaping @Sendable () -> RadioStatus) {
-            self.address = address
-            self.status = status
-        }
-    }
-
-    /// Where links to files lead.
-    public struct Web: Sendable {
-        /// `http://host:port`; nil while nothing is listened on.
-        public var address: @Sendable () -> String?
-        /// What is the matter, with what to do.
-        public var problem: @Sendable () -> String?
-        /// A link to a path of a folder that is good until then, in seconds since 1970.
-        public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
-        /// A link that logs a browser in; calls `used` when one has.
-        public var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
-        /// Logs all browsers out; how many there were.
-        public var logOut: @Sendable () -> Int
-
-        public init(
-            address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
-            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
-            logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
-            logOut: @escaping @Sendable () -> Int
-        ) {
-            self.address = address
-            self.problem = problem
-            self.link = link
-            self.logIn = logIn
-            self.logOut = logOut
-        }
-    }
-
-    public var places: AgentPlaces
-    public var configurationFile: ConfigurationFile
-    public var transports: [any LinkTransport]
-    /// Makes what finds devices near-by; nil for none.
-    public var makeDiscovery: DeviceDiscoveryMaker?
-    /// What else finds devices to pair with.
-    public var nearby: [any NearbyDevices]
-    /// Bluetooth; nil where it is not used.
-    public var radio: Radio?
-    /// Links to files; nil for none.
-    public var web: Web?
-    /// Who knows how the machine is connected and powered; nil for nobody.
-    public var machine: (any MachineStateSource)?
-    public var time: AgentTime
-    /// The program that watches directories; nil for scans only.
-    public var watchProgram: String?
-    public var logger: Logger
-    /// Ends the program in an orderly way; called by the control verb `stop`.
-    public var requestStop: @Sendable () -> Void
-
-    public init(
-        places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
-        web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
-        watchProgram: String? = nil, logger: Logger,
-        requestStop: @escaping @Sendable () -> Void
-    ) {
-        self.places = places
-        self.configurationFile = configurationFile
-        self.transports = transports
-        self.makeDiscovery = makeDiscovery
-        self.nearby = nearby
-        self.radio = radio
-        self.web = web
-        self.machine = machine
-        self.time = time
-        self.watchProgram = watchProgram
-        self.logger = logger
-        self.requestStop = requestStop
-    }
-}
-
-/// The agent: starts and stops the sessions of devices and folders as the configuration says, and hands links to them.
-/// What happens in a folder or on a link is their own business.
+/// The agent: opens what it is made of, serves links, and starts and stops. What happens in a folder or on a link is their
+/// own business, what a request does that of its group.
 public final class Agent: Service, Sendable {
-    enum Job: Sendable {
-        case device(DeviceSession)
-        case folder(FolderRunner)
-        /// An attempt to pair, which goes on though the user may have gone.
-        case pairing(@Sendable () async -> Void)
-        /// What an admin says of its folders.
-        case introduction(@Sendable () async -> Void)
-        /// What is left to do of a transfer whose user has gone.
-        case drop(@Sendable () async -> Void)
-        /// The end of a file that leads to a login link.
-        case loginPage(@Sendable () async -> Void)
-    }
-
-    /// How long a dial and a TLS handshake may take.
-    static let linkTimeout: Duration = .seconds(10)
-    /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
-    static let radioTimeout: Duration = .seconds(45)
-
     let setup: AgentSetup
-    let localDevice: DeviceID
-    let authenticator: LinkAuthenticator
+    let configuration: RunningConfiguration
+    let changes: ConfigurationChanges
     let index: IndexStore
     let cache: BlockCache
     let folders: FolderRegistry
@@ -124,98 +25,113 @@ public final class Agent: Service, Sendable {
     let pending: PendingRegistry
     let pairing: PairingRegistry
     let invitations: InvitationBoard
-    let introduced = IntroductionInbox()
     let drops = DropRegistry()
     let thumbnails: ThumbnailBoard
     let events: EventHub
-    let threads: NIOThreadPool
     let fetching: FetchEnvironment
     let transfers: TransferRegistry
-    let listings = ListingCache()
-    let searches = SearchCache()
-    private let partials = PartialBlocks()
-    /// How fast blocks go out and come in.
-    let limiters: (up: RateLimiter, down: RateLimiter)
-    /// How fast files go out by links.
-    let linkPace: RateLimiter
-    private let linkRate: SharedRate
-    let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
-    /// One change of the configuration at a time.
-    let gate = Budget(limit: 1)
-    let startedAt: WallTime
-    let configuration: Mutex<Configuration>
-    /// As it was when the agent was started.
-    let startConfiguration: Configuration
+    let listeners: ListenerBoard
+    let dialer: LinkDialer
     let discovery: (any DeviceDiscovery)?
-    private let listeners = ListenerBoard()
+    let rates: AgentRates
+    let policies: PolicyFollower
+    let tasks: AgentTasks
+    let startedAt: WallTime
+    private let pauses: PauseEnder
+    private let radio: RadioFollower
+    private let admins: AdminFollower
+    private let partials = PartialBlocks()
     private let strangers = Mutex(StrangerSlots())
-    private let sharedLimits: SharedLimits
-    let policies: PolicyBoard
-    /// The configuration says anew what rests until when.
-    let pausesChanged = Signal()
-    /// A device may be absent, or no longer.
-    let radioChanged = Signal()
-    private let jobs: AsyncStream<Job>
-    private let addJob: AsyncStream<Job>.Continuation
 
     /// Opens identity, index and cache and makes the folders; nothing is listened on or dialled before `listen` and
     /// `run`. Throws `ConfigurationError`, `IndexStoreError` or another error with a message for people.
     public init(_ setup: AgentSetup) async throws {
         self.setup = setup
+        let (time, logger) = (setup.time, setup.logger)
         let files = try DeviceIdentityFiles.load(from: setup.places)
         let identity = try LinkIdentity(certificatePEM: files.certificatePEM, keyPEM: files.privateKeyPEM)
-        authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: Self.linkTimeout)
-        localDevice = identity.device
-        let configuration = try setup.configurationFile.load()
-        let policies = PolicyBoard(configuration.policies, source: setup.machine)
-        self.policies = policies
+        let authenticator = try LinkAuthenticator(identity: identity, handshakeLimit: LinkDialer.timeout)
+        let loaded = try setup.configurationFile.load()
+        let configuration = RunningConfiguration(loaded, of: identity.device)
+        self.configuration = configuration
+        let policies = PolicyBoard(loaded.policies, source: setup.machine)
         let held = { @Sendable in policies.held }
-        let shared = SharedLimits(configuration.limits, held: held)
-        sharedLimits = shared
-        let now = { @Sendable in
-            let seconds = setup.time.wall().seconds
-            return shared.rates(at: seconds, utcOffset: WallTime.utcOffset(seconds))
-        }
-        limiters = (
-            RateLimiter(time: setup.time) { now().up }, RateLimiter(time: setup.time) { now().down }
-        )
-        let linkRate = SharedRate(configuration.http.rate)
-        self.linkRate = linkRate
-        linkPace = RateLimiter(time: setup.time) { linkRate.current }
-        self.configuration = Mutex(configuration)
-        startConfiguration = configuration
+        rates = AgentRates(loaded, held: held, time: time)
         index = try IndexStore.open(path: setup.places.index)
-        cache = try BlockCache(
-            directory: setup.places.blockCache, byteLimit: Int(clamping: configuration.cache.byteLimit))
-        threads = NIOThreadPool.singleton
-        transfers = TransferRegistry(now: setup.time.monotonic)
-        startedAt = setup.time.wall()
-        let events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: setup.time.wall)
-        self.events = events
-        pending = PendingRegistry(index: index, events: events, time: setup.time, logger: setup.logger)
-        folders = FolderRegistry(pending: pending, logger: setup.logger)
+        cache = try BlockCache(directory: setup.places.blockCache, byteLimit: Int(clamping: loaded.cache.byteLimit))
+        transfers = TransferRegistry(now: time.monotonic)
+        startedAt = time.wall()
+        events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: time.wall)
+        pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
+        let folders = FolderRegistry(pending: pending, logger: logger)
         let devices = DeviceRegistry()
-        self.devices = devices
-        let wall = setup.time.wall
-        let invitations = InvitationBoard(now: { wall().seconds })
+        (self.folders, self.devices) = (folders, devices)
+        let invitations = InvitationBoard(now: { time.wall().seconds })
         invitations.replace(try await index.invitations())
         self.invitations = invitations
-        pairing = try PairingRegistry(
-            identity: identity, usual: authenticator, handshakeLimit: Self.linkTimeout,
-            knownDevices: { devices.all.map(\.id) }, isInviting: { invitations.isOpen }, time: setup.time)
-        (jobs, addJob) = AsyncStream.makeStream(of: Job.self)
-        discovery = setup.makeDiscovery?(
-            localDevice, { [listeners] in listeners.addresses }, { devices.device($0) != nil })
-        var settings = BlockScheduler.Settings()
-        settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
-        let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: threads)
-        let slowLinkPolicy = { @Sendable [folders] (folder: FolderID, device: DeviceID) -> SlowLinkPolicy? in
+        let pairing = try PairingRegistry(
+            identity: identity, usual: authenticator, handshakeLimit: LinkDialer.timeout,
+            knownDevices: { devices.all.map(\.id) }, isInviting: { invitations.isOpen }, time: time)
+        let dialer = LinkDialer(transports: setup.transports)
+        let listeners = ListenerBoard()
+        let discovery = setup.makeDiscovery?(
+            identity.device, { listeners.addresses }, { devices.device($0) != nil })
+        (self.pairing, self.dialer, self.listeners, self.discovery) = (pairing, dialer, listeners, discovery)
+        tasks = AgentTasks()
+        self.policies = PolicyFollower(
+            policies: policies, rates: rates, devices: devices, events: events, time: time, logger: logger)
+        let slowLinkPolicy = { @Sendable (folder: FolderID, device: DeviceID) -> SlowLinkPolicy? in
             folders.folder(folder).map {
                 SlowLinkPolicy($0.configuration, with: devices.device(device)?.state.bluetooth ?? .all)
             }
         }
-        self.slowLinkPolicy = slowLinkPolicy
-        fetching = FetchEnvironment(
+        radio = RadioFollower(
+            transports: setup.transports, configuration: configuration, devices: devices, folders: folders,
+            policies: policies, slowLinkPolicy: slowLinkPolicy, changed: Signal(), time: time)
+        let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: .singleton)
+        fetching = Self.fetching(
+            loaded, devices: devices, local: local, slowLinkPolicy: slowLinkPolicy, held: held, time: time)
+        // Nobody waits for one small picture of many so much that the radio is to search for its holder.
+        var forThumbnails = fetching
+        forThumbnails.seek = { _ in false }
+        thumbnails = ThumbnailBoard(
+            loaded.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders, policies: policies)
+        let inbox = IntroductionInbox(configuration)
+        let pausesChanged = Signal()
+        let sessions = SessionKeeper(
+            configuration: configuration, rates: rates, policies: policies, folders: folders, devices: devices,
+            index: index, events: events, tasks: tasks,
+            folderTools: FolderTools(
+                localDevice: identity.device, fetching: fetching, transfers: transfers, time: time,
+                utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),
+            linkEnvironment: LinkEnvironment(
+                localDevice: identity.device, deviceName: { configuration.current.name },
+                dial: { try await dialer.dial($0, $1, install: pairing.dialling($2)) },
+                discoveredAddresses: { discovery?.addresses(of: $0) ?? [] }, folders: folders, devices: devices,
+                index: index, transfers: transfers, events: events, time: time, partials: partials, drops: drops,
+                slowLinkPolicy: slowLinkPolicy, held: held, limits: { [rates] in rates.limits(for: $0) },
+                heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
+            watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
+        changes = ConfigurationChanges(
+            file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0) })
+        pauses = PauseEnder(
+            configuration: configuration, changes: changes, changed: pausesChanged, time: time, logger: logger)
+        admins = AdminFollower(
+            inbox: inbox, localDevice: identity.device, changes: changes, index: index, places: setup.places,
+            logger: logger)
+        for warning in files.warnings { logger.warning("\(warning)") }
+        LoginPage.removeAll(in: setup.places.runtimeDirectory)
+        try await sessions.apply(loaded)
+    }
+
+    private static func fetching(
+        _ configuration: Configuration, devices: DeviceRegistry, local: LocalBlocks,
+        slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
+        held: @escaping @Sendable () -> HeldTransfers, time: AgentTime
+    ) -> FetchEnvironment {
+        var settings = BlockScheduler.Settings()
+        settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
+        return FetchEnvironment(
             sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
@@ -225,22 +141,13 @@ public final class Agent: Service, Sendable {
                 return isSought
             },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
-            budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: threads,
-            time: setup.time, settings: settings)
-        // Nobody waits for one small picture of many so much that the radio is to search for its holder.
-        var forThumbnails = fetching
-        forThumbnails.seek = { _ in false }
-        thumbnails = ThumbnailBoard(
-            configuration.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders,
-            policies: policies)
-        for warning in files.warnings { setup.logger.warning("\(warning)") }
-        LoginPage.removeAll(in: setup.places.runtimeDirectory)
-        try await apply(configuration)
+            budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: .singleton,
+            time: time, settings: settings)
     }
 
     /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
     public func listen() async throws {
-        var addresses = try configuration.withLock { $0.listen }.map { try LinkAddress(parsing: $0) }
+        var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
         for address in addresses {
             guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
@@ -254,9 +161,6 @@ public final class Agent: Service, Sendable {
         }
     }
 
-    /// What is listened on, with the ports that were given.
-    public var listeningAddresses: [LinkAddress] { listeners.addresses }
-
     /// Runs until the service group shuts down or the task is cancelled.
     public func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -264,24 +168,18 @@ public final class Agent: Service, Sendable {
                 for listener in self.listeners.all {
                     group.addTask { await self.accept(from: listener) }
                 }
-                if let discovery = self.discovery, self.configuration.withLock({ $0.discovery.local }) {
+                if let discovery = self.discovery, self.configuration.current.discovery.local {
                     group.addTask {
                         await discovery.run { device in
                             await self.devices.device(device)?.dialNow()
                         }
                     }
                 }
-                group.addTask { await self.endPauses() }
-                group.addTask { await self.followPolicies() }
-                group.addTask { await self.followRadio() }
-                for await job in self.jobs {
-                    switch job {
-                    case .device(let session): group.addTask { await session.run() }
-                    case .folder(let runner): group.addTask { await runner.run() }
-                    case .pairing(let work), .drop(let work), .introduction(let work), .loginPage(let work):
-                        group.addTask { await work() }
-                    }
-                }
+                group.addTask { await self.pauses.run() }
+                group.addTask { await self.policies.run() }
+                group.addTask { await self.radio.run() }
+                group.addTask { await self.admins.run() }
+                await self.tasks.run()
                 group.cancelAll()
             }
         }
@@ -323,7 +221,7 @@ public final class Agent: Service, Sendable {
         defer { strangers.withLock { $0.free(for: purpose) } }
         switch purpose {
         case .pairing: await pairing.serve(link)
-        case .invitation: await serveInvitation(link)
+        case .invitation: await invitationHost.serve(link)
         case .introduction: await introduce(link)
         }
     }
@@ -340,120 +238,4 @@ public final class Agent: Service, Sendable {
             "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)"
         )
     }
-
-    /// - Parameter effort: what may be done to find a device on a radio first.
-    func dial(
-        _ address: LinkAddress, _ effort: RadioEffort = .searching, install: @escaping LinkInstaller<SecureLink>
-    ) async throws -> SecureLink {
-        guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
-            throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
-        }
-        let timeout = address.isSlow ? Self.radioTimeout : Self.linkTimeout
-        guard let radio = transport as? any RadioTransport else {
-            return try await transport.dial(address, timeout: timeout, install: install)
-        }
-        return try await radio.dial(address, effort, timeout: timeout, install: install)
-    }
-
-    /// Has the agent run something until it ends by itself or the agent does.
-    func start(_ job: Job) { addJob.yield(job) }
-
-    private var linkEnvironment: LinkEnvironment {
-        LinkEnvironment(
-            localDevice: localDevice, deviceName: { self.configuration.withLock { $0.name } },
-            dial: { try await self.dial($0, $1, install: self.pairing.dialling($2)) },
-            discoveredAddresses: { [discovery] in discovery?.addresses(of: $0) ?? [] }, folders: folders,
-            devices: devices, index: index, transfers: transfers, events: events, time: setup.time, partials: partials,
-            drops: drops, slowLinkPolicy: slowLinkPolicy, held: { [policies] in policies.held },
-            limits: { [limiters, sharedLimits] route in
-                guard route != .radio else { return nil }
-                return LinkLimits(up: limiters.up, down: limiters.down, holds: { sharedLimits.hold(for: route) })
-            }, heard: { self.heard($0, from: $1) }, distrust: { self.distrust($0, $1) }, logger: setup.logger)
-    }
-
-    private var folderTools: FolderTools {
-        FolderTools(
-            localDevice: localDevice, fetching: fetching, transfers: transfers, time: setup.time,
-            utcOffset: WallTime.utcOffset,
-            knownDevices: {
-                self.configuration.withLock { configuration in
-                    [(self.localDevice, configuration.name)] + configuration.devices.map { ($0.id, $0.name) }
-                }
-            }, logger: setup.logger)
-    }
-
-    // MARK: configuration
-
-    /// Makes the sessions what the configuration says. Called with one change at a time, by `Reconfiguration`.
-    func apply(_ new: Configuration) async throws {
-        configuration.withLock { $0 = new }
-        pausesChanged.notify()
-        sharedLimits.set(new.limits)
-        limiters.up.limitsChanged()
-        limiters.down.limitsChanged()
-        linkRate.set(new.http.rate)
-        linkPace.limitsChanged()
-        policies.set(new.policies)
-        let wantedDevices = Dictionary(uniqueKeysWithValues: new.devices.map { ($0.id, $0) })
-        for device in devices.all where wantedDevices[device.id] == nil {
-            _ = devices.remove(device.id)
-            await device.stop()
-            try await index.dropDevice(device.id)
-        }
-        let wantedFolders = Dictionary(uniqueKeysWithValues: new.folders.map { ($0.id, $0) })
-        var touched: Set<DeviceID> = []
-        for folder in folders.all where wantedFolders[folder.id] == nil {
-            touched.formUnion(folder.configuration.devices)
-            folders.remove(folder.id)
-            await folder.runner.stop()
-            try await index.removeFolder(folder.id)
-        }
-        for wanted in new.folders {
-            if let folder = folders.folder(wanted.id) {
-                let old = folder.configuration
-                guard old != wanted else { continue }
-                touched.formUnion(old.devices)
-                touched.formUnion(wanted.devices)
-                try await folder.exchange.applyRoles(wanted)
-                try await threads.runIfActive { folder.configure(wanted) }
-            } else {
-                try await index.addFolder(
-                    wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
-                let tools = folderTools
-                let folder = try await threads.runIfActive { [index, events, setup] in
-                    Folder(wanted, index: index, tools: tools, events: events, watchProgram: setup.watchProgram)
-                }
-                try await folder.exchange.applyRoles(wanted)
-                folders.insert(folder)
-                addJob.yield(.folder(folder.runner))
-                touched.formUnion(wanted.devices)
-            }
-        }
-        for wanted in new.devices {
-            if let device = devices.device(wanted.id) {
-                if device.state.bluetooth != wanted.bluetooth { touched.insert(wanted.id) }
-                await device.configure(wanted)
-            } else {
-                let lastSeen = try await index.lastSeen()[wanted.id].map { WallTime(seconds: $0) }
-                let device = DeviceSession(wanted, lastSeen: lastSeen, environment: linkEnvironment)
-                devices.insert(device)
-                addJob.yield(.device(device))
-            }
-        }
-        for id in touched { await devices.device(id)?.announceFolders() }
-        // What waits for a network may come over Bluetooth now, or the other way round.
-        if !touched.isEmpty { devices.linkChanged() }
-        radioChanged.notify()
-        events.post("configuration-changed")
-    }
-}
-
-/// What is listened on; shared with those who need to know before there is anything.
-private final class ListenerBoard: Sendable {
-    private let listeners = Mutex<[LinkListener<SecureLink>]>([])
-
-    var all: [LinkListener<SecureLink>] { listeners.withLock { $0 } }
-    var addresses: [LinkAddress] { listeners.withLock { $0.map(\.address) } }
-
-    func add(_ listener: LinkListener<SecureLink>) { listeners.withLock { $0.append(listener) } }
 }

@@ -153,6 +153,24 @@ def test_pages_of_a_directory(setting):
     assert page.get("/v1/entries", path="docs:", limit=9)["total"] == 6
 
 
+def test_a_part_of_a_stream(setting):
+    """More than the part has follows in the stream; the agent ends it there, and that is no error."""
+    _, _, agent, _, local = setting
+    page = Page(agent)
+    mine = [os.path.join(local, name) for name in ("mine-1", "mine-2", "mine-3")]
+    for path in mine:
+        with open(path, "w") as file:
+            file.write("mine")
+    agent.run("scan", "docs")
+    whole = names(page.get("/v1/extraneous", limit=100))
+    assert {"mine-1", "mine-2", "mine-3"} <= set(whole)
+    part = page.get("/v1/extraneous", limit=2)
+    assert names(part) == whole[:2] and part.get("total") is None
+    for path in mine:
+        os.remove(path)
+    agent.run("scan", "docs")
+
+
 def test_pages_of_a_search_and_of_streams(setting):
     _, node, agent, root, _ = setting
     page = Page(agent)

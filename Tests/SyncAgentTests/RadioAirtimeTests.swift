@@ -50,7 +50,7 @@ import Transport
         func dial(_ address: LinkAddress, _ effort: RadioEffort) async throws -> SecureLink {
             state.withLock { [now] in $0.dials.append((address, effort, now)) }
             if effort == .searching {
-                let (start, limit) = (now, Agent.radioTimeout)
+                let (start, limit) = (now, LinkDialer.radioTimeout)
                 while let stretch = DutyCycle.pairing.stretch(at: now - start, until: limit) {
                     try await clock.sleep(for: stretch.length)
                     if stretch.isScanning { state.withLock { $0.scanned += stretch.length } }

@@ -2,8 +2,15 @@ import Archives
 import ControlAPI
 import Synchronization
 
-extension Agent {
-    public func archive(_ query: ArchiveQuery) async throws -> ArchiveListing {
+/// What zips and ISO images hold.
+struct ArchiveRequests: RequestGroup {
+    let files: FileReading
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.archive) { try await archive($0) }
+    }
+
+    private func archive(_ query: ArchiveQuery) async throws -> ArchiveListing {
         try await reading(query.archive) {
             let archive = try await open(query.archive)
             let members = try archive.members(offset: query.offset, limit: query.limit)
@@ -12,14 +19,14 @@ extension Agent {
         }
     }
 
-    public func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
+    func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
         try await reading(member.archive) {
             let found = try await open(member.archive).file(member.member)
             return MemberFacts(size: found.size, isSeekable: found.isSeekable)
         }
     }
 
-    public func readMember(
+    func readMember(
         _ member: MemberReference, range: ByteRange?,
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
@@ -52,37 +59,35 @@ extension Agent {
     }
 
     private func open(_ reference: PathReference) async throws -> Archive {
-        let entry = try await stat(reference)
+        let entry = try await files.entries.stat(reference)
         guard entry.kind == .file, let version = entry.details?.version else {
             throw ControlError(
                 .invalidRequest, "\(reference.text) is no file; only zips and ISO images hold members.",
                 path: reference.text)
         }
         return try await Archive(
-            IndexedArchive(agent: self, reference: reference, version: version, size: entry.size), name: entry.path)
+            IndexedArchive(files: files, reference: reference, version: version, size: entry.size), name: entry.path)
     }
 
     /// Runs `body` and says what is the matter with an archive in the words of the control API.
     private func reading<Result>(_ reference: PathReference, _ body: () async throws -> Result) async throws -> Result {
-        try await answering {
-            do {
-                return try await body()
-            } catch let error as ArchiveError {
-                throw ControlError(error, path: reference.text)
-            }
+        do {
+            return try await body()
+        } catch let error as ArchiveError {
+            throw ControlError(error, path: reference.text)
         }
     }
 }
 
 /// A file of the global index as an archive's bytes, all of one version.
 private struct IndexedArchive: ArchiveSource {
-    let agent: Agent
+    let files: FileReading
     let reference: PathReference
     let version: String
     let size: Int64
 
     func read(_ range: Range<Int64>, emit: @Sendable ([UInt8]) async throws -> Void) async throws {
-        try await agent.read(reference, range: .bytes(from: range.lowerBound, through: range.upperBound - 1)) {
+        try await files.read(reference, range: .bytes(from: range.lowerBound, through: range.upperBound - 1)) {
             entry, part in
             guard entry.details?.version == version, part == range.lowerBound...range.upperBound - 1 else {
                 throw ControlError(

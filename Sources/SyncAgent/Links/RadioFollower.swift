@@ -2,28 +2,38 @@ import AgentConfiguration
 import BlockExchange
 import Transport
 
-/// Searching for absent devices by radio.
-extension Agent {
+/// Searches for absent devices by radio.
+struct RadioFollower: Sendable {
+    let transports: [any LinkTransport]
+    let configuration: RunningConfiguration
+    let devices: DeviceRegistry
+    let folders: FolderRegistry
+    let policies: PolicyBoard
+    let slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    /// A device may be absent, or no longer.
+    let changed: Signal
+    let time: AgentTime
+
     /// Runs until cancelled.
-    func followRadio() async {
-        let radios = setup.transports.compactMap { $0 as? any RadioTransport }
+    func run() async {
+        let radios = transports.compactMap { $0 as? any RadioTransport }
         guard !radios.isEmpty else { return }
         let (devices, changes) = (devices, devices.linkChanges())
         await withDiscardingTaskGroup { group in
-            group.addTask { for await _ in changes { self.radioChanged.notify() } }
+            group.addTask { for await _ in changes { changed.notify() } }
             await RadioWatch(
-                settings: { self.radioSettings },
-                candidates: { await self.radioCandidates() },
+                settings: { settings },
+                candidates: { await candidates() },
                 search: { await Self.search(for: $0, within: $1, by: radios) },
                 found: { findings in for device in devices.all { await device.wasSearchedFor(findings) } },
-                changed: radioChanged, time: setup.time
+                changed: changed, time: time
             ).run()
             group.cancelAll()
         }
     }
 
-    private var radioSettings: RadioWatch.Settings {
-        let bluetooth = configuration.withLock { $0.bluetooth }
+    private var settings: RadioWatch.Settings {
+        let bluetooth = configuration.current.bluetooth
         let cycle =
             bluetooth.scanInterval > 0
             ? DutyCycle(window: .seconds(bluetooth.scanWindow), interval: .seconds(bluetooth.scanInterval)) : nil
@@ -31,10 +41,10 @@ extension Agent {
             cycle: cycle, isHeldBack: policies.held.obstacle(to: .kept(byteCount: 1), over: .radio) != nil)
     }
 
-    private func radioCandidates() async -> [RadioSearch.Candidate] {
+    private func candidates() async -> [RadioSearch.Candidate] {
         var candidates: [RadioSearch.Candidate] = []
         for device in devices.all {
-            guard var candidate = device.radioCandidate(at: setup.time.monotonic()) else { continue }
+            guard var candidate = device.radioCandidate(at: time.monotonic()) else { continue }
             let shared = folders.all.filter { $0.exchange.isShared(with: device.id) }
             candidate.isPermitted =
                 device.state.bluetooth != .off

@@ -1,0 +1,86 @@
+import AgentConfiguration
+import ControlAPI
+import Logging
+import Transport
+
+/// What an agent is made of that is not its own to choose.
+public struct AgentSetup: Sendable {
+    /// A radio that is listened on whatever the configuration says of addresses.
+    public struct Radio: Sendable {
+        public var address: LinkAddress
+        public var status: @Sendable () -> RadioStatus
+
+        public init(address: LinkAddress, status: @escaping @Sendable () -> RadioStatus) {
+            self.address = address
+            self.status = status
+        }
+    }
+
+    /// Where links to files lead.
+    public struct Web: Sendable {
+        /// `http://host:port`; nil while nothing is listened on.
+        public var address: @Sendable () -> String?
+        /// What is the matter, with what to do.
+        public var problem: @Sendable () -> String?
+        /// A link to a path of a folder that is good until then, in seconds since 1970.
+        public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+        /// A link that logs a browser in; calls `used` when one has.
+        public var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
+        /// Logs all browsers out; how many there were.
+        public var logOut: @Sendable () -> Int
+
+        public init(
+            address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
+            link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
+            logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
+            logOut: @escaping @Sendable () -> Int
+        ) {
+            self.address = address
+            self.problem = problem
+            self.link = link
+            self.logIn = logIn
+            self.logOut = logOut
+        }
+    }
+
+    public var places: AgentPlaces
+    public var configurationFile: ConfigurationFile
+    public var transports: [any LinkTransport]
+    /// Makes what finds devices near-by; nil for none.
+    public var makeDiscovery: DeviceDiscoveryMaker?
+    /// What else finds devices to pair with.
+    public var nearby: [any NearbyDevices]
+    /// Bluetooth; nil where it is not used.
+    public var radio: Radio?
+    /// Links to files; nil for none.
+    public var web: Web?
+    /// Who knows how the machine is connected and powered; nil for nobody.
+    public var machine: (any MachineStateSource)?
+    public var time: AgentTime
+    /// The program that watches directories; nil for scans only.
+    public var watchProgram: String?
+    public var logger: Logger
+    /// Ends the program in an orderly way; called by the control verb `stop`.
+    public var requestStop: @Sendable () -> Void
+
+    public init(
+        places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
+        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
+        web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
+        watchProgram: String? = nil, logger: Logger,
+        requestStop: @escaping @Sendable () -> Void
+    ) {
+        self.places = places
+        self.configurationFile = configurationFile
+        self.transports = transports
+        self.makeDiscovery = makeDiscovery
+        self.nearby = nearby
+        self.radio = radio
+        self.web = web
+        self.machine = machine
+        self.time = time
+        self.watchProgram = watchProgram
+        self.logger = logger
+        self.requestStop = requestStop
+    }
+}

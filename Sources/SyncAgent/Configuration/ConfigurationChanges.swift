@@ -1,0 +1,72 @@
+import AgentConfiguration
+import ControlAPI
+
+/// Changes the configuration, one change at a time: first the file, then what runs by it.
+struct ConfigurationChanges: Sendable {
+    /// One change, while no other is made.
+    struct Turn: Sendable {
+        fileprivate let file: ConfigurationFile
+        fileprivate let running: RunningConfiguration
+        /// Makes what runs what the configuration says, and `running` as well.
+        let apply: @Sendable (Configuration) async throws -> Void
+
+        var current: Configuration { running.current }
+
+        /// Edits the file and applies what it then says. Throws, and changes nothing, if the file was emptied meanwhile: an
+        /// edit of something else would drop all devices or folders.
+        func edit(_ edits: [ConfigurationEdit]) async throws {
+            let current = current
+            let edited = try file.apply(edits) { (found) throws(ConfigurationError) in
+                guard let loss = current.loss(in: found) else { return }
+                throw ConfigurationError(
+                    .invalidValue,
+                    "it names \(loss.none) any more, and nothing was changed; restore it, or remove the \(loss.all) with "
+                        + "`synctrain reload`", file: file.path)
+            }
+            try await apply(edited)
+        }
+
+        /// Applies what the file says. Throws `confirmationNeeded`, and changes nothing, if it names no device or no folder
+        /// any more and that is not confirmed.
+        func reload(isConfirmed: Bool) async throws -> Configuration {
+            let new = try file.load()
+            if !isConfirmed, let loss = current.loss(in: new) {
+                throw ControlError(
+                    .confirmationNeeded,
+                    "`config.toml` names \(loss.none) any more. Remove the \(loss.all) that there are? Files stay.",
+                    path: file.path)
+            }
+            try await apply(new)
+            return new
+        }
+    }
+
+    private let turn: Turn
+    private let gate = Budget(limit: 1)
+
+    /// - Parameter apply: Makes what runs, and `running`, what the configuration says; called once at a time.
+    init(
+        file: ConfigurationFile, running: RunningConfiguration,
+        apply: @escaping @Sendable (Configuration) async throws -> Void
+    ) {
+        turn = Turn(file: file, running: running, apply: apply)
+    }
+
+    /// Runs `body` while nobody else changes the configuration.
+    func inTurn<Result>(_ body: (Turn) async throws -> Result) async throws -> Result {
+        try await gate.withUnits(1) { try await body(turn) }
+    }
+
+    /// Edits the file and applies it.
+    /// - Parameter edits: Makes the edits from the configuration as it is then.
+    /// - Throws: `ControlError` or `CancellationError`.
+    func edit(_ edits: (Configuration) throws -> [ConfigurationEdit]) async throws {
+        do {
+            try await inTurn { try await $0.edit(try edits($0.current)) }
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw ControlError(describing: error)
+        }
+    }
+}

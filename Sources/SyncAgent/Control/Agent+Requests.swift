@@ -1,0 +1,108 @@
+import ControlAPI
+import Pairing
+import Transport
+
+/// What the agent answers, and by whom.
+extension Agent {
+    /// The table that the server asks.
+    public var handlers: EndpointHandlers {
+        let files = files
+        let archives = ArchiveRequests(files: files)
+        var table = EndpointHandlers(
+            bytes: EndpointHandlers.Bytes(
+                read: { try await files.read($0, range: $1, start: $2, emit: $3) },
+                readMember: { try await archives.readMember($0, range: $1, start: $2, emit: $3) },
+                memberFacts: { try await archives.memberFacts($0) }),
+            events: { [events] in try await events.stream(after: $0, begin: $1, emit: $2) },
+            failure: { ControlError(describing: $0) })
+        for group in requestGroups { group.add(to: &table) }
+        table.on(Endpoints.stop) { [setup] _ in setup.requestStop() }
+        return table
+    }
+
+    var requestGroups: [any RequestGroup] {
+        let time = setup.time
+        return [
+            StatusRequests(
+                configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
+                transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
+                discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt),
+            SettingsRequests(
+                configuration: configuration, changes: changes, finder: finder, devices: devices, index: index,
+                places: setup.places, time: time),
+            TransferRequests(finder: finder, devices: devices, transfers: transfers, policies: policies),
+            WaitRequests(finder: finder, index: index, events: events, time: time),
+            ClusterRequests(
+                finder: finder, entries: entries, configuration: configuration, devices: devices, index: index),
+            ChangeRequests(finder: finder, configuration: configuration, index: index, events: events, time: time),
+            SelectionRequests(finder: finder, changes: changes),
+            FolderRequests(
+                finder: finder, entries: entries, configuration: configuration, devices: devices,
+                places: setup.places),
+            EntryRequests(
+                finder: finder, entries: entries, index: index, configuration: configuration, thumbnails: thumbnails,
+                time: time),
+            NoteRequests(finder: finder),
+            VersionRequests(finder: finder),
+            FetchRequests(finder: finder, index: index, devices: devices, fetching: fetching, transfers: transfers),
+            ArchiveRequests(files: files),
+            LinkRequests(web: setup.web, entries: entries, places: setup.places, tasks: tasks, time: time),
+            PairingRequests(
+                pairing: pairing, environment: pairingEnvironment, finder: finder, dialer: dialer,
+                listeners: listeners, tasks: tasks),
+            InvitationRequests(
+                invitations: invitations, finder: finder, configuration: configuration, index: index,
+                listeners: listeners, time: time, logger: setup.logger),
+            JoinRequests(
+                configuration: configuration, changes: changes, pairing: pairing, dialer: dialer,
+                discovery: discovery, places: setup.places, ownIntroduction: ownIntroduction, time: time),
+            DropRequests(environment: dropEnvironment, listeners: listeners),
+        ]
+    }
+
+    /// Serves the links of devices that use an invitation.
+    var invitationHost: InvitationHost {
+        InvitationHost(
+            invitations: invitations, configuration: configuration, devices: devices, index: index,
+            paired: pairedDevices, ownIntroduction: ownIntroduction, time: setup.time, logger: setup.logger)
+    }
+
+    private var finder: FolderFinder { FolderFinder(folders: folders) }
+
+    private var entries: EntrySource { EntrySource(finder: finder, index: index, fetching: fetching) }
+
+    private var files: FileReading { FileReading(entries: entries, cache: cache, transfers: transfers) }
+
+    private var pairedDevices: PairedDevices { PairedDevices(changes: changes, index: index) }
+
+    private var ownIntroduction: @Sendable () -> PairingIntroduction {
+        { [configuration, listeners] in
+            PairingIntroduction(
+                name: configuration.current.name, addresses: listeners.addresses.map(\.description))
+        }
+    }
+
+    private var pairingEnvironment: PairingEnvironment {
+        PairingEnvironment(
+            localDevice: configuration.localDevice, introduction: ownIntroduction,
+            knownName: { [configuration] id in configuration.current.devices.first { $0.id == id }.map { $0.name } },
+            dial: { [dialer, pairing] in try await dialer.dial($0, install: try pairing.dialling()) },
+            store: { [pairedDevices] in try await pairedDevices.store($0, role: nil) },
+            connect: { [devices] in await devices.device($0)?.seek() },
+            nearby: [discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
+            time: setup.time, logger: setup.logger)
+    }
+
+    private var dropEnvironment: DropEnvironment {
+        DropEnvironment(
+            registry: drops, devices: devices, known: { [configuration] in configuration.current.devices },
+            transports: setup.transports.compactMap { $0 as? any LegacyTransport }, nearby: setup.nearby,
+            start: { [tasks] in tasks.start($0) }, threads: fetching.threads, time: setup.time, logger: setup.logger)
+    }
+
+    /// Tells everyone who listens of a job.
+    public func announce(_ job: Job) { events.post("job", job: job) }
+
+    /// Returns when so many bytes of files that links lead to may go, or when the task is cancelled.
+    public func paceLinks(_ byteCount: Int) async { await rates.files.wait(for: byteCount) }
+}

@@ -1,0 +1,77 @@
+import BlockExchange
+import ControlAPI
+import Selection
+
+/// Finds the folders that requests name, and those that their paths are in.
+struct FolderFinder: Sendable {
+    /// Some paths of one folder.
+    struct Part {
+        let folder: Folder
+        var paths: [String]
+    }
+
+    let folders: FolderRegistry
+
+    var all: [Folder] { folders.all }
+
+    func folder(_ id: String) throws(ControlError) -> Folder {
+        guard let folder = folders.folder(FolderID(id)) else {
+            throw ControlError(
+                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+        }
+        return folder
+    }
+
+    /// One folder, or all for nil.
+    func chosen(_ id: String?) throws(ControlError) -> [Folder] {
+        guard let id else { return all }
+        return [try folder(id)]
+    }
+
+    func resolve(_ path: PathReference) throws -> (folder: Folder, path: String) {
+        let resolver = PathResolver(folders: all.map { .init(id: $0.id, path: $0.configuration.path) })
+        let (id, path) = try resolver.resolve(path)
+        return (try folder(id.rawValue), path)
+    }
+
+    /// The paths of each folder, folders and paths in the order in which they come first.
+    func parts(of references: [PathReference]) throws -> [Part] {
+        var parts: [Part] = []
+        var places: [FolderID: Int] = [:]
+        for reference in references {
+            let (folder, path) = try resolve(reference)
+            if let place = places[folder.id] {
+                parts[place].paths.append(path)
+            } else {
+                places[folder.id] = parts.count
+                parts.append(Part(folder: folder, paths: [path]))
+            }
+        }
+        return parts
+    }
+
+    /// A text that is a folder's id means the folder; a file of that name is `./name`.
+    func naming(_ reference: PathReference) -> PathReference {
+        guard folders.folder(FolderID(reference.text)) != nil else { return reference }
+        return PathReference(text: reference.text + ":", workingDirectory: reference.workingDirectory)
+    }
+
+    func each(_ id: String?, _ body: (Folder) async throws -> Void) async throws {
+        for folder in try chosen(id) {
+            try await folder.namingErrors { try await body(folder) }
+        }
+    }
+}
+
+extension Folder {
+    /// Runs `body` and adds to what the folder or its ignore file refuses which folder's it is.
+    func namingErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as IgnoreError {
+            throw ControlError(error, folder: configuration)
+        } catch let error as FolderError {
+            throw ControlError(error, folder: configuration)
+        }
+    }
+}

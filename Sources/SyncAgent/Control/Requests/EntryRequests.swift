@@ -1,0 +1,97 @@
+import BlockExchange
+import ControlAPI
+import IndexStore
+import Thumbnails
+
+/// What there is: entries of directories, names that are searched for, and small pictures.
+struct EntryRequests: RequestGroup {
+    let finder: FolderFinder
+    let entries: EntrySource
+    let index: IndexStore
+    let configuration: RunningConfiguration
+    let thumbnails: ThumbnailBoard
+    let time: AgentTime
+    private let listings = ListingCache()
+    private let searches = SearchCache()
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.stat) { try await entries.stat($0) }
+        table.on(Endpoints.entryPage) { try await page($0) }
+        table.on(Endpoints.list) { try await list($0.path, isRecursive: $0.isRecursive, emit: $1) }
+        table.on(Endpoints.searchPage) { try await search($0) }
+        table.on(Endpoints.search) { try await search($0.text, folder: $0.folder, limit: $0.limit, emit: $1) }
+        table.on(Endpoints.thumbnail) { try await thumbnail($0) }
+    }
+
+    private func list(
+        _ path: PathReference, isRecursive: Bool, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        let (folder, path) = try finder.resolve(path)
+        try await entries.reader(folder).list(path, isRecursive: isRecursive, emit: emit)
+    }
+
+    private func search(
+        _ text: String, folder reference: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void
+    ) async throws {
+        guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
+        let only = try reference.map { try finder.folder($0).id }
+        let result = try await index.search(text, in: only, limit: InternalContent.limit(for: limit))
+        for found in result.shown(to: text, limit: limit).entries {
+            guard let folder = finder.folders.folder(found.folder) else { continue }
+            try await emit(try await entries.reader(folder).entry(found))
+        }
+    }
+
+    private func page(_ query: EntryQuery) async throws -> EntryPage {
+        let (folder, path) = try finder.resolve(query.path)
+        return try await entries.reader(folder).page(of: path, query, listings, now: time.monotonic)
+    }
+
+    private func search(_ query: SearchQuery) async throws -> EntryPage {
+        guard !query.text.isEmpty else {
+            throw ControlError(.invalidRequest, "give a part of a name to search for")
+        }
+        let key = SearchCache.Key(text: query.text, folder: try query.folder.map { try finder.folder($0).id })
+        let result: SearchResult
+        if query.offset > 0, let kept = searches.result(key, now: time.monotonic()) {
+            result = kept
+        } else {
+            let limit = PageLimits.found
+            result = try await index.search(query.text, in: key.folder, limit: InternalContent.limit(for: limit))
+                .shown(to: query.text, limit: limit)
+            searches.keep(result, key, now: time.monotonic())
+        }
+        var shown: [Entry] = []
+        for found in result.entries.dropFirst(query.offset).prefix(query.limit) {
+            guard let folder = finder.folders.folder(found.folder) else { continue }
+            shown.append(try await entries.reader(folder).entry(found))
+        }
+        return EntryPage(
+            entries: shown, offset: query.offset, total: result.entries.count,
+            isTruncated: result.isTruncated ? true : nil)
+    }
+
+    private func thumbnail(_ reference: PathReference) async throws -> [UInt8] {
+        guard configuration.atStart.thumbnails.isEnabled else {
+            throw ControlError(
+                .thumbnailsOff,
+                "thumbnails are switched off; set `enabled = true` in [thumbnails] and start the agent anew")
+        }
+        let (folder, path) = try finder.resolve(reference)
+        guard let found = try await index.global(folder.id, path), found.isPresent,
+            let file = try await index.file(folder.id, path)
+        else {
+            throw ControlError(
+                .noSuchPath, "\(path) is not in the index of \(folder.id); `synctrain search` finds names",
+                path: path)
+        }
+        guard file.kind == .file, MediaKind.isLikely(path: path), let hash = file.blocksHash,
+            let name = ThumbnailName(blocksHash: hash)
+        else {
+            throw ControlError(
+                .noThumbnail, "there is no thumbnail of \(path): its name is none of a picture or film", path: path)
+        }
+        return try await thumbnails.thumbnail(
+            of: ThumbnailSubject(folder: folder.id, file: file, holders: found.holders, name: name))
+    }
+}

@@ -1,0 +1,92 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import Cryptography
+import IndexStore
+import Logging
+import Pairing
+import Transport
+
+/// Makes invitations: a code in the place of six digits.
+struct InvitationRequests: RequestGroup {
+    let invitations: InvitationBoard
+    let finder: FolderFinder
+    let configuration: RunningConfiguration
+    let index: IndexStore
+    let listeners: ListenerBoard
+    let time: AgentTime
+    let logger: Logger
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.invite) { try await invite($0) }
+        table.on(Endpoints.invitations) { try await invitationList() }
+        table.on(Endpoints.revokeInvitation) { try await revokeInvitation($0) }
+    }
+
+    private func invite(_ request: InvitationRequest) async throws -> Invitation {
+        guard DeviceRole(rawValue: request.role) != nil else {
+            throw ControlError(
+                .invalidRequest, "there is no role \(request.role.prefix(80)); use read, write or admin")
+        }
+        guard (1...InvitationRequest.longest).contains(request.seconds) else {
+            throw ControlError(.invalidRequest, "an invitation is good from a second to 30 days")
+        }
+        let folder = try finder.folder(request.folder)
+        let secret = SecureRandom.bytes(count: InvitationCode.secretByteCount)
+        guard
+            let code = InvitationCode(
+                device: configuration.localDevice.digest, secret: secret, addresses: dialableAddresses())
+        else { throw ControlError(.failed, "no code could be made. This is a bug; report it.") }
+        let now = time.wall().seconds
+        let expires = now + request.seconds
+        let number = try await index.addInvitation(
+            digest: InvitationCode.digest(ofSecret: secret), folder: folder.id, role: request.role,
+            expires: expires, now: now)
+        guard let number else {
+            throw ControlError(
+                .tooLarge,
+                "there are \(IndexStore.invitationLimit) invitations; withdraw some: `synctrain invite --list`, "
+                    + "`synctrain invite --revoke NUMBER`")
+        }
+        invitations.replace(try await index.invitations())
+        logger.info("invitation \(number) to \(folder.id) as \(request.role)")
+        return Invitation(
+            number: number, code: code.description, folder: folder.id.rawValue, role: request.role,
+            expires: WallTime(seconds: expires).rfc3339)
+    }
+
+    private func invitationList() async throws -> InvitationList {
+        let now = time.wall().seconds
+        return InvitationList(
+            invitations: try await index.invitations().map { invitation in
+                let device = invitation.device
+                let name = device.flatMap { id in
+                    configuration.current.devices.first { $0.id == id }?.name
+                }
+                return Invitation(
+                    number: invitation.number, folder: invitation.folder.rawValue, role: invitation.role,
+                    expires: WallTime(seconds: invitation.expires).rfc3339,
+                    state: device != nil ? .redeemed : invitation.expires < now ? .expired : .open,
+                    device: device?.description, name: name)
+            })
+    }
+
+    private func revokeInvitation(_ number: Int64) async throws {
+        guard try await index.removeInvitation(number) else {
+            throw ControlError(
+                .noSuchPath, "there is no invitation \(number); `synctrain invite --list` shows those there are")
+        }
+        invitations.replace(try await index.invitations())
+    }
+
+    /// Where another device may reach this one, as far as this one knows: a port of all addresses is of no use in a code,
+    /// but for those that the machine has.
+    private func dialableAddresses() -> [String] {
+        listeners.addresses.flatMap { address -> [String] in
+            guard address.isUnspecified, case .tcp(_, let port) = address else {
+                return address.isDialable ? [address.description] : []
+            }
+            return OwnAddresses.all().map { LinkAddress.tcp(host: $0, port: port).description }
+        }
+    }
+}

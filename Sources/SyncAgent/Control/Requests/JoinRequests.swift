@@ -1,0 +1,193 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FileAccess
+import LinkSecurity
+import Pairing
+import Transport
+
+/// Uses invitations of other devices.
+struct JoinRequests: RequestGroup {
+    let configuration: RunningConfiguration
+    let changes: ConfigurationChanges
+    let pairing: PairingRegistry
+    let dialer: LinkDialer
+    let discovery: (any DeviceDiscovery)?
+    let places: AgentPlaces
+    let ownIntroduction: @Sendable () -> PairingIntroduction
+    let time: AgentTime
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.join) { try await join($0) }
+    }
+
+    private func join(_ request: JoinRequest) async throws -> JoinAnswer {
+        guard let code = InvitationCode(parsing: request.code) else {
+            throw ControlError(
+                .invalidRequest,
+                "this is no invitation, or not all of it; copy the whole code that `synctrain invite` printed")
+        }
+        let host = DeviceID(digest: code.device)
+        guard host != configuration.localDevice else {
+            throw ControlError(.invalidRequest, "this device made this invitation; redeem it on another one")
+        }
+        let directory = try places.expanded(request.directory)
+        let (link, dialled) = try await dialHost(host, code, request.address)
+        let information = link.information
+        do {
+            return try await InvitationTalk.run(on: link, clock: time.clock) { talk in
+                try await talk.send(.redeem(secret: code.secret, ownIntroduction()))
+                guard case .offer(let offer) = try await talk.next() else { throw InvitationRefusal.mistake }
+                let joining: Joining
+                do {
+                    joining = try self.joining(
+                        offer, host, request, in: directory,
+                        addresses: PairedAddresses.addresses(
+                            dialled: dialled, link: information, introduced: offer.introduction.addresses))
+                } catch {
+                    try await talk.send(.refuse(.declined))
+                    throw error
+                }
+                try await talk.send(.ready)
+                guard case .done = try await talk.next() else { throw InvitationRefusal.mistake }
+                try await changes.edit { configuration in
+                    let edits = try joining.edits(configuration)
+                    for case .addFolder(let folder) in edits {
+                        try FolderPreparation.prepare(
+                            folder, others: configuration.folders, places: places)
+                    }
+                    return edits
+                }
+                // Both have stored it; this word changes nothing there.
+                try? await talk.send(.done)
+                return joining.answer
+            }
+        } catch let refusal as InvitationRefusal {
+            throw ControlError(refusal)
+        } catch is InvitationTalk.LinkEnded {
+            throw ControlError(
+                .pairingFailed,
+                "the other device ended the link; try the same code again, it stays good for this device",
+                isRetryable: true)
+        }
+    }
+
+    /// What is to be stored here of an offer.
+    private struct Joining: Sendable {
+        var device: DeviceConfiguration
+        var folder: FolderConfiguration
+        var answer: JoinAnswer
+
+        func edits(_ configuration: Configuration) throws -> [ConfigurationEdit] {
+            var edits: [ConfigurationEdit] = []
+            if let known = configuration.devices.first(where: { $0.id == device.id }) {
+                let new = device.addresses.filter { !known.addresses.contains($0) }
+                if !new.isEmpty { edits.append(.setAddresses(device.id, known.addresses + new)) }
+            } else {
+                edits.append(.addDevice(device))
+            }
+            if let here = configuration.folders.first(where: { $0.id == folder.id }) {
+                if !here.devices.contains(device.id) {
+                    edits.append(.setFolderDevices(here.id, here.devices + [device.id]))
+                }
+            } else {
+                edits.append(.addFolder(folder))
+            }
+            // What cannot be is to be known before the other device stores anything.
+            _ = try edits.reduce(configuration) { try $0.applying($1) }
+            return edits
+        }
+    }
+
+    private func joining(
+        _ offer: InvitationOffer, _ host: DeviceID, _ request: JoinRequest, in directory: String, addresses: [String]
+    ) throws -> Joining {
+        let configuration = configuration.current
+        let id = FolderID(offer.folder)
+        let path =
+            try configuration.folders.first { $0.id == id }?.path ?? Self.place(of: offer, request, in: directory)
+        guard let mode = FolderConfiguration.Mode(rawValue: request.mode) else {
+            throw ControlError(.invalidRequest, "there is no folder mode \(request.mode); use selective or full")
+        }
+        let joining = Joining(
+            device: DeviceConfiguration(id: host, name: offer.introduction.name, addresses: addresses),
+            folder: FolderConfiguration(id: id, label: offer.label, path: path, mode: mode, devices: [host]),
+            answer: JoinAnswer(
+                folder: offer.folder, label: offer.label, role: offer.role, path: path, device: host.description,
+                name: offer.introduction.name))
+        _ = try joining.edits(configuration)
+        return joining
+    }
+
+    /// The directory that was named, or one in it with the folder's name.
+    private static func place(
+        of offer: InvitationOffer, _ request: JoinRequest, in directory: String
+    ) throws -> String {
+        guard request.isParent else { return directory }
+        let name = offer.label.isEmpty ? offer.folder : offer.label
+        guard let path = RelativePath(name), path.parent == nil, !path.isInternal, !path.isTemporary else {
+            throw ControlError(
+                .invalidRequest,
+                "the folder \(name) has a name that no directory can have; say where: synctrain join CODE DIR")
+        }
+        return directory == "/" ? "/" + name : directory + "/" + name
+    }
+
+    private func dialHost(
+        _ host: DeviceID, _ code: InvitationCode, _ address: String?
+    ) async throws -> (SecureLink, LinkAddress) {
+        var addresses = try address.map { [try dialer.address(parsing: $0)] } ?? []
+        if addresses.isEmpty {
+            let known = code.addresses.compactMap { try? LinkAddress(parsing: $0) }
+            for address in known + (discovery?.addresses(of: host) ?? [])
+            where address.isDialable && !addresses.contains(address) {
+                addresses.append(address)
+            }
+        }
+        var last: (any Error)?
+        for address in addresses.prefix(8) {
+            do {
+                let link = try await dialer.dial(address, install: pairing.diallingToJoin())
+                // The secret is for that device alone.
+                if link.peer == host { return (link, address) }
+                await link.close()
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                last = error
+            }
+        }
+        let reason =
+            switch last {
+            case let error as LinkSecurityError where error.code == .notPairing || error.code == .notWelcome:
+                "it has no open invitation; ask for a new code"
+            case let error?: "\(error)"
+            case nil:
+                addresses.isEmpty
+                    ? "the code has no address of it, and it is not heard near-by" : "other devices answer there"
+            }
+        throw ControlError(
+            .pairingFailed,
+            "Nothing was stored: the device that invites was not reached: \(reason). With --address HOST it is dialled there.",
+            isRetryable: true)
+    }
+}
+
+extension ControlError {
+    /// Why an invitation was not redeemed, to the guest.
+    init(_ refusal: InvitationRefusal) {
+        let (code, message): (Code, String) =
+            switch refusal {
+            case .unknown: (.invitationRefused, "it was withdrawn, or never made; ask for a new code")
+            case .used: (.invitationRefused, "another device has redeemed it; ask for a code of your own")
+            case .expired: (.invitationRefused, "its time is over; ask for a new code")
+            case .folderGone: (.invitationRefused, "the folder is not shared any more")
+            case .storage: (.pairingFailed, "the other device could not store this one; see its log, and try again")
+            case .declined: (.pairingFailed, "this device cannot take the folder")
+            case .mistake: (.pairingFailed, "the two devices did not understand each other; update both")
+            case .time: (.timeout, "the other device did not answer in time; try again")
+            }
+        self.init(
+            code, "\(Self.nothingStored): \(message).", isRetryable: refusal == .storage || refusal == .time)
+    }
+}

@@ -1,0 +1,52 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+
+/// Links by which other programs read files and browsers log in.
+struct LinkRequests: RequestGroup {
+    let web: AgentSetup.Web?
+    let entries: EntrySource
+    let places: AgentPlaces
+    let tasks: AgentTasks
+    let time: AgentTime
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.link) { try await link($0) }
+        table.on(Endpoints.logIn) { try await logIn($0) }
+        table.on(Endpoints.logOut) { LogOutAnswer(ended: web?.logOut() ?? 0) }
+    }
+
+    private func link(_ request: LinkRequest) async throws -> FileLink {
+        guard let web else {
+            throw ControlError(.failed, "this agent makes no links to files; use `synctrain cat`")
+        }
+        let entry = try await entries.stat(request.path)
+        guard entry.kind == .file else {
+            throw ControlError(
+                .invalidRequest, "\(request.path.text) is a \(entry.kind.rawValue); only files have links",
+                path: request.path.text)
+        }
+        guard try await entries.index.file(FolderID(entry.folder), entry.path) != nil else {
+            throw ControlError(
+                .noSuchPath,
+                "\(entry.path) is on this disk only, not in the index of \(entry.folder); read it where it is",
+                path: entry.path)
+        }
+        let expires = time.wall().seconds + request.seconds
+        return FileLink(
+            url: try web.link(entry.folder, entry.path, expires), folder: entry.folder, path: entry.path,
+            size: entry.size, expires: WallTime(seconds: expires).rfc3339)
+    }
+
+    private func logIn(_ request: LoginRequest) async throws -> LoginLink {
+        guard let web else { throw ControlError(.failed, "this agent has no page") }
+        guard request.hasPage else { return try web.logIn({}) }
+        let used = Signal()
+        var link = try web.logIn { used.notify() }
+        let (clock, seconds) = (time.clock, link.seconds)
+        let page = try LoginPage(leadingTo: link.url, in: places.runtimeDirectory)
+        tasks.start { await page.stay(until: used, atMost: .seconds(seconds), clock: clock) }
+        link.page = page.path
+        return link
+    }
+}

@@ -1,0 +1,51 @@
+import BlockExchange
+import ControlAPI
+import Pairing
+import Transport
+
+/// Pairing by a code of six digits.
+struct PairingRequests: RequestGroup {
+    let pairing: PairingRegistry
+    let environment: PairingEnvironment
+    let finder: FolderFinder
+    let dialer: LinkDialer
+    let listeners: ListenerBoard
+    let tasks: AgentTasks
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.nearby) { NearbyList(devices: environment.nearbyEntries()) }
+        table.on(Endpoints.pair) { try await pair($0, emit: $1) }
+        table.on(Endpoints.pairStatus) { await pairStatus() }
+        table.on(Endpoints.answerPairing) { try await answerPairing($0) }
+    }
+
+    private func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws {
+        let session = PairingSession(
+            address: try request.address.map { try dialer.address(parsing: $0) },
+            folders: try request.folders.map { try finder.folder($0).id },
+            seconds: request.seconds ?? PairRequest.longestWait, environment: environment,
+            failures: pairing.failures)
+        try pairing.begin(session)
+        defer { pairing.end(session) }
+        await session.begin(listening: listeners.addresses.map(\.description))
+        if request.address != nil { tasks.start { await session.dialAddress() } }
+        try await session.run(emit: emit)
+    }
+
+    private func answerPairing(_ answer: PairAnswer) async throws {
+        guard let session = pairing.session else { throw ControlError.notPairingHere }
+        switch answer {
+        case .confirm(let code): try await session.confirm(code)
+        case .refuse: await session.refuse()
+        case .dial(let text):
+            let address = try dialer.address(parsing: text)
+            tasks.start { await session.dial(address) }
+        }
+    }
+
+    private func pairStatus() async -> PairStatus {
+        var status = await pairing.session?.status ?? PairStatus(state: .idle)
+        status.blockedSeconds = pairing.failures.wait.map { Int($0.components.seconds) + 1 }
+        return status
+    }
+}

@@ -1,0 +1,87 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+
+/// Selects what a folder keeps, and says why it keeps something.
+struct SelectionRequests: RequestGroup {
+    let finder: FolderFinder
+    let changes: ConfigurationChanges
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.select) { try await select($0) }
+        table.on(Endpoints.selection) { id, emit in
+            try await finder.each(id) {
+                try await SelectionReading(folder: try $0.runner.reading()).list(emit: emit)
+            }
+        }
+        table.on(Endpoints.explain) { try await explain($0) }
+        table.on(Endpoints.setFolderMode) { try await setMode($0) }
+    }
+
+    private func select(_ change: SelectionChange) async throws -> SelectionAnswer {
+        guard !change.paths.isEmpty else { throw ControlError(.invalidRequest, "say which paths") }
+        let parts = try finder.parts(of: change.paths)
+        for part in parts where part.paths.contains("") {
+            let id = part.folder.id
+            throw ControlError(
+                .invalidRequest,
+                "a whole folder is not selected by a line but by its mode: `synctrain folder mode \(id) "
+                    + "\(change.isSelecting ? "full" : "selective")`", path: "\(id):")
+        }
+        // What one folder refuses must not be half done in others.
+        if !change.isDryRun, parts.count > 1 {
+            for part in parts { _ = try await select(part, change, isDryRun: true) }
+        }
+        var outcomes: [SelectionOutcome] = []
+        for part in parts { outcomes.append(try await select(part, change, isDryRun: change.isDryRun)) }
+        return SelectionAnswer(folders: outcomes)
+    }
+
+    private func select(
+        _ part: FolderFinder.Part, _ change: SelectionChange, isDryRun: Bool
+    ) async throws -> SelectionOutcome {
+        try await part.folder.namingErrors {
+            let runner = part.folder.runner
+            guard !change.isSelecting else {
+                return try await runner.perform(
+                    SelectStep(paths: part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun))
+            }
+            return try await runner.perform(
+                DeselectStep(paths: part.paths, local: change.local ?? .free, isDryRun: isDryRun))
+        }
+    }
+
+    private func explain(_ path: PathReference) async throws -> ExplainedPath {
+        let (folder, path) = try finder.resolve(path)
+        return try await folder.namingErrors {
+            try await SelectionReading(folder: try folder.runner.reading()).explain(path)
+        }
+    }
+
+    private func setMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
+        guard let mode = FolderConfiguration.Mode(rawValue: change.mode) else {
+            throw ControlError(
+                .invalidRequest, "there is no folder mode \(change.mode); use selective or full")
+        }
+        let folder = try finder.folder(change.folder)
+        return try await changes.inTurn { turn in
+            let old = folder.configuration.mode
+            func set(_ mode: FolderConfiguration.Mode) async throws {
+                guard !change.isDryRun, folder.configuration.mode != mode else { return }
+                try await turn.edit([.setFolderMode(folder.id, mode)])
+            }
+            // A folder whose mode is selective is never without lines.
+            if mode == .full { try await set(.full) }
+            do {
+                let outcome = try await folder.namingErrors {
+                    try await folder.runner.convert(to: mode, isDryRun: change.isDryRun)
+                }
+                try await set(mode)
+                return SelectionAnswer(folders: [outcome])
+            } catch {
+                try await set(old)
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import IndexStore
+
+/// Changes what the configuration says: devices, folders, roles and pauses.
+struct SettingsRequests: RequestGroup {
+    let configuration: RunningConfiguration
+    let changes: ConfigurationChanges
+    let finder: FolderFinder
+    let devices: DeviceRegistry
+    let index: IndexStore
+    let places: AgentPlaces
+    let time: AgentTime
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.reload) { try await reload($0) }
+        table.on(Endpoints.setPaused) { change in
+            try await changes.edit { try $0.edits(applying: change, now: time.wall().seconds) }
+        }
+        table.on(Endpoints.resetIndex) { try await resetIndex(folder: $0.folder) }
+        table.on(Endpoints.addDevice) { try await addDevice($0) }
+        table.on(Endpoints.renameDevice) { try await rename($0) }
+        table.on(Endpoints.removeDevice) { try await removeDevice($0) }
+        table.on(Endpoints.setDeviceBluetooth) { change in try await changes.edit { try $0.edits(applying: change) } }
+        table.on(Endpoints.addFolder) { try await addFolder($0) }
+        table.on(Endpoints.setFolderPaused) { try await setPaused($0) }
+        table.on(Endpoints.removeFolder) { try await removeFolder($0) }
+        table.on(Endpoints.setFolderBluetooth) { change in try await changes.edit { try $0.edits(applying: change) } }
+        table.on(Endpoints.setFolderRole) { change in try await changes.edit { try $0.edits(applying: change) } }
+    }
+
+    private func addDevice(_ settings: DeviceSettings) async throws {
+        try await changes.edit { try $0.edits(adding: settings, localDevice: configuration.localDevice) }
+        if let id = try? DeviceID(parsing: settings.id) {
+            try await index.forgetPending(id)
+            await devices.device(id)?.seek()
+        }
+    }
+
+    private func rename(_ change: DeviceRename) async throws {
+        try await changes.edit { [.renameDevice(try $0.device(change.device).id, name: change.name)] }
+    }
+
+    private func removeDevice(_ reference: String) async throws {
+        try await changes.edit { [.removeDevice(try $0.device(reference).id)] }
+    }
+
+    private func addFolder(_ settings: FolderSettings) async throws {
+        try await changes.edit { configuration in
+            var settings = settings
+            settings.path = try places.expanded(settings.path)
+            let edits = try configuration.edits(adding: settings)
+            for case .addFolder(let folder) in edits {
+                try FolderPreparation.prepare(folder, others: configuration.folders, places: places)
+            }
+            return edits
+        }
+        try await index.forgetPending(FolderID(settings.id))
+        try await index.setDeclined(FolderID(settings.id), false)
+    }
+
+    private func removeFolder(_ id: String) async throws {
+        let id = try finder.folder(id).id
+        // No admin's offer brings back what the user has removed.
+        try await index.setDeclined(id, true)
+        try await changes.edit { _ in [.removeFolder(id)] }
+    }
+
+    private func setPaused(_ change: FolderPause) async throws {
+        try await changes.edit { _ in [.setFolderPaused(try finder.folder(change.folder).id, change.isPaused)] }
+    }
+
+    private func reload(_ request: ReloadRequest) async throws -> ReloadAnswer {
+        let new = try await changes.inTurn { try await $0.reload(isConfirmed: request.isConfirmed) }
+        return ReloadAnswer(restart: configuration.atStart.settingsForStart(otherThan: new))
+    }
+
+    private func resetIndex(folder reference: String?) async throws {
+        // Without the folder the links' feeds and announcements find nothing to work on; it comes back empty, under a
+        // new index id, and the peers send and ask for everything anew.
+        let ids = Set(try finder.chosen(reference).map(\.id))
+        let configuration = configuration.current
+        var without = configuration
+        without.folders.removeAll { ids.contains($0.id) }
+        try await changes.inTurn { [without] turn in
+            try await turn.apply(without)
+            try await turn.apply(configuration)
+        }
+        for device in devices.all { device.session?.close(reason: "the index is read anew") }
+    }
+}

@@ -1,0 +1,58 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import IndexStore
+
+/// Says how the agent, its folders and its devices are.
+struct StatusRequests: RequestGroup {
+    let configuration: RunningConfiguration
+    let finder: FolderFinder
+    let devices: DeviceRegistry
+    let index: IndexStore
+    let listeners: ListenerBoard
+    let transfers: TransferRegistry
+    let policies: PolicyBoard
+    let thumbnails: ThumbnailBoard
+    let pending: PendingRegistry
+    let discovery: (any DeviceDiscovery)?
+    let web: AgentSetup.Web?
+    let radio: AgentSetup.Radio?
+    let startedAt: WallTime
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.status) { try await status() }
+        table.on(Endpoints.pending) {
+            PendingList(devices: try await pendingDevices(), folders: try await pendingFolders())
+        }
+    }
+
+    private func status() async throws -> AgentStatus {
+        let outlooks = FolderOutlookReading(
+            localDevice: configuration.localDevice, devices: devices, index: index)
+        var folders: [FolderStatus] = []
+        for folder in finder.all {
+            var status = await FolderStatusReading(folder: folder, index: index).status()
+            await outlooks.add(to: &status, of: folder)
+            if status.state == "idle", transfers.isFetching(folder.id) { status.state = "fetching" }
+            folders.append(status)
+        }
+        return AgentStatus(
+            device: configuration.localDevice.description, name: configuration.current.name,
+            version: AgentVersion.current, startedAt: startedAt.rfc3339,
+            listening: listeners.addresses.map(\.description), http: web?.address(), folders: folders,
+            devices: devices.all.map(\.status), transfers: transfers.all,
+            bluetooth: radio?.status(), policies: policies.status,
+            problems: [discovery?.problem, web?.problem()].compactMap { $0 } + thumbnails.problems,
+            pending: try await pendingDevices().count + pendingFolders().count)
+    }
+
+    private func pendingDevices() async throws -> [ControlAPI.PendingDevice] {
+        let known = Set(devices.all.map(\.id.description))
+        return try await pending.devices().filter { !known.contains($0.id) }
+    }
+
+    private func pendingFolders() async throws -> [ControlAPI.PendingFolder] {
+        let known = Set(finder.all.map(\.id.rawValue))
+        return try await pending.folders().filter { !known.contains($0.id) }
+    }
+}

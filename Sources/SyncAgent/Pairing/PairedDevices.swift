@@ -1,0 +1,37 @@
+import AgentConfiguration
+import BlockExchange
+import IndexStore
+
+/// Stores devices that were paired or have used an invitation.
+struct PairedDevices: Sendable {
+    let changes: ConfigurationChanges
+    let index: IndexStore
+
+    /// As `addDevice` and `addFolder`, in one change of the configuration. A device that is known keeps its name, and gets
+    /// the new addresses beside its own.
+    ///
+    /// - parameter role: what it may do in the folders; nil leaves that as it is.
+    func store(_ device: PairedDevice, role: DeviceRole?) async throws {
+        try await changes.edit { configuration in
+            var edits: [ConfigurationEdit] = []
+            if let known = configuration.devices.first(where: { $0.id == device.id }) {
+                let new = device.addresses.filter { !known.addresses.contains($0) }
+                if !new.isEmpty { edits.append(.setAddresses(device.id, known.addresses + new)) }
+            } else {
+                edits.append(
+                    .addDevice(DeviceConfiguration(id: device.id, name: device.name, addresses: device.addresses)))
+            }
+            for id in device.folders {
+                let folder = try configuration.folder(id)
+                if !folder.devices.contains(device.id) {
+                    edits.append(.setFolderDevices(id, folder.devices + [device.id]))
+                }
+                if let role, folder.role(of: device.id) != role || !folder.devices.contains(device.id) {
+                    edits.append(.setFolderRole(id, device.id, role))
+                }
+            }
+            return edits
+        }
+        try await index.forgetPending(device.id)
+    }
+}
