@@ -48,6 +48,8 @@ let package = Package(
         .target(name: "Archives", dependencies: ["CZlib"], swiftSettings: strict),
         .target(name: "GhostDrop", dependencies: ["Cryptography"], swiftSettings: strict),
         .target(name: "Pairing", dependencies: ["Cryptography"], swiftSettings: strict),
+        // A parser for config.toml: docs/decisions/toml.md.
+        .target(name: "TOML", swiftSettings: strict),
         .target(name: "Thumbnails", dependencies: ["Cryptography"], swiftSettings: strict),
 
         .target(
@@ -272,6 +274,7 @@ let package = Package(
             name: "ThumbnailsTests",
             dependencies: ["Thumbnails", "Cryptography", "SyncTestKit"],
             swiftSettings: strict),
+        .testTarget(name: "TOMLTests", dependencies: ["TOML", "SyncTestKit"], swiftSettings: strict),
         .testTarget(
             name: "TransportVirtualTests",
             dependencies: [

@@ -32,6 +32,7 @@ struct Architecture {
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
             "Thumbnails": ["Cryptography"],
+            "TOML": [],
             "TransportVirtual": ["Arithmetic", "Transport", "GhostDrop"],
             "MessageBus": ["CLinux", "CSystemd"],
             "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus"],
@@ -123,8 +124,7 @@ struct Architecture {
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop",
-            "Pairing", "Archives", "Thumbnails",
+            "GhostDrop", "Pairing", "Archives", "TOML", "Thumbnails",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 
