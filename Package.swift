@@ -20,7 +20,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -144,10 +143,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "AgentConfiguration",
-            dependencies: [
-                "BlockExchange", "Cryptography", "FileAccess", "Selection",
-                .product(name: "TOMLKit", package: "TOMLKit"),
-            ],
+            dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"],
             swiftSettings: strict),
         .target(
             name: "SyncAgent",
@@ -365,6 +361,5 @@ let package = Package(
             name: "ArchitectureTests",
             dependencies: [],
             swiftSettings: strict),
-    ],
-    cxxLanguageStandard: .cxx17
+    ]
 )
