@@ -112,7 +112,8 @@ let package = Package(
             name: "synctrain",
             dependencies: [
                 "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
-                "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
+                "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent",
+                "Transport",
                 "TransportBluetooth", "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1,
                 nioPosix, serviceLifecycle,
             ]),

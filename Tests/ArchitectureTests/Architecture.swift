@@ -60,7 +60,8 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
-                "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
+                "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent",
+                "Transport",
                 "TransportBluetooth", "TransportTCP", "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],

@@ -92,7 +92,8 @@ extension Agent {
                         .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names",
                         path: path)
                 }
-                roots.append(FetchJob.Root(folder: folder, entry: entry, place: try? folder.boards.places.current.get()))
+                roots.append(
+                    FetchJob.Root(folder: folder, entry: entry, place: try? folder.boards.places.current.get()))
             } catch {
                 guard request.paths.count > 1 else { throw error }
                 failures.append(

@@ -5,9 +5,11 @@ extension Agent {
     public func versions(
         _ path: PathReference?, emit: @Sendable (ArchivedVersion) async throws -> Void
     ) async throws {
-        guard let path else { return try await eachFolder(nil) { folder in
+        guard let path else {
+            return try await eachFolder(nil) { folder in
                 try await VersionReading(folder: try folder.runner.reading()).list(below: "", emit: emit)
-            } }
+            }
+        }
         try await answering {
             let (folder, path) = try resolve(namingFolders(path))
             try await refusing(in: folder) {

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import AgentServer
 import BlockExchange
+import CLinux
 import ControlAPI
 import Cryptography
 import FolderWatcher
@@ -99,7 +100,7 @@ enum AgentProgram {
 
     /// Has all threads share two heaps. With one for each, as the C library has it, what many threads allocate and others let go
     /// keeps pages of all of them: docs/reliability.md has the figures.
-    private static func shareHeaps() { mallopt(M_ARENA_MAX, 2) }
+    private static func shareHeaps() { clinux_limit_heaps(2) }
 
     /// Bluetooth, unless it is switched off or the machine has no system bus to reach bluetoothd by.
     private static func bluetooth(_ settings: Configuration.Bluetooth, _ logger: Logger) throws -> BluetoothRadio? {

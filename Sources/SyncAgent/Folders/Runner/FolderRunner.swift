@@ -119,7 +119,9 @@ final class FolderRunner: Sendable {
     var memory: FolderMemory { state.withLock { $0.memory } }
 
     /// The folder as it was seen last, for those who only read. Throws `FolderHalt` if it cannot be worked on.
-    func reading() throws(FolderHalt) -> FolderContext { try context(at: boards.places.current.get(), boards.places.configuration) }
+    func reading() throws(FolderHalt) -> FolderContext {
+        try context(at: boards.places.current.get(), boards.places.configuration)
+    }
 
     /// Runs a step while nothing else changes the folder, for somebody who waits for what comes of it. Only a halt of the folder
     /// is kept for `status`: what is wrong with a request says nothing about the folder.
