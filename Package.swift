@@ -343,8 +343,8 @@ let package = Package(
                 "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
                 "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails",
                 "Transport", "TransportTCP", "TransportVirtual", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: nio), .product(name: "NIOEmbedded", package: nio),
+                .product(name: "NIOPosix", package: nio), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
