@@ -177,7 +177,8 @@ let package = Package(
             [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "GhostDrop",
                 "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport",
-                "TransportTCP", "TransportVirtual", logging, nioCore, nioPosix,
+                "TransportTCP", "TransportVirtual", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",

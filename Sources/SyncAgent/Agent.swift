@@ -193,7 +193,7 @@ public final class Agent: Service, Sendable {
         let events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: setup.time.wall)
         self.events = events
         pending = PendingRegistry(index: index, events: events, time: setup.time, logger: setup.logger)
-        folders = FolderRegistry(pending: pending, logger: setup.logger)
+        folders = FolderRegistry(pending: pending)
         let devices = DeviceRegistry()
         self.devices = devices
         let wall = setup.time.wall
@@ -331,7 +331,7 @@ public final class Agent: Service, Sendable {
     /// Exchanges Hellos with an unknown device and notes it as pending.
     private func introduce(_ link: SecureLink) async {
         let session = PeerSession(
-            link: link,
+            link: link, of: localDevice,
             hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
             time: setup.time, partials: partials, logger: setup.logger)
         let owner = StrangerSession(device: link.peer, address: link.information.remoteAddress, pending: pending)
