@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint openapi fuzz api-fuzz benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint openapi fuzz api-fuzz soak benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -84,6 +84,9 @@ api-fuzz: debug .build/schemathesis/bin/schemathesis ## the control API, from it
 .build/schemathesis/bin/schemathesis: config/api-fuzz-requirements.txt
 	$(PYTHON) -m venv .build/schemathesis
 	.build/schemathesis/bin/pip install --quiet --requirement $<
+
+soak: debug ## hours: long simulation, all suites, sanitizer, fuzzing, memory under load (SOAK_PARTS: some of them)
+	Tests/Soak/run $(SOAK_PARTS)
 
 benchmark: build ## synctrain and Syncthing on the same data in the same run; a table with ratios
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Benchmarks/run

@@ -1,10 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings of every target of ours: Swift 6 language mode comes from the tools version, warnings are errors.
-let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+// What several targets use of other packages.
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 
-let nio = "swift-nio"
+/// The targets that other programs may use; everything else serves the programs of this package.
+let libraries = ["BlockExchange", "GhostDrop", "Pairing", "Selection"]
 
 let package = Package(
     name: "synctrain",
@@ -13,18 +20,17 @@ let package = Package(
     products: [
         .executable(name: "synctrain", targets: ["synctrain"]),
         .executable(name: "synctrain-watch", targets: ["synctrain-watch"]),
-    ],
+    ] + libraries.map { .library(name: $0, targets: [$0]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        // MARK: C libraries
+        // MARK: C libraries, and C of our own
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
@@ -34,334 +40,171 @@ let package = Package(
         .target(name: "CLinux"),
         // The files of the page: `Sources/WebPage/embed` writes which.
         .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
+        // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
+        .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
 
-        // MARK: pure
-        // Sums, differences and conversions of numbers from outside.
-        .target(name: "Arithmetic", swiftSettings: strict),
-        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
-        .target(
-            name: "BlockExchange",
-            dependencies: ["Cryptography", "CLZ4", .product(name: "NIOCore", package: nio)],
-            swiftSettings: strict),
-        .target(name: "Selection", swiftSettings: strict),
-        // The insides of zips and ISO images, by ranges of bytes.
-        .target(name: "Archives", dependencies: ["CZlib"], swiftSettings: strict),
-        .target(name: "GhostDrop", dependencies: ["Cryptography"], swiftSettings: strict),
-        .target(name: "Pairing", dependencies: ["Cryptography"], swiftSettings: strict),
-        .target(name: "Thumbnails", dependencies: ["Cryptography"], swiftSettings: strict),
+        // MARK: pure: values in, values out
+        .target(name: "Archives", dependencies: ["CZlib"]),
+        .target(name: "Arithmetic"),
+        .target(name: "BlockExchange", dependencies: ["Cryptography", "CLZ4", nioCore]),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"]),
+        .target(name: "GhostDrop", dependencies: ["Cryptography"]),
+        .target(name: "Pairing", dependencies: ["Cryptography"]),
+        .target(name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"]),
+        .target(name: "Selection"),
+        .target(name: "TOML"),
+        .target(name: "Thumbnails", dependencies: ["Cryptography"]),
 
-        .target(
-            name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
-            swiftSettings: strict),
-
-        // MARK: storage
+        // MARK: the disk: index, files, folders
         .target(
             name: "IndexStore",
             dependencies: [
-                "BlockExchange", "Cryptography", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"], swiftSettings: strict),
-
-        // MARK: folders
+                "BlockExchange", "Cryptography", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"]),
         .target(
             name: "FolderScanner",
-            dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"],
-            swiftSettings: strict),
-        // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
-        .executableTarget(
-            name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
-        .target(
-            name: "FolderWatcher",
-            dependencies: ["CLinux", "FileAccess", .product(name: "Logging", package: "swift-log")],
-            swiftSettings: strict),
+            dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),
+        .target(name: "FolderWatcher", dependencies: ["CLinux", "FileAccess", logging]),
 
-        // MARK: transports
-        .target(
-            name: "Transport",
-            dependencies: [.product(name: "NIOCore", package: nio)],
-            swiftSettings: strict),
+        // MARK: transports, and TLS over them
+        .target(name: "Transport", dependencies: [nioCore]),
         .target(
             name: "TransportTCP",
-            dependencies: [
-                "Transport", "BlockExchange", "Cryptography", "CLinux",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-
+            dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
         .target(
-            name: "TransportVirtual",
-            dependencies: [
-                "Arithmetic", "Transport", "GhostDrop",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio),
-            ],
-            swiftSettings: strict),
-        // The system bus, for bluetoothd, NetworkManager and UPower.
-        .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"], swiftSettings: strict),
+            name: "TransportVirtual", dependencies: ["Arithmetic", "GhostDrop", "Transport", nioCore, nioPosix]),
         .target(
             name: "TransportBluetooth",
             dependencies: [
-                "Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-
-        // TLS 1.3 over any link: who is at the other end.
+                "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Transport", logging, nioCore, nioPosix,
+            ]),
         .target(
             name: "LinkSecurity",
             dependencies: [
-                "Transport", "BlockExchange", "Cryptography",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: nio),
-            ],
-            swiftSettings: strict),
+                "BlockExchange", "Cryptography", "Transport", nioCore,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
+            ]),
 
-        // What NetworkManager and UPower say of the machine.
-        .target(
-            name: "MachineState",
-            dependencies: ["AgentConfiguration", "MessageBus", .product(name: "Logging", package: "swift-log")],
-            swiftSettings: strict),
+        // MARK: the machine: the system bus, NetworkManager, UPower
+        .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
+        .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
 
-        // MARK: agent
-        .target(name: "ControlAPI", dependencies: ["Arithmetic"], swiftSettings: strict),
-        .target(
-            name: "ControlClient",
-            dependencies: [
-                "ControlAPI",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOHTTP1", package: nio),
-                .product(name: "NIOPosix", package: nio),
-            ],
-            swiftSettings: strict),
+        // MARK: the agent, its API and its programs
+        .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
+        .target(name: "ControlClient", dependencies: ["ControlAPI", nioCore, nioHTTP1, nioPosix]),
         .target(
             name: "AgentConfiguration",
-            dependencies: [
-                "BlockExchange", "Cryptography", "FileAccess", "Selection",
-                .product(name: "TOMLKit", package: "TOMLKit"),
-            ],
-            swiftSettings: strict),
+            dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"]),
         .target(
             name: "SyncAgent",
             dependencies: [
                 "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
                 "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing",
-                "Reconciliation", "Selection", "Thumbnails", "Transport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
+                "Reconciliation", "Selection", "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
+            ]),
         .target(
             name: "AgentServer",
             dependencies: [
-                "ControlAPI", "Cryptography", "WebPage",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOHTTP1", package: nio),
-                .product(name: "NIOPosix", package: nio),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
+                "ControlAPI", "Cryptography", "WebPage", logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+            ]),
         .executableTarget(
             name: "synctrain",
             dependencies: [
                 "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
-                "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent", "Transport",
-                "TransportBluetooth", "TransportTCP", "TransportVirtual",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOHTTP1", package: nio),
-                .product(name: "NIOPosix", package: nio),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
+                "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent",
+                "Transport",
+                "TransportBluetooth", "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1,
+                nioPosix, serviceLifecycle,
+            ]),
 
         // MARK: benchmarks
-        .executableTarget(
-            name: "IndexStoreBenchmark",
-            dependencies: ["IndexStore", "BlockExchange", "Cryptography"],
-            path: "Benchmarks/IndexStoreBenchmark",
-            swiftSettings: strict),
-        .executableTarget(
-            name: "CodecBenchmark",
-            dependencies: ["BlockExchange", "Cryptography", .product(name: "NIOCore", package: nio)],
-            path: "Benchmarks/CodecBenchmark",
-            swiftSettings: strict),
+        .benchmark("CodecBenchmark", ["BlockExchange", "Cryptography", nioCore]),
+        .benchmark("IndexStoreBenchmark", ["BlockExchange", "Cryptography", "IndexStore"]),
+        .benchmark("RadioBenchmark", ["Cryptography", "GhostDrop", "TransportVirtual", nioCore]),
+        .benchmark("ScanBenchmark", ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"]),
 
-        .executableTarget(
-            name: "RadioBenchmark",
-            dependencies: ["Cryptography", "GhostDrop", "TransportVirtual", .product(name: "NIOCore", package: nio)],
-            path: "Benchmarks/RadioBenchmark",
-            swiftSettings: strict),
-
-        .executableTarget(
-            name: "ScanBenchmark",
-            dependencies: ["BlockExchange", "Cryptography", "FileAccess", "FolderScanner", "Selection"],
-            path: "Benchmarks/ScanBenchmark",
-            swiftSettings: strict),
-
-        // MARK: tests
+        // MARK: what tests share
         .target(
-            name: "SyncTestKit",
-            dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
-            path: "Tests/SyncTestKit",
-            swiftSettings: strict),
+            name: "SyncTestKit", dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
+            path: "Tests/SyncTestKit"),
         // What every transport has to do; also for programs that try one where tests cannot run.
         .target(
-            name: "TransportConformance",
-            dependencies: ["Transport", .product(name: "NIOCore", package: nio)],
-            path: "Tests/TransportConformance",
-            swiftSettings: strict),
-        .testTarget(name: "ArithmeticTests", dependencies: ["Arithmetic"], swiftSettings: strict),
-        .testTarget(
-            name: "CryptographyTests",
-            dependencies: [
-                "Cryptography", "SyncTestKit",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "BlockExchangeTests",
-            dependencies: [
-                "BlockExchange", "Cryptography", "SyncTestKit", .product(name: "NIOCore", package: nio),
-                .product(name: "NIOTestUtils", package: nio),
-            ],
-            resources: [.copy("Vectors")],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SelectionTests",
-            dependencies: [
-                "Selection", "SyncTestKit",
-            ],
-            resources: [.copy("Vectors")],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ArchivesTests", dependencies: ["Archives", "Cryptography", "SyncTestKit"],
-            exclude: ["make-vectors.py"], resources: [.copy("Vectors")], swiftSettings: strict),
-        .testTarget(
-            name: "IndexStoreTests",
-            dependencies: [
-                "IndexStore", "BlockExchange", "Cryptography", "SyncTestKit",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "FileAccessTests",
-            dependencies: [
-                "FileAccess", "SyncTestKit",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "GhostDropTests",
-            dependencies: ["GhostDrop", "Cryptography", "SyncTestKit"],
-            resources: [.copy("Vectors")],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PairingTests",
-            dependencies: ["Pairing", "Cryptography", "SyncTestKit"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ThumbnailsTests",
-            dependencies: ["Thumbnails", "Cryptography", "SyncTestKit"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "TransportVirtualTests",
-            dependencies: [
-                "TransportVirtual", "Transport", "TransportConformance", "GhostDrop", "LinkSecurity", "BlockExchange",
-                "Cryptography", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "TransportBluetoothTests",
-            dependencies: [
-                "TransportBluetooth", "Transport", "GhostDrop", "MessageBus", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-            ],
-            swiftSettings: strict),
+            name: "TransportConformance", dependencies: ["Transport", nioCore], path: "Tests/TransportConformance"),
         // Runs in the machine that Tests/BluetoothLab/run boots.
         .executableTarget(
             name: "BluetoothProbe",
-            dependencies: [
-                "TransportBluetooth", "Transport", "CBluetooth", "MessageBus",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-            ],
-            path: "Tests/BluetoothLab/Probe",
-            swiftSettings: strict),
-        .testTarget(
-            name: "ReconciliationTests",
-            dependencies: ["Reconciliation", "BlockExchange", "Cryptography", "Selection", "SyncTestKit"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "FolderScannerTests",
-            dependencies: [
-                "FolderScanner", "BlockExchange", "Cryptography", "FileAccess", "Selection", "SyncTestKit",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "FolderWatcherTests",
-            dependencies: [
-                "FolderWatcher", "FileAccess", "SyncTestKit", "synctrain-watch",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "TransportTCPTests",
-            dependencies: [
-                "TransportTCP", "Transport", "TransportConformance", "LinkSecurity", "BlockExchange", "Cryptography",
-                "SyncTestKit", .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-                .product(name: "NIOEmbedded", package: nio), .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "AgentConfigurationTests",
-            dependencies: [
-                "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "SyncTestKit",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "AgentServerTests",
-            dependencies: [
-                "AgentServer", "ControlAPI", "ControlClient", "SyncTestKit", "synctrain",
-                .product(name: "NIOCore", package: nio),
-                .product(name: "NIOPosix", package: nio), .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SyncAgentTests",
-            dependencies: [
-                "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails",
-                "Transport", "TransportTCP", "TransportVirtual", "SyncTestKit",
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+            dependencies: ["CBluetooth", "MessageBus", "Transport", "TransportBluetooth", logging, nioCore, nioPosix],
+            path: "Tests/BluetoothLab/Probe"),
+
+        // MARK: tests
+        .testTarget(name: "ArchitectureTests"),
+        .tests(of: "Archives", ["Cryptography"], exclude: ["make-vectors.py"], resources: [.copy("Vectors")]),
+        .tests(of: "Arithmetic"),
+        .tests(
+            of: "BlockExchange", ["Cryptography", nioCore, .product(name: "NIOTestUtils", package: "swift-nio")],
+            resources: [.copy("Vectors")]),
+        .tests(of: "Cryptography"),
+        .tests(of: "GhostDrop", ["Cryptography"], resources: [.copy("Vectors")]),
+        .tests(of: "Pairing", ["Cryptography"]),
+        .tests(of: "Reconciliation", ["BlockExchange", "Cryptography", "Selection"]),
+        .tests(of: "Selection", resources: [.copy("Vectors")]),
+        .tests(of: "TOML"),
+        .tests(of: "Thumbnails", ["Cryptography"]),
+        .tests(of: "IndexStore", ["BlockExchange", "Cryptography", grdb]),
+        .tests(of: "FileAccess"),
+        .tests(of: "FolderScanner", ["BlockExchange", "Cryptography", "FileAccess", "Selection"]),
+        .tests(of: "FolderWatcher", ["FileAccess", "synctrain-watch", logging]),
+        .tests(
+            of: "TransportTCP",
+            [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportConformance", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ]),
+        .tests(
+            of: "TransportVirtual",
+            [
+                "BlockExchange", "Cryptography", "GhostDrop", "LinkSecurity", "Transport", "TransportConformance",
+                nioCore, nioPosix,
+            ]),
+        .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Transport", nioCore, nioPosix]),
+        .tests(of: "AgentConfiguration", ["BlockExchange", "Cryptography", "FileAccess"]),
+        .tests(
+            of: "AgentServer",
+            ["ControlAPI", "ControlClient", "synctrain", logging, nioCore, nioPosix, serviceLifecycle]),
+        .tests(
+            of: "SyncAgent",
+            [
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "GhostDrop",
+                "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport",
+                "TransportTCP", "TransportVirtual", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "SyncAgent", "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
-                "IndexStore", "Reconciliation", "Selection", "Transport", "SyncTestKit",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: nio), .product(name: "NIOPosix", package: nio),
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
+                "Reconciliation", "Selection", "SyncAgent", "SyncTestKit", "Transport", logging, nioCore, nioPosix,
             ],
-            path: "Tests/Simulation",
-            exclude: ["run"],
-            swiftSettings: strict),
+            path: "Tests/Simulation", exclude: ["run"]),
+    ])
+
+// Warnings are errors; Swift 6 language mode comes from the tools version.
+for target in package.targets where target.type != .system {
+    target.swiftSettings = [.treatAllWarnings(as: .error)]
+}
+
+extension Target {
+    static func benchmark(_ name: String, _ dependencies: [Dependency]) -> Target {
+        .executableTarget(name: name, dependencies: dependencies, path: "Benchmarks/\(name)")
+    }
+
+    /// The tests of one target, in a target of the same name; `dependencies` are those beyond it and `SyncTestKit`.
+    static func tests(
+        of target: String, _ dependencies: [Dependency] = [], exclude: [String] = [], resources: [Resource] = []
+    ) -> Target {
         .testTarget(
-            name: "ArchitectureTests",
-            dependencies: [],
-            swiftSettings: strict),
-    ],
-    cxxLanguageStandard: .cxx17
-)
+            name: "\(target)Tests", dependencies: [.target(name: target), "SyncTestKit"] + dependencies,
+            exclude: exclude, resources: resources)
+    }
+}

@@ -20,13 +20,6 @@ public enum AtomicFile {
         return contents
     }
 
-    /// Makes the directory at `path`, and those above it that are missing, for this user only (0700).
-    ///
-    /// A directory that is there keeps its permissions.
-    public static func createPrivateDirectory(_ path: String) throws(FileAccessError) {
-        _ = try RootDirectory(creating: path, permissions: 0o700)
-    }
-
     /// The directory and name of a file's path, as a root and a path beneath it: "x" is in ".", "/x" in "/".
     public static func split(_ path: String) throws(FileAccessError) -> (directory: String, name: RelativePath) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))

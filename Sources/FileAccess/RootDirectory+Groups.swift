@@ -73,9 +73,6 @@ extension RootDirectory {
         for member in members { member.commit?.file.cancelCommit() }
     }
 
-    /// The group is not to be placed after all; what was staged can be resumed.
-    public func unseal(_ group: SealedGroup) { cancel(group.members) }
-
     /// Puts all files of each group into their places. The steps have been written down.
     public func place(_ groups: [SealedGroup]) -> [GroupOutcome] {
         var outcomes: [GroupOutcome?] = groups.map { swap($0) }

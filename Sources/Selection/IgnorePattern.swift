@@ -34,7 +34,7 @@ public struct IgnorePattern: Hashable, Sendable {
     }
 
     /// The globs that the line stands for, as Syncthing lists them.
-    public var expansion: [String] {
+    var expansion: [String] {
         let prefix = (isDeletable ? "(?d)" : "") + (foldsCase ? "(?i)" : "") + (isIgnoring ? "" : "!")
         return Self.globTexts(of: body).map { prefix + (isRooted ? "/" : "") + String(scalars: $0) }
     }

@@ -33,14 +33,6 @@ public struct SelectionEditor {
         self.include = include
     }
 
-    /// The ignore file of a new selective folder, in which nothing is selected yet.
-    public static let selectiveSkeleton = """
-        // What this device keeps of the folder. The first line that matches a path decides:
-        // ignores that hold everywhere, then one !/path for each selected path, then * for the rest.
-        *
-
-        """
-
     /// Whether the file leaves out whatever it does not name.
     public var isSelective: Bool { catchAll?.pattern.isIgnoring ?? false }
 

@@ -63,7 +63,7 @@ public final class Agent: Service, Sendable {
         startedAt = time.wall()
         events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: time.wall)
         pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
-        let folders = FolderRegistry(pending: pending, logger: logger)
+        let folders = FolderRegistry(pending: pending)
         let devices = DeviceRegistry()
         (self.folders, self.devices) = (folders, devices)
         let invitations = InvitationBoard(now: { time.wall().seconds })
@@ -229,7 +229,7 @@ public final class Agent: Service, Sendable {
     /// Exchanges Hellos with an unknown device and notes it as pending.
     private func introduce(_ link: SecureLink) async {
         let session = PeerSession(
-            link: link,
+            link: link, of: configuration.localDevice,
             hello: Hello(deviceName: "", clientName: AgentVersion.clientName, clientVersion: AgentVersion.wire),
             time: setup.time, partials: partials, logger: setup.logger)
         let owner = StrangerSession(device: link.peer, address: link.information.remoteAddress, pending: pending)

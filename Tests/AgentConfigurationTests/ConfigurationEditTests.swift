@@ -266,10 +266,18 @@ import Testing
         }
     }
 
+    @Test func aKeyWithEscapesIsFound() throws {
+        let text = "[[device]]\nid = \"\(Self.id1)\"\n\"\\u006eame\" = \"old\" # c\n"
+        #expect(
+            try edited(text, .renameDevice(testDevice(1), name: "new")) == text.replacing("\"old\"", with: "\"new\""))
+    }
+
+    @Test func aByteOrderMarkStays() throws {
+        let text = "\u{FEFF}[[device]]\nid = \"\(Self.id1)\"\n"
+        #expect(try edited(text, .removeDevice(testDevice(1))) == "\u{FEFF}")
+    }
+
     @Test func aLayoutThatCannotBeEditedIsLeftAlone() throws {
-        let escapedKey = "[[device]]\nid = \"\(Self.id1)\"\n\"\\u006eame\" = \"old\"\n"
-        #expect(try parse(escapedKey).devices[0].name == "old")
-        #expect(failure { _ = try edited(escapedKey, .renameDevice(testDevice(1), name: "new")) }?.code == .notEditable)
         let emptyArray = "device = []\n"
         let device = DeviceConfiguration(id: testDevice(1))
         #expect(failure { _ = try edited(emptyArray, .addDevice(device)) }?.code == .notEditable)

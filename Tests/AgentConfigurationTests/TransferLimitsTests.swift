@@ -55,7 +55,7 @@ import Testing
     }
 
     private func read(_ text: String) throws -> Configuration {
-        try ConfigurationReader(file: "c", userHome: nil, hostName: "h").read(Array(text.utf8)).0
+        try ConfigurationReader(file: "c", userHome: nil, hostName: "h").read(Array(text.utf8))
     }
 
     @Test func limitsAreReadWithTheirSchedule() throws {

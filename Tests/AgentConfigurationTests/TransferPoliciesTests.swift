@@ -6,7 +6,7 @@ import Testing
     typealias Hold = TransferPolicies.Hold
 
     private func read(_ text: String) throws -> TransferPolicies {
-        try ConfigurationReader(file: "c", userHome: nil, hostName: "h").read(Array(text.utf8)).0.policies
+        try ConfigurationReader(file: "c", userHome: nil, hostName: "h").read(Array(text.utf8)).policies
     }
 
     @Test func policiesAreRead() throws {

@@ -15,8 +15,8 @@ import Testing
             directories[name] = root.appending(path: "Sources/\(name)")
         }
         let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
-        for match in manifest.matches(of: /path: "(Benchmarks\/([^"]+))"/) {
-            directories[String(match.output.2)] = root.appending(path: String(match.output.1))
+        for match in manifest.matches(of: /\.benchmark\("([^"]+)"/) {
+            directories[String(match.output.1)] = root.appending(path: "Benchmarks/\(match.output.1)")
         }
         return directories
     }

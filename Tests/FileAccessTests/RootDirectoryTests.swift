@@ -231,7 +231,7 @@ import Testing
         try made.setPermissions(0o711, of: made.createDirectories(relative("x")).path ?? relative("x"))
         // What is there stays as it is.
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.outside("one"))
-        try AtomicFile.createPrivateDirectory(directory.outside("one"))
+        _ = try RootDirectory(creating: directory.outside("one"), permissions: 0o700)
         let attributes = try FileManager.default.attributesOfItem(atPath: directory.outside("one"))
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o755)
         #expect(failure { _ = try RootDirectory(creating: "/proc/nothing/here") }?.operation == .createDirectory)

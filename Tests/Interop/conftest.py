@@ -42,6 +42,14 @@ def module_lab(request):
     lab.close(keep=getattr(request.node, "has_failed", False))
 
 
+@pytest.fixture(scope="module")
+def nodes(module_lab):
+    """A laboratory, a real node and an agent that know each other."""
+    node, agent = module_lab.syncthing(), module_lab.agent()
+    module_lab.introduce(agent, node)
+    return module_lab, node, agent
+
+
 @pytest.fixture(scope="session")
 def documents(tmp_path_factory):
     """A tree of some thousand real files and odd names; copy it before changing it."""

@@ -55,11 +55,9 @@ def members(agent, archive):
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab):
+def setting(nodes):
     """A zip of 200 MiB, an image of 50, and a small site; nothing of it is here."""
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+    lab, node, agent = nodes
     root = lab.folder_path(node, "a")
     os.makedirs(root)
     noise = os.urandom(10 * MIB)

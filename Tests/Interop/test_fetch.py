@@ -11,10 +11,8 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab, documents):
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+def setting(nodes, documents):
+    lab, node, agent = nodes
     root = lab.folder_path(node, "docs")
     shutil.copytree(documents, root, symlinks=True)
     local = lab.share(agent, "docs", node)

@@ -10,13 +10,6 @@ from process import wait_until
 
 
 @pytest.fixture(scope="module")
-def nodes(module_lab):
-    node, agent = module_lab.syncthing(), module_lab.agent()
-    module_lab.introduce(agent, node)
-    return module_lab, node, agent
-
-
-@pytest.fixture(scope="module")
 def sending(nodes):
     lab, node, agent = nodes
     pair = Pair(lab, "sending", node=node, agent=agent, type="sendonly")

@@ -10,11 +10,9 @@ from process import wait_until
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab, documents):
+def setting(nodes, documents):
     """A real node with the documents, a selective agent with their index."""
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+    lab, node, agent = nodes
     root = lab.folder_path(node, "docs")
     shutil.copytree(documents, root, symlinks=True)
     local = lab.share(agent, "docs", node)

@@ -39,10 +39,8 @@ BODIES = {
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab):
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+def setting(nodes):
+    lab, node, agent = nodes
     root = lab.folder_path(node, "docs")
     for name in ("a.txt", "d/b", "d/c a"):
         os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)

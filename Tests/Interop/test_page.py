@@ -17,10 +17,8 @@ SIZES = {"b.txt": 2000, "a.txt": 10, "Z.bin": 300, "d/inner": 5000, "ä.txt": 0}
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab):
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+def setting(nodes):
+    lab, node, agent = nodes
     root = lab.folder_path(node, "docs")
     for name, size in SIZES.items():
         os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)

@@ -18,13 +18,6 @@ CONFLICT = re.compile(r"\.sync-conflict-\d{8}-\d{6}-[A-Z2-7]{7}")
 
 
 @pytest.fixture(scope="module")
-def nodes(module_lab):
-    node, agent = module_lab.syncthing(), module_lab.agent()
-    module_lab.introduce(agent, node)
-    return module_lab, node, agent
-
-
-@pytest.fixture(scope="module")
 def pair(nodes):
     lab, node, agent = nodes
     return Pair(lab, "f", node=node, agent=agent)

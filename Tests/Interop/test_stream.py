@@ -18,11 +18,9 @@ BLOCK = 128 << 10
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab):
+def setting(nodes):
     """A film of 64 MiB that only the real node has."""
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+    lab, node, agent = nodes
     root = lab.folder_path(node, "films")
     os.makedirs(root)
     film = os.urandom(64 * MIB)

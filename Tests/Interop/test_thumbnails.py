@@ -77,10 +77,8 @@ class Canary(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def setting(module_lab):
-    lab = module_lab
-    node, agent = lab.syncthing(), lab.agent()
-    lab.introduce(agent, node)
+def setting(nodes):
+    lab, node, agent = nodes
     root = lab.folder_path(node, "media")
     os.makedirs(root)
     path = lambda name: os.path.join(root, name)  # noqa: E731

@@ -122,8 +122,15 @@ import Testing
         #expect(PathSet(["x", "a/b"]).contains(path) == expected)
     }
 
+    /// The ignore file of a selective folder in which nothing is selected.
+    private static let skeleton = """
+        // The first line that matches a path decides.
+        *
+
+        """
+
     @Test func skeletonSelectsNothing() throws {
-        let editor = try editor(SelectionEditor.selectiveSkeleton)
+        let editor = try editor(Self.skeleton)
         #expect(editor.isSelective && editor.list().isEmpty)
         #expect(try !Selection(editor.file).mayContainSelected(""))
         let edit = try editor.selecting("a/b")
@@ -242,9 +249,9 @@ import Testing
 
     @Test func thousandsOfPathsAtOnce() throws {
         let paths = (0..<1_500).map { "d\($0 % 70)/e\($0)" }
-        let edit = try SelectionEditor(IgnoreFile(parsing: SelectionEditor.selectiveSkeleton)).selecting(paths)
+        let edit = try SelectionEditor(IgnoreFile(parsing: Self.skeleton)).selecting(paths)
         #expect(edit.added.count == 1_500 && SelectionEditor(edit.file).list() == paths)
         let back = try SelectionEditor(edit.file).deselecting((0..<70).map { "d\($0)" })
-        #expect(back.file.text == SelectionEditor.selectiveSkeleton)
+        #expect(back.file.text == Self.skeleton)
     }
 }

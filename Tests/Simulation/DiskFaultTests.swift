@@ -85,7 +85,8 @@ import Testing
                 await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
             }
             let process = try #require(second.process)
-            #expect(process.folder.boards.status.snapshot.halt?.reason == (hasMountPoint ? .markerMissing : .rootMissing))
+            #expect(
+                process.folder.boards.status.snapshot.halt?.reason == (hasMountPoint ? .markerMissing : .rootMissing))
             #expect(second.files.allNames() == [])
             let announced = try await process.folder.exchange.updates(after: 0, limit: 1000)
             #expect(announced.allSatisfy { !$0.isDeleted })

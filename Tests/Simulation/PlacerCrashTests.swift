@@ -151,7 +151,8 @@ extension Simulation {
             else { return }
             let tools = process.folder.runner.tools
             let job = FetchJob(
-                roots: [.init(folder: process.folder, entry: entry, place: place)], isForced: true, index: process.index,
+                roots: [.init(folder: process.folder, entry: entry, place: place)], isForced: true,
+                index: process.index,
                 environment: tools.fetching, transfers: tools.transfers, deviceNames: { _ in [] })
             try? await job.run(failures: []) { event in
                 if case .done(_, _, failed: 0, _) = event { isDone.set() }

@@ -52,7 +52,9 @@ extension Simulation {
     private func finish(_ agent: SimulatedAgent) async throws {
         for _ in 0..<20 {
             guard let process = agent.process else { return }
-            if let halt = process.folder.boards.status.snapshot.halt, [.rootEmptied, .massDeletion].contains(halt.reason) {
+            if let halt = process.folder.boards.status.snapshot.halt,
+                [.rootEmptied, .massDeletion].contains(halt.reason)
+            {
                 await inProcess(of: agent) { process in
                     _ = try? await process.folder.runner.confirm(isDryRun: false)
                 }

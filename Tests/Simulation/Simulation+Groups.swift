@@ -33,7 +33,8 @@ extension Simulation {
     /// What the agent has put into its place since then must have come together with all that was to be done about its group
     /// all that time. After a death that is to be so once the next process has looked.
     func checkGroups(_ agent: SimulatedAgent) async {
-        guard let before = agent.groupsBefore, let folder = agent.process?.folder, folder.boards.status.snapshot.hasScanned
+        guard let before = agent.groupsBefore, let folder = agent.process?.folder,
+            folder.boards.status.snapshot.hasScanned
         else { return }
         agent.groupsBefore = nil
         let after = await pending(agent)

@@ -54,7 +54,8 @@ extension Simulation {
             do {
                 _ = try await process.folder.runner.perform(
                     ChangeNotesStep(
-                        path: place.path, set: value.map { [place.key: $0] } ?? [:], remove: isRemoving ? [place.key] : []))
+                        path: place.path, set: value.map { [place.key: $0] } ?? [:],
+                        remove: isRemoving ? [place.key] : []))
                 isDone.set()
             } catch {
                 trace.note("user \(agent.number): that did not work")

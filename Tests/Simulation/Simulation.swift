@@ -333,24 +333,34 @@ actor Simulation {
         guard let leftProcess = left.process, let rightProcess = right.process else { return }
         let fromLeft = try await leftProcess.folder.exchange.clusterConfigEntry(for: right.id, localDevice: left.id)
         let fromRight = try await rightProcess.folder.exchange.clusterConfigEntry(for: left.id, localDevice: right.id)
-        func entry(_ folder: ClusterConfig.Folder, _ id: DeviceID) -> ClusterConfig.Device {
-            folder.devices.first { $0.id == id } ?? ClusterConfig.Device(id: id)
-        }
-        let toRight = try await leftProcess.folder.exchange.exchangeIndexes(
-            with: right.id, itKnows: entry(fromRight, left.id), itHas: entry(fromRight, right.id),
-            mode: PeerMode(fromRight, client: "synctrain"))
-        let toLeft = try await rightProcess.folder.exchange.exchangeIndexes(
-            with: left.id, itKnows: entry(fromLeft, right.id), itHas: entry(fromLeft, left.id),
-            mode: PeerMode(fromLeft, client: "synctrain"))
+        let toRight = try await exchange(leftProcess, of: left, hearing: fromRight, from: right)
+        let toLeft = try await exchange(rightProcess, of: right, hearing: fromLeft, from: left)
         trace.note("link \(left.number)-\(right.number) from \(toRight.after) and \(toLeft.after)")
         network.set(
             .init(from: left.number, to: right.number),
-            Network.Feed(position: toRight.after, isFull: toRight.isFull))
+            Network.Feed(position: toRight.after, isFull: toRight.isWhole))
         network.set(
             .init(from: right.number, to: left.number),
-            Network.Feed(position: toLeft.after, isFull: toLeft.isFull))
+            Network.Feed(position: toLeft.after, isFull: toLeft.isWhole))
         leftProcess.folder.boards.inbox.pullEverything()
         rightProcess.folder.boards.inbox.pullEverything()
+    }
+
+    /// An agent hears what another shares; gives what it sends from then on.
+    private func exchange(
+        _ process: SimulatedAgent.Process, of agent: SimulatedAgent, hearing offered: ClusterConfig.Folder,
+        from other: SimulatedAgent
+    ) async throws -> IndexExchange.Feed {
+        let folder = process.folder.exchange
+        let facts = try await folder.facts(of: other.id)
+        var exchange = IndexExchange(local: agent.id, peer: other.id)
+        exchange.share([folder.id: .open])
+        for action in try exchange.heard(ClusterConfig(folders: [offered]), [folder.id: facts]) {
+            guard case .settle(let settlement) = action else { continue }
+            try await folder.settle(settlement, with: other.id, mode: PeerMode(settlement.mode, client: "synctrain"))
+        }
+        exchange.performed()
+        return exchange.feed(of: folder.id) ?? IndexExchange.Feed(indexID: facts.own.indexID, after: 0)
     }
 
     private func deliver() async throws {

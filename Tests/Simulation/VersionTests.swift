@@ -97,7 +97,7 @@ import Testing
             }
             #expect(Self.files(second)["f"] == "third")
             let restored = try await folder.runner.perform(
-                    RestoreVersionStep(path: "f", time: nil, isConfirmed: true))
+                RestoreVersionStep(path: "f", time: nil, isConfirmed: true))
             #expect(restored.isReplacement && restored.version.path == "f" && restored.version.size == 6)
             #expect(Self.files(second)["f"] == "second")
             #expect(Self.archived(second) == ["f", "second", "third"])
@@ -105,7 +105,7 @@ import Testing
             #expect(Self.files(first)["f"] == "second")
             // By the time at which it was in its place.
             _ = try await folder.runner.perform(
-                    RestoreVersionStep(path: "f", time: 0, isConfirmed: true))
+                RestoreVersionStep(path: "f", time: 0, isConfirmed: true))
             #expect(Self.files(second)["f"] == "f")
             await #expect(throws: FolderError.self) {
                 try await folder.runner.perform(
@@ -121,7 +121,7 @@ import Testing
             #expect(try await simulation.settle() == [])
             #expect(Self.files(second)["g"] == nil)
             _ = try await folder.runner.perform(
-                    RestoreVersionStep(path: "g", time: nil, isConfirmed: false))
+                RestoreVersionStep(path: "g", time: nil, isConfirmed: false))
             #expect(try await simulation.settle() == [])
             #expect(Self.files(first)["g"] == "g")
         }
@@ -283,7 +283,9 @@ import Testing
                 #expect(Set(files.values) == ["first's", "second's"])
             }
             if keep != .both { #expect(Self.archived(agent).contains(keep == .mine ? other : own)) }
-            await #expect(throws: FolderError.self) { try await folder.runner.perform(ResolveConflictsStep(path: "f", keep: keep)) }
+            await #expect(throws: FolderError.self) {
+                try await folder.runner.perform(ResolveConflictsStep(path: "f", keep: keep))
+            }
         }
     }
 }

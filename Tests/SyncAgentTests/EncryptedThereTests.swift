@@ -35,14 +35,14 @@ import Testing
             let logger = Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() })
             folder = Folder(idle: configuration, of: EncryptedThereTests.me, index: index)
             registry = FolderRegistry(
-                pending: PendingRegistry(index: index, events: events, time: .system, logger: logger), logger: logger)
+                pending: PendingRegistry(index: index, events: events, time: .system, logger: logger))
             registry.insert(folder)
         }
 
         deinit { try? FileManager.default.removeItem(atPath: home) }
 
         /// The device says what it shares; gives the indexes that it is to be sent.
-        func hear(token: [UInt8] = [], tokenForUs: [UInt8] = []) async throws -> [IndexFeed] {
+        func hear(token: [UInt8] = [], tokenForUs: [UInt8] = []) async throws -> [FolderID] {
             let config = ClusterConfig(folders: [
                 ClusterConfig.Folder(
                     id: EncryptedThereTests.id,
@@ -53,14 +53,24 @@ import Testing
                             encryptionPasswordToken: token),
                     ])
             ])
-            return try await registry.received(
-                config, from: EncryptedThereTests.vault, client: "syncthing", localDevice: EncryptedThereTests.me,
-                mayTell: { _ in true }, distrust: { folder in distrusted.withLock { $0.append(folder) } })
+            var exchange = IndexExchange(local: EncryptedThereTests.me, peer: EncryptedThereTests.vault)
+            let terms = shared.terms()
+            exchange.share(terms)
+            for action in try exchange.heard(config, try await shared.facts(terms)) {
+                try await shared.perform(action)
+            }
+            exchange.performed()
+            return Array(exchange.fedFolders)
         }
 
-        func told() async throws -> ClusterConfig {
-            try await registry.clusterConfig(
-                for: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, mayTell: { _ in true })
+        func told() async throws -> ClusterConfig { try await shared.clusterConfig() }
+
+        private var shared: SharedFolders {
+            SharedFolders(
+                device: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, folders: registry,
+                mayCarry: { _ in true }, client: { "syncthing" },
+                distrust: { folder in self.distrusted.withLock { $0.append(folder) } },
+                logger: Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() }))
         }
     }
 

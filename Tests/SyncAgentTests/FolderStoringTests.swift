@@ -39,11 +39,10 @@ struct FolderStoringTests {
         func status() async -> FolderStatus { await FolderStatusReading(folder: folder, index: index).status() }
 
         func exchange(announced: Int64) async throws {
-            _ = try await folder.exchange.exchangeIndexes(
-                with: nas,
-                itKnows: ClusterConfig.Device(id: localDevice, maxSequence: 0, indexID: .none),
-                itHas: ClusterConfig.Device(id: nas, maxSequence: announced, indexID: IndexID(rawValue: 7)),
-                mode: .syncthing)
+            try await folder.exchange.settle(
+                IndexExchange.Settlement(
+                    folder: id, position: IndexPosition(indexID: IndexID(rawValue: 7), sequence: announced)),
+                with: nas, mode: .syncthing)
         }
 
         func announce(_ sequences: ClosedRange<Int64>, isFirst: Bool = false) async throws {

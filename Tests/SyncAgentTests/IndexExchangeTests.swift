@@ -36,31 +36,45 @@ import Testing
         try index.close()
     }
 
+    /// What a peer is sent that says this of its copy of the folder's index.
+    private static func feed(
+        of folder: FolderExchange, peerKnows id: IndexID, upTo said: Int64
+    ) async throws -> IndexExchange.Feed {
+        var exchange = IndexExchange(local: local, peer: peer)
+        exchange.share([folder.id: .open])
+        let config = ClusterConfig(folders: [
+            ClusterConfig.Folder(
+                id: folder.id,
+                devices: [
+                    ClusterConfig.Device(id: local, maxSequence: said, indexID: id),
+                    ClusterConfig.Device(id: peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
+                ])
+        ])
+        for action in try exchange.heard(config, [folder.id: try await folder.facts(of: peer)]) {
+            guard case .settle(let settlement) = action else { continue }
+            try await folder.settle(settlement, with: peer, mode: .syncthing)
+        }
+        exchange.performed()
+        return try #require(exchange.feed(of: folder.id))
+    }
+
     @Test(
         arguments: [
             (.min, 0), (-1, 0), (0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (.max - 1, 0), (.max, 0),
         ] as [(said: Int64, after: Int64)])
     func `the index goes on behind what the peer has, if it can have that`(said: Int64, after: Int64) async throws {
         try await Self.withExchange { exchange in
-            let feed = try await exchange.exchangeIndexes(
-                with: Self.peer,
-                itKnows: ClusterConfig.Device(id: Self.local, maxSequence: said, indexID: Self.ownIndex),
-                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
-                mode: .syncthing)
+            let feed = try await Self.feed(of: exchange, peerKnows: Self.ownIndex, upTo: said)
             #expect(feed.after == after)
-            #expect(feed.isFull == (after == 0))
+            #expect(feed.isWhole == (after == 0))
         }
     }
 
     @Test(arguments: [.min, 0, 3, .max] as [Int64])
     func `of another index than this one nothing counts`(said: Int64) async throws {
         try await Self.withExchange { exchange in
-            let feed = try await exchange.exchangeIndexes(
-                with: Self.peer,
-                itKnows: ClusterConfig.Device(id: Self.local, maxSequence: said, indexID: IndexID(rawValue: 8)),
-                itHas: ClusterConfig.Device(id: Self.peer, maxSequence: said, indexID: IndexID(rawValue: 9)),
-                mode: .syncthing)
-            #expect(feed.after == 0 && feed.isFull == true)
+            let feed = try await Self.feed(of: exchange, peerKnows: IndexID(rawValue: 8), upTo: said)
+            #expect(feed.after == 0 && feed.isWhole)
         }
     }
 }

@@ -23,13 +23,14 @@ import Testing
     @Test func tenSecondsOfASlowLinkDoNotHoldUpWhatComesBehind() async {
         let inbox = IndexInbox()
         for number in 0..<120 {
-            let isTaken = await inbox.send(Self.batch("a", Int64(number * 100 + 1)...Int64(number * 100 + 100)))
+            let isTaken = await inbox.send(
+                .batch(Self.batch("a", Int64(number * 100 + 1)...Int64(number * 100 + 100))))
             #expect(isTaken)
         }
         inbox.finish()
         var sequences: [Int64] = []
         var batches = 0
-        while let batch = await inbox.next() {
+        while case .batch(let batch)? = await inbox.next() {
             sequences += batch.files.map(\.sequence)
             batches += 1
             #expect(batch.files.count <= IndexInbox.entriesTogether)
@@ -47,13 +48,13 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for _ in 0..<8 {
-                    guard await inbox.send(large) else { return }
+                    guard await inbox.send(.batch(large)) else { return }
                     sent.add()
                 }
                 inbox.finish()
             }
             var taken = 0
-            while let batch = await inbox.next() {
+            while case .batch(let batch)? = await inbox.next() {
                 taken += batch.files.count
                 #expect(sent.value * 10 - taken <= 40)
             }
@@ -64,12 +65,35 @@ import Testing
     @Test func whoWaitsForRoomIsLetGo() async {
         let inbox = IndexInbox()
         let large = Self.batch("a", 1...10, blocks: 100_000)
-        #expect(await inbox.send(large))
-        async let second = inbox.send(large)
+        #expect(await inbox.send(.batch(large)))
+        async let second = inbox.send(.batch(large))
         inbox.finish()
         #expect(await second == false)
-        #expect(await inbox.next()?.files.count == 10)
+        #expect(await inbox.next() == .batch(large))
         #expect(await inbox.next() == nil)
+    }
+
+    /// What a config says of indexes goes by those before it; what this device has to say waits for none of them.
+    @Test func aConfigKeepsItsPlaceAndAnInterruptionGoesFirst() async {
+        let inbox = IndexInbox()
+        let config = ClusterConfig(folders: [ClusterConfig.Folder(id: FolderID("a"))])
+        for item in [
+            .batch(Self.batch("a", 1...2)), .batch(Self.batch("a", 3...4)), .config(config),
+            .batch(Self.batch("a", 5...6)),
+        ] as [IndexInbox.Item] {
+            #expect(await inbox.send(item))
+        }
+        inbox.interrupt()
+        inbox.interrupt()
+        #expect(await inbox.next() == .interruption)
+        #expect(await inbox.next() == .batch(Self.batch("a", 1...4)))
+        inbox.interrupt()
+        inbox.finish()
+        #expect(await inbox.next() == .interruption)
+        #expect(await inbox.next() == .config(config))
+        #expect(await inbox.next() == .batch(Self.batch("a", 5...6)))
+        #expect(await inbox.next() == nil)
+        #expect(await inbox.send(.config(config)) == false)
     }
 
     struct Joining: Sendable {

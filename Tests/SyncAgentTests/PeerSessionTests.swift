@@ -22,9 +22,15 @@ struct PeerSessionTests {
 
         func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { true }
         func opened(_ session: PeerSession, _ hello: Hello) async { isOpened.withLock { $0 = true } }
+        func terms() -> [FolderID: IndexExchange.Terms] { [:] }
+        func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
+        func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }
         func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
-        func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] { [] }
-        func received(_ batch: IndexBatch) async throws {}
+        func heard(_ config: ClusterConfig) async {}
+        func perform(_ action: IndexExchange.Action) async throws {}
+        func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {}
+        func dropped(_ folder: FolderID) async throws {}
+        func exchange(of folder: FolderID) -> FolderExchange? { nil }
         func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] { requests.map { _ in BlockAnswer(.generic) } }
     }
 
@@ -47,7 +53,8 @@ struct PeerSessionTests {
             group.addTask {
                 for await link in listener {
                     let served = PeerSession(
-                        link: link, hello: Hello(deviceName: "", clientName: "c", clientVersion: "v"),
+                        link: link, of: DeviceID(certificateDER: [0]),
+                        hello: Hello(deviceName: "", clientName: "c", clientVersion: "v"),
                         time: AgentTime(
                             clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) },
                             random: { 0.5 }), partials: PartialBlocks(),

@@ -90,7 +90,7 @@ import Transport
             let environment = LinkEnvironment(
                 localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" },
                 dial: { address, effort, _ in try await radio.dial(address, effort) }, discoveredAddresses: { _ in [] },
-                folders: FolderRegistry(pending: pending, logger: logger), devices: devices, index: index,
+                folders: FolderRegistry(pending: pending), devices: devices, index: index,
                 transfers: TransferRegistry(now: time.monotonic), events: events, time: time,
                 partials: PartialBlocks(), drops: DropRegistry(), slowLinkPolicy: { _, _ in nil },
                 held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in }, distrust: { _, _ in },

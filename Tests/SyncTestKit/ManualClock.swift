@@ -54,6 +54,15 @@ public final class ManualClock: Clock, Sendable {
         advance(by: max(.zero, now.duration(to: first)))
     }
 
+    /// Advances to the moment at which the first sleeper is to wake, if that is at most `limit` away. For tests in which short
+    /// pauses are over at once and long ones never.
+    public func advance(within limit: Duration) {
+        let first = state.withLock { $0.sleepers.values.map(\.deadline).min() }
+        guard let first else { return }
+        let pause = now.duration(to: first)
+        if pause <= limit { advance(by: max(.zero, pause)) }
+    }
+
     public func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)

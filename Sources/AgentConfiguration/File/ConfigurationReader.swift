@@ -1,5 +1,5 @@
 import BlockExchange
-import TOMLKit
+import TOML
 
 /// Makes a `Configuration` of a TOML text; every error names the line and says what to write instead.
 struct ConfigurationReader {
@@ -7,50 +7,29 @@ struct ConfigurationReader {
     let userHome: String?
     let hostName: String
 
-    func read(_ bytes: [UInt8]) throws(ConfigurationError) -> (Configuration, TOMLOutline) {
-        let text = try text(bytes)
-        let outline: TOMLOutline
-        do throws(TOMLSyntaxProblem) {
-            outline = try TOMLOutline(bytes)
-        } catch {
-            throw ConfigurationError(.syntax, error.message, file: file, line: error.line)
-        }
+    /// A file within `ConfigurationFile.byteLimit` needs no more. Its texts become paths and names, which C reads.
+    static let limits = TOMLLimits(
+        byteCount: ConfigurationFile.byteLimit, depth: 16, itemCount: 100_000, allowsNull: false)
+
+    func read(_ bytes: [UInt8]) throws(ConfigurationError) -> Configuration {
         let root: TOMLTable
-        do {
-            root = try TOMLTable(string: text)
-        } catch let error as TOMLParseError {
-            throw ConfigurationError(
-                .syntax, "this is no TOML: \(Self.oneLine(error.description)); correct it (https://toml.io shows how)",
-                file: file, line: error.source.begin.line)
+        do throws(TOMLError) {
+            root = try TOMLDocument(parsing: bytes, limits: Self.limits).root
         } catch {
-            throw ConfigurationError(.syntax, "this is no TOML; correct it (https://toml.io shows how)", file: file)
+            throw ConfigurationError(
+                .syntax, "invalid TOML: \(error.cause); \(error.remedy)", file: file, line: error.position.line)
         }
-        let configuration = try configuration(root, outline)
+        let configuration = try configuration(root)
         if let (position, problem) = configuration.firstProblem() {
-            throw problem.at(file, line: outline.line(of: position))
+            throw problem.at(file, line: root.line(of: position))
         }
-        return (configuration, outline)
-    }
-
-    private func text(_ bytes: [UInt8]) throws(ConfigurationError) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text }
-        // A multi-byte character never holds a newline, so one of the lines is at fault.
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let index = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil } ?? 0
-        throw ConfigurationError(
-            .syntax, "the file is not written in UTF-8; save it as UTF-8", file: file, line: index + 1)
-    }
-
-    private static func oneLine(_ text: String) -> String {
-        String(text.map { $0.isNewline ? " " : $0 }.prefix(300))
+        return configuration
     }
 
     // MARK: - Tables
 
-    private func configuration(
-        _ root: TOMLTable, _ outline: TOMLOutline
-    ) throws(ConfigurationError) -> Configuration {
-        let settings = settings(root, in: "", outline, [])
+    private func configuration(_ root: TOMLTable) throws(ConfigurationError) -> Configuration {
+        let settings = SettingsTable(table: root, name: "", file: file, line: 1)
         try settings.allow([
             "name", "listen", "discovery", "bluetooth", "cache", "fetch", "http", "log", "offered-folders", "limits",
             "policies", "thumbnails",
@@ -65,47 +44,47 @@ struct ConfigurationReader {
                 throw error.at(file, line: settings.line("offered-folders"))
             }
         }
-        if let discovery = try section("discovery", of: root, outline) {
+        if let discovery = try section("discovery", of: root) {
             try discovery.allow(["local"])
             if let local = try discovery.bool("local") { configuration.discovery.local = local }
         }
-        if let bluetooth = try section("bluetooth", of: root, outline) {
+        if let bluetooth = try section("bluetooth", of: root) {
             try bluetooth.allow(["enabled", "adapter", "scan-window", "scan-interval"])
             if let isEnabled = try bluetooth.bool("enabled") { configuration.bluetooth.isEnabled = isEnabled }
             configuration.bluetooth.adapter = try bluetooth.string("adapter")
             if let seconds = try bluetooth.int("scan-window") { configuration.bluetooth.scanWindow = seconds }
             if let seconds = try bluetooth.int("scan-interval") { configuration.bluetooth.scanInterval = seconds }
         }
-        if let cache = try section("cache", of: root, outline) {
+        if let cache = try section("cache", of: root) {
             try cache.allow(["limit"])
             if let limit = try cache.byteCount("limit") { configuration.cache.byteLimit = limit }
         }
-        if let fetch = try section("fetch", of: root, outline) {
+        if let fetch = try section("fetch", of: root) {
             try fetch.allow(["window", "window-per-device"])
             if let window = try fetch.byteCount("window") { configuration.fetch.windowByteCount = window }
             if let window = try fetch.byteCount("window-per-device") {
                 configuration.fetch.deviceWindowByteCount = window
             }
         }
-        if let http = try section("http", of: root, outline) {
+        if let http = try section("http", of: root) {
             try http.allow(["listen", "network", "hosts", "rate"])
             if let listen = try http.string("listen") { configuration.http.listen = listen }
             if let isOpen = try http.bool("network") { configuration.http.isOpenToNetwork = isOpen }
             if let hosts = try http.strings("hosts") { configuration.http.hosts = hosts }
             configuration.http.rate = try http.rate("rate")
         }
-        if let section = try section("thumbnails", of: root, outline) {
+        if let section = try section("thumbnails", of: root) {
             configuration.thumbnails = try section.thumbnails(userHome: userHome)
         }
-        if let log = try section("log", of: root, outline) {
+        if let log = try section("log", of: root) {
             try log.allow(["level", "format"])
             if let level: Configuration.Log.Level = try log.choice("level") { configuration.log.level = level }
             if let format: Configuration.Log.Format = try log.choice("format") { configuration.log.format = format }
         }
-        if let limits = try section("limits", of: root, outline) { configuration.limits = try self.limits(limits) }
-        if let section = try section("policies", of: root, outline) { configuration.policies = try section.policies() }
-        for block in try blocks("device", of: root, outline) { configuration.devices.append(try device(block)) }
-        for block in try blocks("folder", of: root, outline) { configuration.folders.append(try folder(block)) }
+        if let limits = try section("limits", of: root) { configuration.limits = try self.limits(limits) }
+        if let section = try section("policies", of: root) { configuration.policies = try section.policies() }
+        for block in try blocks("device", of: root) { configuration.devices.append(try device(block)) }
+        for block in try blocks("folder", of: root) { configuration.folders.append(try folder(block)) }
         return configuration
     }
 
@@ -114,16 +93,13 @@ struct ConfigurationReader {
         var limits = TransferLimits(
             usual: TransferLimits.Rates(up: try section.rate("up"), down: try section.rate("down")))
         if let includes = try section.bool("local-network") { limits.includesLocalNetwork = includes }
-        guard let value = section.table["schedule"] else { return limits }
-        guard let array = value.array else {
+        guard let schedule = section.value("schedule") else { return limits }
+        guard case .array(let windows) = schedule else {
             throw section.error(
                 .wrongType, "schedule", "write each time with limits of its own as a block `[[limits.schedule]]`")
         }
-        for index in 0..<array.count {
-            guard let table = array[index].table else { continue }
-            let block = SettingsTable(table: table, name: "[[limits.schedule]]", file: file) { _ in
-                section.line("schedule")
-            }
+        for node in windows {
+            guard let block = block(node, "[[limits.schedule]]") else { continue }
             limits.windows.append(try window(block))
         }
         return limits
@@ -254,52 +230,59 @@ struct ConfigurationReader {
 
     // MARK: - Finding tables
 
-    private func settings(
-        _ table: TOMLTable, in name: String, _ outline: TOMLOutline, _ keys: [String]
-    ) -> SettingsTable {
-        SettingsTable(table: table, name: name, file: file) { outline.line(of: keys + ($0.map { [$0] } ?? [])) }
+    private func block(_ node: TOMLNode, _ name: String) -> SettingsTable? {
+        guard case .table(let table) = node.value else { return nil }
+        return SettingsTable(table: table, name: name, file: file, line: node.position.line)
     }
 
-    private func section(
-        _ name: String, of root: TOMLTable, _ outline: TOMLOutline
-    ) throws(ConfigurationError) -> SettingsTable? {
-        guard let value = root[name] else { return nil }
-        guard let table = value.table else {
+    private func section(_ name: String, of root: TOMLTable) throws(ConfigurationError) -> SettingsTable? {
+        guard let entry = root[name] else { return nil }
+        guard let section = block(entry.node, "[\(name)]") else {
             throw ConfigurationError(
                 .wrongType, "`\(name)` is a group of settings; write it as `[\(name)]`", file: file,
-                line: outline.line(of: [name]))
+                line: entry.key.position.line)
         }
-        return settings(table, in: "[\(name)]", outline, [name])
+        return section
     }
 
-    private func blocks(
-        _ name: String, of root: TOMLTable, _ outline: TOMLOutline
-    ) throws(ConfigurationError) -> [SettingsTable] {
-        guard let value = root[name] else { return [] }
-        // Blocks only, so that each can be found and edited in the text.
-        guard let array = value.array, outline.elements(name).count == array.count else {
+    /// Blocks only, so that each can be found and edited in the text.
+    private func blocks(_ name: String, of root: TOMLTable) throws(ConfigurationError) -> [SettingsTable] {
+        guard let entry = root[name] else { return [] }
+        let blocks = root.elements(name).compactMap { block($0, "[[\(name)]]") }.filter { $0.table.style == .element }
+        guard case .array(let nodes) = entry.node.value, nodes.count == blocks.count else {
             throw ConfigurationError(
                 .wrongType, "write each \(name) as a block of its own that begins with `[[\(name)]]`", file: file,
-                line: outline.line(of: [name]))
+                line: entry.key.position.line)
         }
-        var tables: [SettingsTable] = []
-        for index in 0..<array.count {
-            guard let table = array[index].table else { continue }
-            tables.append(
-                SettingsTable(table: table, name: "[[\(name)]]", file: file) {
-                    outline.line(of: $0 ?? "", in: name, index: index)
-                })
-        }
-        return tables
+        return blocks
     }
 }
 
-extension TOMLOutline {
-    func line(of position: Configuration.Position) -> Int {
+extension TOMLTable {
+    /// The elements of a list; empty for any other value.
+    fileprivate func elements(_ key: String) -> [TOMLNode] {
+        guard case .array(let nodes)? = self[key]?.node.value else { return [] }
+        return nodes
+    }
+
+    /// The line of a setting, or of what comes nearest to it: the table that it would be in.
+    fileprivate func line(of position: Configuration.Position) -> Int {
         switch position {
-        case .setting(let keys): line(of: keys)
-        case .device(let index, let key): line(of: key, in: "device", index: index)
-        case .folder(let index, let key): line(of: key, in: "folder", index: index)
+        case .setting(let keys): line(of: keys[...]) ?? 1
+        case .device(let index, let key): line(of: key, in: elements("device"), index)
+        case .folder(let index, let key): line(of: key, in: elements("folder"), index)
         }
+    }
+
+    private func line(of keys: ArraySlice<String>) -> Int? {
+        guard let first = keys.first, let entry = self[first] else { return nil }
+        guard case .table(let table) = entry.node.value else { return entry.key.position.line }
+        return table.line(of: keys.dropFirst()) ?? entry.key.position.line
+    }
+
+    private func line(of key: String, in blocks: [TOMLNode], _ index: Int) -> Int {
+        guard blocks.indices.contains(index) else { return 1 }
+        guard case .table(let table) = blocks[index].value else { return blocks[index].position.line }
+        return table.line(of: [key]) ?? blocks[index].position.line
     }
 }

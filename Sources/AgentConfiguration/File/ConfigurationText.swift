@@ -4,13 +4,12 @@ import BlockExchange
 struct ConfigurationText {
     let bytes: [UInt8]
     let configuration: Configuration
-    private let outline: TOMLOutline
     private let reader: ConfigurationReader
 
     init(_ bytes: [UInt8], reader: ConfigurationReader) throws(ConfigurationError) {
         self.bytes = bytes
         self.reader = reader
-        (configuration, outline) = try reader.read(bytes)
+        configuration = try reader.read(bytes)
     }
 
     /// The text after `edit`.

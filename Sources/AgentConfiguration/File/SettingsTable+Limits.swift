@@ -1,11 +1,11 @@
-import TOMLKit
+import TOML
 
 extension SettingsTable {
     /// A number of bytes in a second, `2 MiB/s` or `2 MiB`; nil where it is not there or 0, for no limit.
     func rate(_ key: String) throws(ConfigurationError) -> Int64? {
-        guard let value = table[key] else { return nil }
-        if let number = value.int, number >= 0 { return number == 0 ? nil : Int64(number) }
-        guard var text = value.string else {
+        guard let value = value(key) else { return nil }
+        if case .integer(let number) = value, number >= 0 { return number == 0 ? nil : number }
+        guard case .string(var text) = value else {
             throw error(.wrongType, key, "`\(key)` is a rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
         }
         if text.hasSuffix("/s") { text.removeLast(2) }

@@ -1,4 +1,4 @@
-import TOMLKit
+import TOML
 
 /// One table of the configuration file, read key by key with errors that say where and what to write.
 struct SettingsTable {
@@ -6,10 +6,13 @@ struct SettingsTable {
     /// As written: `[log]`, `[[folder]]`; empty for the top of the file.
     let name: String
     let file: String
-    /// The line of a key, and for nil that of the table.
-    let lineOfKey: (String?) -> Int
+    /// Where the table begins.
+    let line: Int
 
-    func line(_ key: String) -> Int { lineOfKey(key) }
+    /// The line of a key, or of the table where it is missing.
+    func line(_ key: String) -> Int { table[key]?.key.position.line ?? line }
+
+    func value(_ key: String) -> TOMLValue? { table[key]?.node.value }
 
     func error(_ code: ConfigurationError.Code, _ key: String, _ message: String) -> ConfigurationError {
         ConfigurationError(code, message, file: file, line: line(key))
@@ -17,7 +20,7 @@ struct SettingsTable {
 
     /// Refuses every key that is not in `keys`.
     func allow(_ keys: [String]) throws(ConfigurationError) {
-        for key in table.keys where !keys.contains(key) {
+        for key in table.entries.map(\.key.text) where !keys.contains(key) {
             let place = name.isEmpty ? "here" : "in `\(name)`"
             let nearest = keys.map { ($0, Self.editDistance(key.lowercased(), $0)) }.min { $0.1 < $1.1 }
             let advice =
@@ -33,38 +36,40 @@ struct SettingsTable {
     func required(_ key: String, _ advice: String) throws(ConfigurationError) -> String {
         guard let text = try string(key) else {
             throw ConfigurationError(
-                .missing, "this `\(name)` has no `\(key)`; \(advice)", file: file, line: lineOfKey(nil))
+                .missing, "this `\(name)` has no `\(key)`; \(advice)", file: file, line: line)
         }
         return text
     }
 
     func string(_ key: String) throws(ConfigurationError) -> String? {
-        guard let value = table[key] else { return nil }
-        guard let text = value.string else { throw wrongType(key, value, "a text in quotes: `\(key) = \"…\"`") }
+        guard let value = value(key) else { return nil }
+        guard case .string(let text) = value else { throw wrongType(key, value, "a text in quotes: `\(key) = \"…\"`") }
         return text
     }
 
     func bool(_ key: String) throws(ConfigurationError) -> Bool? {
-        guard let value = table[key] else { return nil }
-        guard let bool = value.bool else { throw wrongType(key, value, "`true` or `false`, without quotes") }
+        guard let value = value(key) else { return nil }
+        guard case .boolean(let bool) = value else { throw wrongType(key, value, "`true` or `false`, without quotes") }
         return bool
     }
 
     func int(_ key: String) throws(ConfigurationError) -> Int? {
-        guard let value = table[key] else { return nil }
-        guard value.type == .int, let number = value.int else {
+        guard let value = value(key) else { return nil }
+        guard case .integer(let number) = value, let number = Int(exactly: number) else {
             throw wrongType(key, value, "a whole number without quotes: `\(key) = 60`")
         }
         return number
     }
 
     func strings(_ key: String) throws(ConfigurationError) -> [String]? {
-        guard let value = table[key] else { return nil }
+        guard let value = value(key) else { return nil }
         let expected = "a list of texts: `\(key) = [\"…\", \"…\"]`"
-        guard let array = value.array else { throw wrongType(key, value, expected) }
+        guard case .array(let nodes) = value else { throw wrongType(key, value, expected) }
         var texts: [String] = []
-        for index in 0..<array.count {
-            guard let text = array[index].string else { throw wrongType(key, array[index], expected, inList: true) }
+        for node in nodes {
+            guard case .string(let text) = node.value else {
+                throw wrongType("\(key)[\(texts.count)]", at: node.position.line, node.value, expected)
+            }
             texts.append(text)
         }
         return texts
@@ -72,20 +77,21 @@ struct SettingsTable {
 
     /// A size, as a text with a unit or as a number of bytes.
     func byteCount(_ key: String) throws(ConfigurationError) -> Int64? {
-        guard let value = table[key] else { return nil }
-        if let number = value.int, number >= 0 { return Int64(number) }
         let expected = "a size such as `\"512 MiB\"` (KiB MiB GiB TiB KB MB GB TB, or plain bytes)"
-        guard value.type == .string || value.type == .int else { throw wrongType(key, value, expected) }
-        guard let byteCount = value.string.flatMap(ByteCountText.parse) else {
-            throw error(.invalidValue, key, "`\(key)` is no size; write \(expected)")
+        switch value(key) {
+        case nil: return nil
+        case .integer(let number)? where number >= 0: return number
+        case .integer?: break
+        case .string(let text)?: if let byteCount = ByteCountText.parse(text) { return byteCount }
+        case let value?: throw wrongType(key, value, expected)
         }
-        return byteCount
+        throw error(.invalidValue, key, "`\(key)` is not a size; write \(expected)")
     }
 
     /// A size as in `byteCount`, or a part of the disk.
     func minimumFree(_ key: String) throws(ConfigurationError) -> MinimumFree? {
-        guard let value = table[key], value.type == .string else { return try byteCount(key).map { .byteCount($0) } }
-        guard let free = value.string.flatMap(MinimumFree.init(text:)) else {
+        guard case .string(let text)? = value(key) else { return try byteCount(key).map { .byteCount($0) } }
+        guard let free = MinimumFree(text: text) else {
             throw error(
                 .invalidValue, key,
                 "`\(key)` is neither a size nor a part of the disk; write it as `\"1 GiB\"` or as `\"1 %\"`")
@@ -105,10 +111,10 @@ struct SettingsTable {
     }
 
     private func wrongType(
-        _ key: String, _ value: any TOMLValueConvertible, _ expected: String, inList: Bool = false
+        _ name: String, at line: Int? = nil, _ value: TOMLValue, _ expected: String
     ) -> ConfigurationError {
-        let type = value.type == .table || value.type == .array ? "\(value.type)" : "value of type \(value.type)"
-        return error(.wrongType, key, "\(inList ? "in " : "")`\(key)` is a \(type); write \(expected)")
+        ConfigurationError(
+            .wrongType, "`\(name)` is \(value.kind); write \(expected)", file: file, line: line ?? self.line(name))
     }
 
     /// Levenshtein's distance between two short words.
@@ -125,5 +131,20 @@ struct SettingsTable {
             }
         }
         return row[right.count]
+    }
+}
+
+extension TOMLValue {
+    /// The kind of a value, for messages.
+    fileprivate var kind: String {
+        switch self {
+        case .string: "a text"
+        case .integer(let number): "the whole number `\(number)`"
+        case .float(let number): "the fraction `\(number)`"
+        case .boolean(let bool): "`\(bool)`"
+        case .dateTime: "a date or time"
+        case .array: "a list"
+        case .table: "a group of settings"
+        }
     }
 }

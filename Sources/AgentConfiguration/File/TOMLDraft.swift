@@ -1,3 +1,5 @@
+import TOML
+
 /// A TOML text under edit. Every change keeps the line ends, the indentation and the comments that it does not mean.
 ///
 /// A change of something that is not there leaves the text alone; whoever edits compares what the text says afterwards.
@@ -28,7 +30,10 @@ struct TOMLDraft {
 
     // MARK: - Blocks
 
-    private func blocks(_ name: String) -> [TOMLOutline.Table] { (try? TOMLOutline(bytes))?.elements(name) ?? [] }
+    private func blocks(_ name: String) -> [TOMLSection] {
+        let sections = (try? TOMLDocument(parsing: bytes, limits: ConfigurationReader.limits))?.sections ?? []
+        return sections.filter { $0.isElement && $0.keys.map(\.text) == [name] }
+    }
 
     /// Adds a block `[[name]]` after the last one of its kind, or at the end.
     mutating func append(block name: String, _ settings: [(key: String, value: String)]) {
@@ -58,13 +63,13 @@ struct TOMLDraft {
         let blocks = self.blocks(name)
         guard blocks.indices.contains(index) else { return }
         let block = blocks[index]
-        if let entry = block.entries.first(where: { $0.keys == [key] }) {
-            keep(entry.comments, replacing: entry.value, with: value)
+        if let entry = block.entry(key) {
+            keep(entry.comments, replacing: entry.node.range, with: value)
             return
         }
         let first = block.entries.first
-        let end = lineEnd(after: first?.value.upperBound ?? block.headerEnd)
-        let indent = first.map { indentation(ofLineAt: $0.value.lowerBound) } ?? ""
+        let end = lineEnd(after: first?.node.range.upperBound ?? block.header.upperBound)
+        let indent = first.map { indentation(ofLineAt: $0.node.range.lowerBound) } ?? ""
         let isOpen = end > 0 && bytes[end - 1] != UInt8(ascii: "\n")
         bytes.insert(contentsOf: ((isOpen ? newline : "") + "\(indent)\(key) = \(value)" + newline).utf8, at: end)
     }
@@ -73,9 +78,9 @@ struct TOMLDraft {
     mutating func remove(_ key: String, of name: String, at index: Int) {
         let blocks = self.blocks(name)
         guard blocks.indices.contains(index),
-            let entry = blocks[index].entries.first(where: { $0.keys == [key] })
+            let entry = blocks[index].entry(key)
         else { return }
-        bytes.removeSubrange(lineStart(of: entry.value.lowerBound)..<lineEnd(after: entry.value.upperBound))
+        bytes.removeSubrange(lineStart(of: entry.node.range.lowerBound)..<lineEnd(after: entry.node.range.upperBound))
     }
 
     /// Sets a list. Of a list with one element on each line, the lines of elements that stay are kept as they are.
@@ -86,7 +91,7 @@ struct TOMLDraft {
         let value = Self.list(new.map(text))
         let blocks = self.blocks(name)
         guard blocks.indices.contains(index),
-            let entry = blocks[index].entries.first(where: { $0.keys == [key] }),
+            let entry = blocks[index].entry(key),
             entry.elements.count == old.count, isOnePerLine(entry), !new.isEmpty
         else {
             set(key, of: name, at: index, to: value)
@@ -156,8 +161,8 @@ struct TOMLDraft {
     }
 
     /// Whether each element has a line to itself, with a comma and a comment at most.
-    private func isOnePerLine(_ entry: TOMLOutline.Entry) -> Bool {
-        var lastStart = lineStart(of: entry.value.lowerBound)
+    private func isOnePerLine(_ entry: TOMLEntry) -> Bool {
+        var lastStart = lineStart(of: entry.node.range.lowerBound)
         for element in entry.elements {
             let start = lineStart(of: element.lowerBound)
             guard start > lastStart, bytes[start..<element.lowerBound].allSatisfy(Self.isBlank) else { return false }
@@ -172,5 +177,18 @@ struct TOMLDraft {
 
     private func hasComma(after offset: Int) -> Bool {
         bytes[offset..<lineEnd(after: offset)].prefix { $0 != UInt8(ascii: "#") }.contains(UInt8(ascii: ","))
+    }
+}
+
+extension TOMLSection {
+    /// The entry of a key that is not dotted.
+    fileprivate func entry(_ key: String) -> TOMLEntry? { entries.first { $0.keys.map(\.text) == [key] } }
+}
+
+extension TOMLEntry {
+    /// The bytes of the elements, if the value is a list.
+    fileprivate var elements: [Range<Int>] {
+        guard case .array(let nodes) = node.value else { return [] }
+        return nodes.map(\.range)
     }
 }

@@ -151,7 +151,7 @@ public struct ConnectionMachine {
     }
 
     /// Requests that were sent and not answered yet.
-    public var outstandingRequestCount: Int { outstanding.count }
+    var outstandingRequestCount: Int { outstanding.count }
 
     /// When `advance` wants to be called next; after `advance` it lies in the future, but after a time-out.
     public var nextDeadline: MonotonicTime {

@@ -4,6 +4,7 @@
 // system call: -1 and errno on failure.
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdint.h>
@@ -48,6 +49,11 @@ static const int CLINUX_EVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK;
 // The calling thread's name as in ps(1), at most 15 bytes of it; prctl(2) takes any number of arguments.
 static inline void clinux_name_thread(const char *name) {
     prctl(PR_SET_NAME, name);
+}
+
+// Has all threads allocate from at most so many heaps, from now on.
+static inline void clinux_limit_heaps(int count) {
+    mallopt(M_ARENA_MAX, count);
 }
 
 // In Swift the function's name is taken by struct flock.

@@ -76,8 +76,6 @@ struct DropChannel: Sendable {
 
     mutating func nextFrame() -> DropFrame? { frames.removeFirst(1).first }
 
-    var hasFrames: Bool { !frames.isEmpty }
-
     mutating func tell(_ event: DropEvent) { events.append(event) }
 
     mutating func nextEvent() -> DropEvent? { events.removeFirst(1).first }

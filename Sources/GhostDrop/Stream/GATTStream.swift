@@ -162,7 +162,7 @@ extension GATTStream {
     }
 
     /// Bytes that were written and are not known to have arrived.
-    public var unconfirmedCount: Int { connection?.sender.pendingCount ?? early.count }
+    var unconfirmedCount: Int { connection?.sender.pendingCount ?? early.count }
 
     /// Bytes that `read` would give.
     public var readableCount: Int { connection?.receiver.readableCount ?? 0 }

@@ -56,9 +56,14 @@ final class FolderExchange: Sendable {
         !configuration.untrusted.contains(device) && !state.withLock { $0.untrusted.contains(device) }
     }
 
-    func isShared(with device: DeviceID) -> Bool {
+    func isShared(with device: DeviceID) -> Bool { terms(for: device) == .open }
+
+    /// How the folder is shared with a device, whatever the link between them may carry; nil: not at all.
+    func terms(for device: DeviceID) -> IndexExchange.Terms? {
         let configuration = configuration
-        return !configuration.isPaused && configuration.devices.contains(device) && isTrusted(device)
+        guard configuration.devices.contains(device) else { return nil }
+        guard isTrusted(device) else { return .encryptedThere }
+        return configuration.isPaused ? .paused : .open
     }
 
     /// The settings change. Who is no longer named as untrusted there is trusted again, because somebody removed the name.
@@ -102,40 +107,48 @@ final class FolderExchange: Sendable {
             mode: configuration.mode == .full ? .full : .selective, devices: devices)
     }
 
-    /// Settles with a device who needs what of the other's index.
+    /// What is known of this device's index and of another one's.
+    func facts(of device: DeviceID) async throws -> IndexExchange.Facts {
+        func position(_ state: IndexStore.IndexState) -> IndexPosition {
+            IndexPosition(indexID: state.indexID, sequence: state.maxSequence)
+        }
+        return IndexExchange.Facts(
+            own: position(try await index.localIndex(of: id)),
+            peers: try await index.remoteIndex(of: id, device: device).map(position))
+    }
+
+    /// Stores which index a device has now, and what it said of it.
     ///
-    /// - Parameters:
-    ///   - itKnows: its entry for this device: what it has of our index.
-    ///   - itHas: its entry for itself.
-    ///   - mode: how much of the folder it keeps.
-    ///   - isUnnamed: its index came before this entry, which says which index that was.
-    func exchangeIndexes(
-        with device: DeviceID, itKnows: ClusterConfig.Device, itHas: ClusterConfig.Device, mode: PeerMode,
-        isUnnamed: Bool = false
-    ) async throws -> IndexFeed {
+    /// - Parameter mode: how much of the folder the device keeps.
+    /// - Throws: `IndexStoreError`; the folder then says that something is missing.
+    func settle(_ settlement: IndexExchange.Settlement, with device: DeviceID, mode: PeerMode) async throws {
+        let announced = settlement.position
         // What it says now must not be taken for the index that it had on an earlier link.
         boards.peers.set(device, nil)
         try await storing(from: device) {
-            if isUnnamed, try await index.remoteIndex(of: id, device: device) == nil {
-                try await index.nameRemoteIndex(of: id, device: device, as: itHas.indexID)
+            if settlement.namesWhatIsStored {
+                try await index.nameRemoteIndex(of: id, device: device, as: announced.indexID)
             } else {
-                try await index.setRemoteIndex(of: id, device: device, to: itHas.indexID)
+                try await index.setRemoteIndex(of: id, device: device, to: announced.indexID)
             }
             try await index.noteMode(mode.rawValue, of: device, in: id)
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
         state.withLock { state in
-            state.firstIndexes.exchange(with: device, known: known, announced: itHas.maxSequence)
-            state.gaps.exchange(with: device, known: known, announced: itHas.maxSequence)
+            state.firstIndexes.exchange(with: device, known: known, announced: announced.sequence)
+            state.gaps.exchange(with: device, known: known, announced: announced.sequence)
         }
-        boards.peers.set(device, IndexStore.IndexState(indexID: itHas.indexID, maxSequence: itHas.maxSequence))
-        let own = try await index.localIndex(of: id)
-        let continues = itKnows.indexID == own.indexID && (0...own.maxSequence).contains(itKnows.maxSequence)
-        let after = continues ? itKnows.maxSequence : 0
-        return IndexFeed(folder: self, after: after, isFull: after == 0)
+        boards.peers.set(device, IndexStore.IndexState(indexID: announced.indexID, maxSequence: announced.sequence))
     }
 
-    /// The link with the device is over: nothing that it said holds until it says it again.
+    /// Forgets which index of a device is stored: another one comes that has no name yet, or a part of it is missing. What is
+    /// stored stays until the index comes from the start.
+    func forgetIndexName(of device: DeviceID) async throws {
+        guard try await index.remoteIndex(of: id, device: device) != nil else { return }
+        try await storing(from: device) { try await index.nameRemoteIndex(of: id, device: device, as: .none) }
+    }
+
+    /// The link with the device is over, or it shares the folder no longer: nothing that it said holds until it says it again.
     func linkEnded(with device: DeviceID) { boards.peers.set(device, nil) }
 
     // MARK: the indexes
@@ -241,6 +254,9 @@ final class FolderExchange: Sendable {
 
     /// A signal for every change of our own index, until `unsubscribe`.
     func subscribe() -> Signal { boards.announcements.subscribe() }
+
+    /// Has `signal` notified of every change of our own index, until `unsubscribe`.
+    func subscribe(_ signal: Signal) { boards.announcements.subscribe(signal) }
 
     func unsubscribe(_ signal: Signal) { boards.announcements.unsubscribe(signal) }
 }

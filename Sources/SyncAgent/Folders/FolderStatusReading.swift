@@ -45,7 +45,8 @@ struct FolderStatusReading: Sendable {
         var needTotals = need.items.asTotals
         needTotals.deletions = need.deletions
         return FolderStatus(
-            id: folder.id.rawValue, label: configuration.label, path: configuration.path, mode: configuration.mode.rawValue,
+            id: folder.id.rawValue, label: configuration.label, path: configuration.path,
+            mode: configuration.mode.rawValue,
             type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
             devices: configuration.devices.map(\.description), global: totals.global.asTotals,
             local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,

@@ -213,12 +213,12 @@ actor DeviceSession {
     }
 
     /// What the device announces cannot be stored: each link would end as soon as it brings it again.
-    fileprivate func indexWasNotStored() {
+    func indexWasNotStored() {
         snapshot.withLock { $0.hasUnstoredIndex = true }
         storageBackoff.failed(at: environment.time.monotonic(), random: environment.time.random())
     }
 
-    fileprivate func indexWasStored() {
+    func indexWasStored() {
         snapshot.withLock { $0.hasUnstoredIndex = false }
         storageBackoff.stored()
     }
@@ -232,22 +232,15 @@ actor DeviceSession {
         wake.notify()
     }
 
-    /// Tells the peer anew which folders it shares, and sends it the indexes of those that it shares, too: a peer that
-    /// offered a folder does not offer it again when it is accepted.
-    func announceFolders() async {
+    /// What is shared with the device has changed: nothing more is sent of what is not. The peer is told soon, and sent the
+    /// indexes of what it shares, too: a peer that offered a folder does not offer it again when it is accepted.
+    func announceFolders() {
         guard let session = active?.session else { return }
-        do {
-            let owner = Owner(device: self, environment: environment, kind: session.kind, route: session.route)
-            // Which index the peer has is settled before it can send what is in it: else that would be taken for an older one's.
-            let feeds: [IndexFeed]? =
-                if let config = session.peerConfig { try await owner.feeds(for: config) } else { nil }
-            session.announce(try await owner.clusterConfig())
-            if let feeds { session.send(feeds) }
-        } catch let error as ProtocolError {
-            session.close(reason: error.message)
-        } catch {
-            session.close(reason: "the folders' indexes cannot be read")
-        }
+        session.share(owner(of: session.kind, session.route).terms())
+    }
+
+    private func owner(of kind: LinkKind, _ route: LinkRoute) -> DeviceLinkOwner {
+        DeviceLinkOwner(device: self, environment: environment, kind: kind, route: route)
     }
 
     /// Dials whenever there is no link, until stopped or cancelled; and for a better one while there is a slow one.
@@ -297,11 +290,10 @@ actor DeviceSession {
         logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
         let route = LinkRoute(link.information, networks: LocalNetworks.current())
         let session = PeerSession(
-            link: link, route: route, hello: environment.hello(isKnown: true), time: environment.time,
-            partials: environment.partials, rate: rates[link.information.kind],
+            link: link, of: environment.localDevice, route: route, hello: environment.hello(isKnown: true),
+            time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
             limits: environment.limits(route), logger: logger)
-        let reason = await session.run(
-            owner: Owner(device: self, environment: environment, kind: session.kind, route: route))
+        let reason = await session.run(owner: owner(of: session.kind, route))
         rates[session.kind] = session.rate
         await ended(session, reason, logger)
     }
@@ -396,7 +388,7 @@ actor DeviceSession {
         if isNew { environment.logger.info("cannot reach \(configuration.name): \(error)") }
     }
 
-    fileprivate func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
         guard !configuration.isPaused else {
             session.close(reason: Self.pauseReason)
             return false
@@ -428,7 +420,7 @@ actor DeviceSession {
     }
 
     /// Lets everybody use the link that was admitted, unless another has taken over meanwhile.
-    fileprivate func opened(_ session: PeerSession, _ hello: Hello) async {
+    func opened(_ session: PeerSession, _ hello: Hello) async {
         guard active?.session === session else { return }
         let now = environment.time.wall()
         snapshot.withLock { snapshot in
@@ -450,7 +442,7 @@ actor DeviceSession {
     }
 
     /// The peer said what it shares: the link is good, and the next dial after its end need not wait.
-    fileprivate func linkIsGood() { backoff.succeeded() }
+    func linkIsGood() { backoff.succeeded() }
 
     private func rememberLastSeen(_ time: WallTime) async {
         let (id, index) = (id, environment.index)
@@ -486,86 +478,6 @@ actor DeviceSession {
         linkEnded.notify()
         // A link that this side dialled is being waited for by the dialler itself, which then heeds its back-off.
         if wasActive, !session.information.isInitiator { wake.notify() }
-    }
-}
-
-/// Decides for the links of one device.
-private struct Owner: PeerSessionOwner {
-    let device: DeviceSession
-    let environment: LinkEnvironment
-    let kind: LinkKind
-    let route: LinkRoute
-
-    private func folder(_ id: FolderID, for purpose: SlowLinkPolicy.Purpose) -> Folder? {
-        guard environment.mayUse(kind, route, with: device.id, for: purpose, of: id) else { return nil }
-        return environment.folders.folder(id, sharedWith: device.id)
-    }
-
-    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
-    func opened(_ session: PeerSession, _ hello: Hello) async { await device.opened(session, hello) }
-
-    func clusterConfig() async throws -> ClusterConfig {
-        try await environment.folders.clusterConfig(for: device.id, localDevice: environment.localDevice) {
-            environment.mayUse(kind, route, with: device.id, for: .index, of: $0)
-        }
-    }
-
-    func feeds(for config: ClusterConfig, _ unnamed: Set<FolderID> = []) async throws -> [IndexFeed] {
-        try await environment.folders.received(
-            config, from: device.id, client: device.state.clientName, localDevice: environment.localDevice,
-            unnamed: unnamed,
-            mayTell: { environment.mayUse(kind, route, with: device.id, for: .index, of: $0) },
-            distrust: { environment.distrust($0, device.id) })
-    }
-
-    func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] {
-        await device.linkIsGood()
-        environment.heard(config, device.id)
-        return try await storing { try await feeds(for: config, unnamed) }
-    }
-
-    /// Runs what stores what the device says; where that cannot be, it is not asked to say it again at once.
-    private func storing<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch let error as IndexStoreError where error.isAboutStoring {
-            await device.indexWasNotStored()
-            throw error
-        }
-    }
-
-    func received(_ batch: IndexBatch) async throws {
-        guard let folder = folder(batch.folder, for: .index) else {
-            // Offered folders send no index before they are accepted; one that was just removed may still send.
-            environment.logger.debug("index for a folder that is not shared", metadata: ["folder": "\(batch.folder)"])
-            return
-        }
-        await folder.exchange.waitForFirstScan()
-        try await storing { try await folder.exchange.apply(batch, from: device.id) }
-        if device.state.hasUnstoredIndex { await device.indexWasStored() }
-    }
-
-    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
-        var answers: [BlockAnswer] = []
-        var rest = requests[...]
-        while let first = rest.first {
-            let together = Array(rest.prefix { $0.folder == first.folder })
-            rest = rest.dropFirst(together.count)
-            answers += await serve(together, of: first.folder)
-        }
-        return answers
-    }
-
-    private func serve(_ requests: [BlockRequest], of id: FolderID) async -> [BlockAnswer] {
-        guard id != DeviceDropMessage.folder else {
-            var answers: [BlockAnswer] = []
-            for request in requests { answers.append(await environment.drops.serve(request, from: device.id)) }
-            return answers
-        }
-        guard let folder = folder(id, for: .answer) else { return requests.map { _ in BlockAnswer(.generic) } }
-        let answers = await folder.server.serve(requests)
-        environment.transfers.served(requests, answers, of: id, to: device.id)
-        return answers
     }
 }
 

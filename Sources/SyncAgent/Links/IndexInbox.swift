@@ -1,7 +1,7 @@
 import BlockExchange
 import Synchronization
 
-/// Index batches of one link that wait to be taken in.
+/// What a peer said of indexes on one link and is still to be taken in, in the order in which it came.
 ///
 /// What comes behind them on the link may be an answer that a person waits for, or the request of one: reading goes on
 /// until so much waits as a slow link brings in the ten seconds that a folder may take to be ready for it. Then the peer is
@@ -12,64 +12,80 @@ final class IndexInbox: Sendable {
     /// Small batches are joined to one of so many entries at most.
     static let entriesTogether = 1000
 
+    enum Item: Equatable, Sendable {
+        case config(ClusterConfig)
+        case batch(IndexBatch)
+        /// This device has something to say itself; it goes before all that waits.
+        case interruption
+    }
+
     private struct State {
-        var batches: [IndexBatch] = []
+        var items: [Item] = []
+        var isInterrupted = false
         var isFinished = false
-        /// The one that was given out last is still being taken in.
-        var isBusy = false
     }
 
     private let room = Budget(limit: byteLimit)
     private let state = Mutex(State())
-    private let hasBatch = Signal()
-    private let hasRested = Signal()
+    private let hasItem = Signal()
 
-    /// Appends once there is room. False if the inbox was finished or the task cancelled: the batch is dropped.
-    func send(_ batch: IndexBatch) async -> Bool {
-        let cost = Self.cost(batch)
+    /// Appends once there is room. False if the inbox was finished or the task cancelled: the item is dropped.
+    func send(_ item: Item) async -> Bool {
+        let cost = Self.cost(item)
         guard await room.take(cost) else { return false }
         let isTaken = state.withLock { state in
             guard !state.isFinished else { return false }
-            state.batches.append(batch)
+            state.items.append(item)
             return true
         }
-        hasBatch.notify()
+        hasItem.notify()
         return isTaken
     }
 
-    /// The next batch, joined with those behind it that go on where it ends; nil once the inbox is finished and empty, or
-    /// the task cancelled.
-    func next() async -> IndexBatch? {
-        while !Task.isCancelled {
-            let (batch, cost, isOver) = state.withLock { state in
-                let (batch, count) = Self.joined(state.batches)
-                let cost = state.batches.prefix(count).reduce(0) { $0 + Self.cost($1) }
-                state.batches.removeFirst(count)
-                state.isBusy = batch != nil
-                return (batch, cost, state.isFinished && batch == nil)
-            }
-            room.give(cost)
-            if batch == nil { hasRested.notify() }
-            if batch != nil || isOver { return batch }
-            await hasBatch.wait()
-        }
-        return nil
+    /// Has `next` give an interruption first; several that wait are one.
+    func interrupt() {
+        state.withLock { $0.isInterrupted = true }
+        hasItem.notify()
     }
 
-    /// Returns when all that was sent before has been taken in, the inbox is finished, or the task cancelled. For one who waits.
-    func rest() async {
+    /// The next item, a batch joined with those behind it that go on where it ends; nil once the inbox is finished and empty,
+    /// or the task cancelled.
+    func next() async -> Item? {
         while !Task.isCancelled {
-            if state.withLock({ $0.isFinished || $0.batches.isEmpty && !$0.isBusy }) { return }
-            await hasRested.wait()
+            let (item, cost, isOver) = state.withLock { state -> (Item?, Int, Bool) in
+                if state.isInterrupted {
+                    state.isInterrupted = false
+                    return (.interruption, 0, false)
+                }
+                let (item, count) = Self.first(of: state.items)
+                let cost = state.items.prefix(count).reduce(0) { $0 + Self.cost($1) }
+                state.items.removeFirst(count)
+                return (item, cost, state.isFinished && item == nil)
+            }
+            room.give(cost)
+            if item != nil || isOver { return item }
+            await hasItem.wait()
         }
+        return nil
     }
 
     /// Ends the inbox: what is in it can still be taken, who waits to send is let go.
     func finish() {
         state.withLock { $0.isFinished = true }
         room.close()
-        hasBatch.notify()
-        hasRested.notify()
+        hasItem.notify()
+    }
+
+    private static func first(of items: [Item]) -> (item: Item?, count: Int) {
+        guard case .batch(let first)? = items.first else { return (items.first, items.isEmpty ? 0 : 1) }
+        var batches = [first]
+        // More than this are never joined.
+        for item in items.dropFirst().prefix(entriesTogether) {
+            guard case .batch(let next) = item, next.folder == first.folder else { break }
+            batches.append(next)
+        }
+        let (joined, count) = joined(batches)
+        return (joined.map(Item.batch), count)
     }
 
     /// The first of `batches` with those behind it that can be taken in with it, and how many these are.
@@ -92,11 +108,17 @@ final class IndexInbox: Sendable {
         return (joined, count)
     }
 
-    private static func cost(_ batch: IndexBatch) -> Int {
-        let entries = batch.files.reduce(256) { sum, file in
-            sum + 256 + file.name.utf8.count + 48 * file.blocks.count + file.carriedFields.count
-                + file.symlinkTarget.count
-        }
-        return min(entries, byteLimit)
+    private static func cost(_ item: Item) -> Int {
+        let byteCount =
+            switch item {
+            case .batch(let batch):
+                batch.files.reduce(256) { sum, file in
+                    sum + 256 + file.name.utf8.count + 48 * file.blocks.count + file.carriedFields.count
+                        + file.symlinkTarget.count
+                }
+            case .config(let config): config.folders.reduce(256) { $0 + 256 + 256 * $1.devices.count }
+            case .interruption: 0
+            }
+        return min(byteCount, byteLimit)
     }
 }

@@ -14,29 +14,13 @@ enum RequestError: Error, Equatable, Sendable {
 }
 
 /// What a link's owner decides for it.
-protocol PeerSessionOwner: Sendable {
+protocol PeerSessionOwner: IndexExchangeOwner {
     /// The peer has introduced itself. False ends the link, quietly.
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
     /// The peer was told what is shared with it: the link may be used.
     func opened(_ session: PeerSession, _ hello: Hello) async
-    /// What this device tells the peer of its folders.
-    func clusterConfig() async throws -> ClusterConfig
-    /// What the peer tells; returns the indexes that are to be sent to it from now on.
-    ///
-    /// - Parameter unnamed: folders whose index came on this link before any config named it.
-    func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed]
-    func received(_ batch: IndexBatch) async throws
     /// Answers to `requests`, in their order.
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
-}
-
-/// A folder's index on its way to one peer.
-struct IndexFeed: Sendable {
-    var folder: FolderExchange
-    /// The last sequence that the peer has.
-    var after: Int64
-    /// The peer has nothing of this index yet: the first message is an Index.
-    var isFull: Bool
 }
 
 /// One link to one device, from Hello to its end: performs what the connection machine decides.
@@ -48,29 +32,16 @@ final class PeerSession: BlockSource {
         var machine: ConnectionMachine
         var waiters: [Int32: CheckedContinuation<ByteBuffer, any Error>] = [:]
         var isOpen = true
-        var feeds: [IndexFeed] = []
-        /// The last sequence of each folder that was sent on this link.
-        var sentSequences: [FolderID: Int64] = [:]
-        /// What the peer said last that it shares.
-        var peerConfig: ClusterConfig?
-        /// Folders whose whole index came before a config that names them.
-        var unnamedIndexes: Set<FolderID> = []
         var endReason: String?
         /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
         var answersSlices = false
     }
 
-    /// Our own index goes out in messages of so many entries; over a slow link in smaller ones, for what else is to be
-    /// sent waits behind each.
-    private static let entriesPerMessage = 1000
-    private static let entriesPerSlowMessage = 100
     /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
     private static let slowRecordByteCount = 4200
     /// A Ping each 90 s is all that BEP asks for. Over Bluetooth it costs energy and tells nothing: that a link is lost the
     /// radio says within seconds.
     private static let slowPingInterval: MonotonicTime = .seconds(90)
-    /// Indexes that are remembered as come before their names.
-    private static let unnamedIndexLimit = 1000
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
@@ -91,7 +62,7 @@ final class PeerSession: BlockSource {
     private let logger: Logger
     private let clock: any Clock<Duration>
     private let now: @Sendable () -> MonotonicTime
-    private let feedsChanged = Signal()
+    private let exchange: LinkExchange
     private let turns: SliceTurns
     private let partials: PartialBlocks
     private let limits: LinkLimits?
@@ -100,9 +71,8 @@ final class PeerSession: BlockSource {
 
     /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
     init(
-        link: SecureLink, route: LinkRoute = .internet, hello: Hello, time: AgentTime, partials: PartialBlocks,
-        rate: Double? = nil,
-        limits: LinkLimits? = nil, logger: Logger
+        link: SecureLink, of localDevice: DeviceID, route: LinkRoute = .internet, hello: Hello, time: AgentTime,
+        partials: PartialBlocks, rate: Double? = nil, limits: LinkLimits? = nil, logger: Logger
     ) {
         self.link = link
         self.hello = hello
@@ -116,6 +86,8 @@ final class PeerSession: BlockSource {
         self.partials = partials
         self.limits = limits
         turns = SliceTurns(rate: rate, now: time.monotonic)
+        exchange = LinkExchange(
+            local: localDevice, peer: link.peer, isSlow: link.information.kind.isSlow, time: time, logger: logger)
         var timers = ConnectionMachine.Timers()
         if link.information.kind.isSlow { timers.pingInterval = Self.slowPingInterval }
         state = Mutex(State(machine: ConnectionMachine(timers: timers, now: time.monotonic())))
@@ -126,7 +98,7 @@ final class PeerSession: BlockSource {
 
     /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
     func run(owner: some PeerSessionOwner) async -> String {
-        let batches = IndexInbox()
+        let outlet = outlet
         let requests = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: Self.waitingRequests)
         warnAboutOddities()
         var reason = "the link was closed"
@@ -134,10 +106,10 @@ final class PeerSession: BlockSource {
             try await link.executeThenClose { inbound, _ in
                 send { machine, now in machine.start(hello, at: now) }
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await self.readLoop(inbound, owner, batches, requests) }
+                    group.addTask { try await self.readLoop(inbound, owner, outlet, requests) }
                     group.addTask { try await self.answerLoop(owner, requests) }
-                    group.addTask { try await self.applyLoop(owner, batches) }
-                    group.addTask { try await self.feedLoop() }
+                    group.addTask { try await self.exchange.run(owner, outlet) }
+                    group.addTask { try await self.exchange.feed(owner, outlet) }
                     group.addTask { try await self.timerLoop() }
                     defer { group.cancelAll() }
                     try await group.next()
@@ -150,7 +122,7 @@ final class PeerSession: BlockSource {
         } catch {
             reason = "\(error)"
         }
-        batches.finish()
+        exchange.finish()
         requests.finish()
         return close(fallbackReason: reason)
     }
@@ -201,26 +173,14 @@ final class PeerSession: BlockSource {
         }
     }
 
-    /// Tells the peer anew what is shared with it, after the configuration has changed.
-    func announce(_ config: ClusterConfig) {
-        send { machine, now in machine.send(.clusterConfig(config), at: now) }
-    }
-
     /// What the peer said last that it shares; nil before it said so.
-    var peerConfig: ClusterConfig? { state.withLock { $0.peerConfig } }
+    var peerConfig: ClusterConfig? { exchange.peerConfig }
 
-    /// Sends these indexes from now on, after this device has changed what it shares: the peer need not say anything
-    /// anew for that. Those that were sent already go on where they are.
-    func send(_ feeds: [IndexFeed]) {
-        state.withLock { state in
-            state.feeds = feeds.map { feed in
-                guard let sent = state.sentSequences[feed.folder.id] else { return feed }
-                return IndexFeed(folder: feed.folder, after: sent, isFull: false)
-            }
-            let folders = Set(feeds.map(\.folder.id))
-            state.sentSequences = state.sentSequences.filter { folders.contains($0.key) }
-        }
-        feedsChanged.notify()
+    /// This device shares something else than before: the peer is told, and gets nothing more of what is not shared now.
+    func share(_ terms: [FolderID: IndexExchange.Terms]) { exchange.share(terms) }
+
+    private var outlet: LinkOutlet {
+        LinkOutlet(send: { self.sendNow([$0]) }, close: { self.close(reason: $0) })
     }
 
     /// Ends the link; the peer is told `reason`.
@@ -248,13 +208,13 @@ final class PeerSession: BlockSource {
 
     private func readLoop(
         _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner,
-        _ batches: IndexInbox, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+        _ outlet: LinkOutlet, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws {
         for try await bytes in inbound {
             receivedBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
             state.withLock { $0.machine.receive(bytes, at: now()) }
             while let event = try nextEvent() {
-                guard try await handle(event, owner, batches, requests) else { return }
+                guard try await handle(event, owner, outlet, requests) else { return }
             }
         }
     }
@@ -273,38 +233,18 @@ final class PeerSession: BlockSource {
 
     /// False when the link is over.
     private func handle(
-        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ batches: IndexInbox,
+        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet,
         _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws -> Bool {
         switch event {
         case .hello(let hello):
             state.withLock { $0.answersSlices = hello.clientName == AgentVersion.clientName }
             guard await owner.admit(self, hello) else { return false }
-            announce(try await owner.clusterConfig())
+            try await exchange.begin(owner, outlet)
             // Only now may others send on it: what comes before the cluster config ends a link.
             await owner.opened(self, hello)
-        case .clusterConfig(let config):
-            // A Syncthing that takes a folder can send its index before it says which one that is.
-            await batches.rest()
-            let unnamed = state.withLock { state in
-                state.peerConfig = config
-                defer { state.unnamedIndexes = [] }
-                return state.unnamedIndexes
-            }
-            let feeds = try await owner.received(config, unnamed)
-            state.withLock { state in
-                state.feeds = feeds
-                state.sentSequences = [:]
-            }
-            feedsChanged.notify()
-        case .index(let batch):
-            if batch.isFullIndex, batch.isFirst {
-                state.withLock { state in
-                    guard state.peerConfig?.folders.contains(where: { $0.id == batch.folder }) == false else { return }
-                    if state.unnamedIndexes.count < Self.unnamedIndexLimit { state.unnamedIndexes.insert(batch.folder) }
-                }
-            }
-            return await batches.send(batch)
+        case .clusterConfig(let config): return await exchange.receive(.config(config))
+        case .index(let batch): return await exchange.receive(.batch(batch))
         case .request(let id, let request):
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
             guard requests.sendIfRoom((id, request)) else {
@@ -349,72 +289,15 @@ final class PeerSession: BlockSource {
                     defer { turns.give(1) }
                     let answers = await owner.serve(batch.map(\.request))
                     await self.limits?.waitToSend(answers.reduce(0) { $0 + $1.data.readableBytes })
-                    try await self.sendAndWait(
+                    try await self.sendNow(
                         zip(batch, answers).map {
                             .response(BlockResponse(id: $0.id, data: $1.data, code: $1.code))
-                        }, isPaidFor: true)
+                        }, isPaidFor: true
+                    ).get()
                 }
             }
         }
         try Task.checkCancellation()
-    }
-
-    private func applyLoop(_ owner: some PeerSessionOwner, _ batches: IndexInbox) async throws {
-        while let batch = await batches.next() {
-            do {
-                try await owner.received(batch)
-            } catch let error as ProtocolError {
-                close(reason: error.message)
-                throw error
-            }
-        }
-        try Task.checkCancellation()
-    }
-
-    /// Keeps the peer's copy of our indexes current.
-    private func feedLoop() async throws {
-        while !Task.isCancelled {
-            let feeds = state.withLock { $0.feeds }
-            await withDiscardingTaskGroup { group in
-                for feed in feeds { group.addTask { await self.run(feed) } }
-                await feedsChanged.wait()
-                group.cancelAll()
-            }
-        }
-        try Task.checkCancellation()
-    }
-
-    private func run(_ feed: IndexFeed) async {
-        var position = feed.after
-        var isFull = feed.isFull
-        var batchesSeen = feed.folder.batchCount
-        let entriesPerMessage = information.kind.isSlow ? Self.entriesPerSlowMessage : Self.entriesPerMessage
-        let changed = feed.folder.subscribe()
-        defer { feed.folder.unsubscribe(changed) }
-        do {
-            while !Task.isCancelled {
-                // Every name that is not selected is announced back as such: while a large index comes in, answering each batch
-                // at once would cost as much as taking it in.
-                if feed.folder.batchCount != batchesSeen {
-                    await changed.quiet(clock: clock, now: now)
-                    batchesSeen = feed.folder.batchCount
-                }
-                let files = try await feed.folder.updates(after: position, limit: entriesPerMessage)
-                guard let last = files.last?.sequence else {
-                    await changed.wait()
-                    continue
-                }
-                try await sendAndWait([
-                    .index(folder: feed.folder.id, files: files, isFullIndex: isFull, previousSequence: position)
-                ])
-                position = last
-                isFull = false
-                state.withLock { $0.sentSequences[feed.folder.id] = last }
-            }
-        } catch {
-            // The link's own loops report its end; here it only means that nothing more can be sent.
-            logger.debug("index feed ended", metadata: ["folder": "\(feed.folder.id)", "error": "\(error)"])
-        }
     }
 
     private func timerLoop() async throws {
@@ -446,8 +329,8 @@ final class PeerSession: BlockSource {
         }
     }
 
-    /// Sends, and returns when the bytes have left: that bounds what one producer can have in memory.
-    private func sendAndWait(_ messages: [OutgoingMessage], isPaidFor: Bool = false) async throws {
+    /// Sends. The future succeeds when the bytes have left: waiting for it bounds what one producer can have in memory.
+    private func sendNow(_ messages: [OutgoingMessage], isPaidFor: Bool = false) -> EventLoopFuture<Void> {
         let promise = channel.eventLoop.makePromise(of: Void.self)
         state.withLock { state in
             guard state.isOpen else { return promise.fail(RequestError.linkLost) }
@@ -458,7 +341,7 @@ final class PeerSession: BlockSource {
             }
             put(bytes, promise: promise, isPaidFor: isPaidFor)
         }
-        try await promise.futureResult.get()
+        return promise.futureResult
     }
 
     private func write(_ bytes: ByteBuffer) {

@@ -15,8 +15,14 @@ struct StrangerSession: PeerSessionOwner {
     }
 
     func opened(_ session: PeerSession, _ hello: Hello) async {}
+    func terms() -> [FolderID: IndexExchange.Terms] { [:] }
+    func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
+    func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }
     func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
-    func received(_ config: ClusterConfig, _ unnamed: Set<FolderID>) async throws -> [IndexFeed] { [] }
-    func received(_ batch: IndexBatch) async throws {}
+    func heard(_ config: ClusterConfig) async {}
+    func perform(_ action: IndexExchange.Action) async throws {}
+    func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {}
+    func dropped(_ folder: FolderID) async throws {}
+    func exchange(of folder: FolderID) -> FolderExchange? { nil }
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] { requests.map { _ in BlockAnswer(.generic) } }
 }

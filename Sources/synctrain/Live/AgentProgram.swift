@@ -1,6 +1,7 @@
 import AgentConfiguration
 import AgentServer
 import BlockExchange
+import CLinux
 import ControlAPI
 import Cryptography
 import FolderWatcher
@@ -29,6 +30,7 @@ enum AgentProgram {
             let lock = try AgentLock.take(places)
             defer { withExtendedLifetime(lock) {} }
             raiseDescriptorLimit()
+            shareHeaps()
             let file = ConfigurationFile(places)
             let configuration = try file.load()
             let records = RecordRing()
@@ -95,6 +97,10 @@ enum AgentProgram {
             throw ControlError(describing: error)
         }
     }
+
+    /// Has all threads share two heaps. With one for each, as the C library has it, what many threads allocate and others let go
+    /// keeps pages of all of them: docs/reliability.md has the figures.
+    private static func shareHeaps() { clinux_limit_heaps(2) }
 
     /// Bluetooth, unless it is switched off or the machine has no system bus to reach bluetoothd by.
     private static func bluetooth(_ settings: Configuration.Bluetooth, _ logger: Logger) throws -> BluetoothRadio? {

@@ -1,5 +1,6 @@
-import GhostDrop
 import SyncTestKit
+
+@testable import GhostDrop
 
 /// What one direction of a simulated link does to packets.
 struct LinkConditions {

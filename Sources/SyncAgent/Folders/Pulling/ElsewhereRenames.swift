@@ -102,7 +102,9 @@ struct ElsewhereRenames: Sendable {
         var lost: [(line: String, facts: NameFacts, isPart: Bool)] = []
         let paths = lines.keys.sorted()
         for start in stride(from: 0, to: paths.count, by: FolderIndex.pageLimit) {
-            for line in try await folder.index.facts(Array(paths[start..<min(start + FolderIndex.pageLimit, paths.count)])) {
+            for line in try await folder.index.facts(
+                Array(paths[start..<min(start + FolderIndex.pageLimit, paths.count)]))
+            {
                 guard line.local?.file.kind == .directory, line.local?.status != nil else {
                     if isLost(line) { lost.append((line.name, line, false)) }
                     continue
@@ -120,7 +122,9 @@ struct ElsewhereRenames: Sendable {
                 repeat {
                     let page = try await folder.index.store.localDescendants(
                         of: folder.id, below: line.name, after: cursor, limit: FolderIndex.pageLimit)
-                    lost += try await folder.index.facts(page.entries.map(\.path)).filter(isLost).map { (line.name, $0, false) }
+                    lost += try await folder.index.facts(page.entries.map(\.path)).filter(isLost).map {
+                        (line.name, $0, false)
+                    }
                     cursor = page.next
                 } while cursor != nil && lost.count < Self.lostFileLimit
             }

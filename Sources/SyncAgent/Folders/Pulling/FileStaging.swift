@@ -74,7 +74,9 @@ struct FileStaging: Sendable {
 
     // MARK: fetching
 
-    private func stageAll(_ items: [Item], into staged: BoundedQueue<StagedUnit>) async throws -> [(Int, PlacementOutcome)] {
+    private func stageAll(_ items: [Item], into staged: BoundedQueue<StagedUnit>) async throws -> [(
+        Int, PlacementOutcome
+    )] {
         // Groups of which all goes, at the end: until then their blocks are of use to what is fetched.
         let portions = Self.portions(of: items)
         let last = portions.suffix(portions.reversed().prefix { $0.allSatisfy { items[$0].removal != nil } }.count)

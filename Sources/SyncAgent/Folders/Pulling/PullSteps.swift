@@ -1,4 +1,5 @@
 import AgentConfiguration
+import Arithmetic
 import BlockExchange
 import FileAccess
 import IndexStore
@@ -166,6 +167,19 @@ struct PullOutcomesStep: FolderStep {
         }
         if items.contains(where: { ConflictName.isCopy($0.file.name) }) { work.effects.touchesConflicts = true }
         return account
+    }
+}
+
+extension PullOutcomesStep.Account {
+    /// Adds what came of another round.
+    mutating func add(_ other: Self) {
+        isComplete = isComplete && other.isComplete
+        if let other = other.waiting {
+            var sum = waiting ?? FolderStatusBoard.Waiting(obstacle: other.obstacle)
+            sum.files.addClamped(other.files)
+            sum.bytes.addClamped(other.bytes)
+            waiting = sum
+        }
     }
 }
 

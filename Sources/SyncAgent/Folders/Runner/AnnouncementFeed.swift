@@ -7,9 +7,12 @@ final class AnnouncementFeed: Sendable {
     /// A signal for every change of this device's index, until `unsubscribe`.
     func subscribe() -> Signal {
         let signal = Signal()
-        subscribers.withLock { $0[ObjectIdentifier(signal)] = signal }
+        subscribe(signal)
         return signal
     }
+
+    /// Has `signal` notified of every change of this device's index, until `unsubscribe`.
+    func subscribe(_ signal: Signal) { subscribers.withLock { $0[ObjectIdentifier(signal)] = signal } }
 
     func unsubscribe(_ signal: Signal) {
         subscribers.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(signal)) }

@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import FileAccess
 
@@ -203,4 +204,9 @@ struct FolderAgenda: Sendable {
         nextRetry = nil
         nextRescan = now + pause
     }
+}
+
+extension FolderConfiguration {
+    /// How long after a scan of everything the next one is due; nil for never.
+    var rescanPause: Duration? { rescanInterval > 0 ? .seconds(rescanInterval) : nil }
 }

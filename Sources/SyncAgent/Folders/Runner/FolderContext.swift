@@ -101,7 +101,7 @@ protocol FolderStep: Sendable {
     associatedtype Output: Sendable
 
     /// - Parameter work: what is remembered from step to step, and what is to happen after this one.
-    /// - Throws: `FolderHalt` if the folder cannot go on; `ControlError` for what is wrong with a request; what the index,
+    /// - Throws: `FolderHalt` if the folder cannot go on; `FolderError` for what is wrong with a request; what the index,
     ///   the selection and the disk say; `CancellationError`.
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Output
 }

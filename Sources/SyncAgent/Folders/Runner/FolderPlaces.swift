@@ -67,3 +67,7 @@ final class FolderPlaces: Sendable {
         return place
     }
 }
+
+extension Result {
+    var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
+}

@@ -1,10 +1,8 @@
 import AgentConfiguration
-import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
 import FolderWatcher
-import Foundation
 import IndexStore
 import Logging
 import Reconciliation
@@ -74,12 +72,8 @@ final class FolderRunner: Sendable {
         self.tools = tools
         logger = tools.logger
         state = Mutex(State(setup: Setup(configuration)))
-        boards.inbox.set(rescanInterval: Self.rescanInterval(configuration))
+        boards.inbox.set(rescanInterval: configuration.rescanPause)
         if case .failure(let problem) = boards.places.current { logger.error("\(problem.message)") }
-    }
-
-    private static func rescanInterval(_ configuration: FolderConfiguration) -> Duration? {
-        configuration.rescanInterval > 0 ? .seconds(configuration.rescanInterval) : nil
     }
 
     // MARK: from outside
@@ -88,7 +82,7 @@ final class FolderRunner: Sendable {
     func configure(_ configuration: FolderConfiguration) {
         boards.places.set(configuration)
         boards.places.refresh()
-        boards.inbox.set(rescanInterval: Self.rescanInterval(configuration))
+        boards.inbox.set(rescanInterval: configuration.rescanPause)
         let setup = Setup(configuration)
         let isOther = state.withLock { state in
             defer { state.setup = setup }
@@ -119,7 +113,9 @@ final class FolderRunner: Sendable {
     var memory: FolderMemory { state.withLock { $0.memory } }
 
     /// The folder as it was seen last, for those who only read. Throws `FolderHalt` if it cannot be worked on.
-    func reading() throws(FolderHalt) -> FolderContext { try context(at: boards.places.current.get(), boards.places.configuration) }
+    func reading() throws(FolderHalt) -> FolderContext {
+        try context(at: boards.places.current.get(), boards.places.configuration)
+    }
 
     /// Runs a step while nothing else changes the folder, for somebody who waits for what comes of it. Only a halt of the folder
     /// is kept for `status`: what is wrong with a request says nothing about the folder.
@@ -556,15 +552,13 @@ final class FolderRunner: Sendable {
         let settings = boards.places.configuration.conflicts
         guard !settings.command.isEmpty else { return }
         let description = try await perform(DescribeConflictStep(undecided: undecided))
-        let directory = NSTemporaryDirectory() + "synctrain-merge-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(atPath: directory) }
         let command = ConflictCommand(words: settings.command, seconds: settings.commandSeconds)
-        guard let decision = try await command.decide(description, mergingInto: directory) else { return }
-        try await perform(
-            DecideConflictStep(
-                undecided: undecided, description: description, decision: decision, directory: directory))
+        try await ConflictCommand.withMergeDirectory { directory in
+            guard let decision = try await command.decide(description, mergingInto: directory) else { return }
+            try await perform(
+                DecideConflictStep(
+                    undecided: undecided, description: description, decision: decision, directory: directory))
+        }
         boards.inbox.scanWake.notify()
         boards.inbox.pullWake.notify()
     }
@@ -601,46 +595,6 @@ final class FolderRunner: Sendable {
                 group.cancelAll()
             }
             state.withLock { $0.watcher = nil }
-        }
-    }
-}
-
-/// The boards of a folder: each is written by a few and read by many, and knows nobody.
-struct FolderBoards: Sendable {
-    let places: FolderPlaces
-    let inbox: FolderInbox
-    let status: FolderStatusBoard
-    let announcements: AnnouncementFeed
-    let peers: PeerBoard
-
-    /// Opens the folder's root. Blocks its thread.
-    init(_ configuration: FolderConfiguration, interposer: (any DiskInterposer)? = nil) {
-        places = FolderPlaces(configuration, interposer: interposer)
-        inbox = FolderInbox()
-        status = FolderStatusBoard()
-        announcements = AnnouncementFeed()
-        peers = PeerBoard()
-    }
-}
-
-extension FolderHalt {
-    /// Whether the folder stands still until deletions are confirmed or undone.
-    var isOverDeletions: Bool { [.rootEmptied, .massDeletion].contains(reason) }
-}
-
-extension Result {
-    fileprivate var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
-}
-
-extension PullOutcomesStep.Account {
-    /// Adds what came of another round.
-    mutating func add(_ other: Self) {
-        isComplete = isComplete && other.isComplete
-        if let other = other.waiting {
-            var sum = waiting ?? FolderStatusBoard.Waiting(obstacle: other.obstacle)
-            sum.files.addClamped(other.files)
-            sum.bytes.addClamped(other.bytes)
-            waiting = sum
         }
     }
 }

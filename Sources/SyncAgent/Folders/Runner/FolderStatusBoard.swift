@@ -24,6 +24,11 @@ struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
     var description: String { message }
 }
 
+extension FolderHalt {
+    /// Whether the folder stands still until deletions are confirmed or undone.
+    var isOverDeletions: Bool { [.rootEmptied, .massDeletion].contains(reason) }
+}
+
 /// What a folder is at, for those who ask; written by its runner alone.
 final class FolderStatusBoard: Sendable {
     struct Problem: Equatable, Sendable {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The program that a folder's settings name to decide conflicts: what it is told, and what its answer means.
 struct ConflictCommand: Sendable {
     enum Decision: String, Equatable, Sendable { case mine, theirs, both, merged }
@@ -43,5 +45,14 @@ struct ConflictCommand: Sendable {
         guard let last = lines.last else { return nil }
         let word = String(decoding: last.filter { $0 > 0x20 }, as: UTF8.self)
         return Decision(rawValue: word)
+    }
+
+    /// Lends a directory of its own to a command that may merge two files; it goes afterwards, with what is in it.
+    static func withMergeDirectory(_ body: (_ directory: String) async throws -> Void) async throws {
+        let directory = NSTemporaryDirectory() + "synctrain-merge-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
     }
 }

@@ -117,7 +117,8 @@ struct SettleRefusedStep: FolderStep {
         for start in stride(from: 0, to: chosen.count, by: FolderIndex.pageLimit) {
             let page = Array(chosen[start..<min(start + FolderIndex.pageLimit, chosen.count)])
             let names = try await folder.index.store.accept(
-                page, in: folder.id, isIgnored: { selection.isLeftOut($0) }).names
+                page, in: folder.id, isIgnored: { selection.isLeftOut($0) }
+            ).names
             folder.index.announcements.changed()
             work.effects.pull.add(names)
         }
@@ -134,7 +135,8 @@ struct SettleRefusedStep: FolderStep {
             guard let version = versions.first else { continue }
             let facts = version.facts
             let reversal = LocalChanges.reverting(
-                versions.map(\.file), local: facts.localVersion, global: facts.global, rules: folder.rules, unixSeconds: now)
+                versions.map(\.file), local: facts.localVersion, global: facts.global, rules: folder.rules,
+                unixSeconds: now)
             switch reversal {
             case .announce(let announced):
                 settling.count(version)
