@@ -26,7 +26,7 @@ public struct Selection: Sendable, Equatable {
     /// text; whatever it throws ends up in the message of an `IgnoreError`. Without it every `#include` is an error.
     public init(
         _ file: IgnoreFile,
-        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "files cannot be included here")
+        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")
         }
     ) throws(IgnoreError) {
         self.init(patterns: try IgnoreList(file, include: include).patterns)
@@ -35,7 +35,7 @@ public struct Selection: Sendable, Equatable {
     /// Parses and compiles the text of an ignore file.
     public init(
         parsing text: String, name: String = IgnoreFile.defaultName,
-        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "files cannot be included here")
+        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")
         }
     ) throws(IgnoreError) {
         try self.init(IgnoreFile(parsing: text, name: name), include: include)

@@ -36,7 +36,7 @@ extension SelectionEditor {
             let explanation = selection.explain(to)
             guard explanation.decision.isIgnored else { continue }
             throw IgnoreError(
-                .overruled, "“\(to)” is left out by the line “\(explanation.pattern?.text ?? "")”",
+                .overruled, "“\(to)” is excluded by the line “\(explanation.pattern?.text ?? "")”",
                 file: explanation.pattern?.file, line: explanation.pattern?.line)
         }
         return edit

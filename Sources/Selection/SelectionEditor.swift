@@ -26,7 +26,7 @@ public struct SelectionEditor {
     public init(
         _ file: IgnoreFile,
         include: @escaping (String) throws -> String = { _ in
-            throw IgnoreError(.invalidInclude, "files cannot be included here")
+            throw IgnoreError(.invalidInclude, "#include is not supported here")
         }
     ) {
         self.file = file
@@ -135,7 +135,7 @@ public struct SelectionEditor {
             guard explanation.decision.isIgnored == selecting else { continue }
             guard let pattern = explanation.pattern else {
                 throw IgnoreError(
-                    .overruled, "“\(path)” is a name that the synchronisation keeps for itself; choose another path")
+                    .overruled, "“\(path)” is a reserved name; choose another path")
             }
             throw IgnoreError(
                 .overruled,

@@ -20,10 +20,10 @@ struct ConfigurationReader {
             root = try TOMLTable(string: text)
         } catch let error as TOMLParseError {
             throw ConfigurationError(
-                .syntax, "this is no TOML: \(Self.oneLine(error.description)); correct it (https://toml.io shows how)",
+                .syntax, "not valid TOML: \(Self.oneLine(error.description)); correct it (https://toml.io shows how)",
                 file: file, line: error.source.begin.line)
         } catch {
-            throw ConfigurationError(.syntax, "this is no TOML; correct it (https://toml.io shows how)", file: file)
+            throw ConfigurationError(.syntax, "not valid TOML; correct it (https://toml.io shows how)", file: file)
         }
         let configuration = try configuration(root, outline)
         if let (position, problem) = configuration.firstProblem() {
@@ -117,7 +117,7 @@ struct ConfigurationReader {
         guard let value = section.table["schedule"] else { return limits }
         guard let array = value.array else {
             throw section.error(
-                .wrongType, "schedule", "write each time with limits of its own as a block `[[limits.schedule]]`")
+                .wrongType, "schedule", "write each schedule as a block `[[limits.schedule]]`")
         }
         for index in 0..<array.count {
             guard let table = array[index].table else { continue }
@@ -136,7 +136,9 @@ struct ConfigurationReader {
             guard let day = TransferLimits.Day(rawValue: word) else {
                 let words = TransferLimits.Day.allCases.map { "`\"\($0.rawValue)\"`" }.joined(separator: ", ")
                 throw block.error(
-                    .invalidValue, "days", "`\(word.prefix(80))` is no day; write \(words), or leave `days` out for all"
+                    .invalidValue, "days",
+                    "`\(word.prefix(80))` is not a day; use \(words), or omit `days` for "
+                        + "every day"
                 )
             }
             days.insert(day)
@@ -220,7 +222,7 @@ struct ConfigurationReader {
         guard let moment = MomentText.parse(text) else {
             throw block.error(
                 .invalidValue, "paused-until",
-                "`paused-until` is no time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or leave it out")
+                "`paused-until` is not a time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or omit it")
         }
         return isPaused ? moment : nil
     }
@@ -248,7 +250,7 @@ struct ConfigurationReader {
         do throws(DeviceIDError) {
             return try DeviceID(parsing: text)
         } catch {
-            throw block.error(.invalidValue, key, "`\(text.prefix(80))` is no device id: \(error)")
+            throw block.error(.invalidValue, key, "`\(text.prefix(80))` is not a device id: \(error)")
         }
     }
 

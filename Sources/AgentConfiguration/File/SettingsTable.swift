@@ -77,7 +77,7 @@ struct SettingsTable {
         let expected = "a size such as `\"512 MiB\"` (KiB MiB GiB TiB KB MB GB TB, or plain bytes)"
         guard value.type == .string || value.type == .int else { throw wrongType(key, value, expected) }
         guard let byteCount = value.string.flatMap(ByteCountText.parse) else {
-            throw error(.invalidValue, key, "`\(key)` is no size; write \(expected)")
+            throw error(.invalidValue, key, "`\(key)` is not a size; use \(expected)")
         }
         return byteCount
     }

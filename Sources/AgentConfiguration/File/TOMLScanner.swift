@@ -229,7 +229,7 @@ struct TOMLScanner {
         let isBasic = quote == UInt8(ascii: "\"")
         let startLine = line
         if bytes[position...].starts(with: [quote, quote, quote]) {
-            guard !isInOneLine else { throw problem("a name stands in one pair of quotes; remove the others") }
+            guard !isInOneLine else { throw problem("a name needs one pair of quotes; remove the others") }
             for _ in 0..<3 { advance() }
             var quotes = 0
             while let byte = current {
@@ -284,7 +284,7 @@ struct TOMLScanner {
         guard digits.count == digitCount, digits.allSatisfy(Self.isHexDigit),
             let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16), value > 0,
             Unicode.Scalar(value) != nil
-        else { throw problem("this escape stands for no character; write the character itself") }
+        else { throw problem("unknown escape; write the character itself") }
         for _ in 0..<digitCount { advance() }
     }
 

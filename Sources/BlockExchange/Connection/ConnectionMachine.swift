@@ -86,7 +86,7 @@ public struct ConnectionMachine {
                 guard let size = outstanding.removeValue(forKey: response.id) else { continue }
                 guard response.data.readableBytes <= size else {
                     let error = ProtocolError(
-                        .tooLarge, "a request for \(size) bytes is answered with \(response.data.readableBytes)")
+                        .tooLarge, "a request for \(size) bytes was answered with \(response.data.readableBytes) bytes")
                     reader.fail(error)
                     throw error
                 }

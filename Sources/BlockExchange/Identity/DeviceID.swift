@@ -128,7 +128,7 @@ public enum DeviceIDError: Error, Equatable, Sendable, CustomStringConvertible {
         case .wrongCharacter:
             "a device id has only the letters A to Z and the digits 2 to 7; copy it whole, as `synctrain id` prints it"
         case .wrongCheckCharacter(let group):
-            "the device id has a typing error in its groups \(group * 2 - 1) and \(group * 2); compare them and try again"
+            "the device id has a typing error in groups \(group * 2 - 1) and \(group * 2); compare them and try again"
         }
     }
 }

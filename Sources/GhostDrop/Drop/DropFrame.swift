@@ -141,7 +141,7 @@ extension DropFrame {
         let header = Array(bytes.prefix(headerByteCount))
         guard zip(header, magic + [version]).allSatisfy({ $0 == $1 }),
             header.count < 6 || Kind(rawValue: header[5]) != nil
-        else { throw .malformed("something else than frames of GhostDrop v1") }
+        else { throw .malformed("something other than GhostDrop v1 frames") }
         guard header.count == headerByteCount else { return nil }
         let count = header[6...].reduce(0) { $0 << 8 | Int($1) }
         guard count <= bodyLimit else {

@@ -32,7 +32,7 @@ extension Agent {
             if asked != nil, part == nil {
                 throw ControlError(
                     .rangeNotSatisfiable,
-                    "The range lies beyond the \(found.size) bytes of \(member.member). Ask for less.",
+                    "The range is beyond the \(found.size) bytes of \(member.member). Ask for less.",
                     path: member.archive.text)
             }
             let facts = MemberFacts(size: found.size, isSeekable: found.isSeekable)
@@ -55,7 +55,7 @@ extension Agent {
         let entry = try await stat(reference)
         guard entry.kind == .file, let version = entry.details?.version else {
             throw ControlError(
-                .invalidRequest, "\(reference.text) is no file; only zips and ISO images hold members.",
+                .invalidRequest, "\(reference.text) is not a file; give a zip file or an ISO image.",
                 path: reference.text)
         }
         return try await Archive(
@@ -86,7 +86,7 @@ private struct IndexedArchive: ArchiveSource {
             entry, part in
             guard entry.details?.version == version, part == range.lowerBound...range.upperBound - 1 else {
                 throw ControlError(
-                    .interrupted, "\(reference.text) has just changed. Ask again.", isRetryable: true,
+                    .interrupted, "\(reference.text) has just changed. Try again.", isRetryable: true,
                     path: reference.text)
             }
         } emit: {

@@ -82,7 +82,7 @@ extension Agent {
         limiters.up.limitsChanged()
         limiters.down.limitsChanged()
         let holds = policies.held.holds
-        let message = holds.isEmpty ? "nothing is held back any more" : holds.map(\.text).joined(separator: "; ")
+        let message = holds.isEmpty ? "nothing is restricted any more" : holds.map(\.text).joined(separator: "; ")
         setup.logger.info("policies: \(message)")
         events.post("policies-changed", message: message)
         // What waited may come, and what comes has to wait.
@@ -112,7 +112,7 @@ extension Agent {
         try await answering {
             let (folder, path) = try resolve(path)
             guard let found = try await index.global(folder.id, path), found.isPresent || found.isDirectory else {
-                throw ControlError(.noSuchPath, "there is no \(path) in the folder \(folder.id)", path: path)
+                throw ControlError(.noSuchPath, "\(folder.id):\(path): not found", path: path)
             }
             let known = try await index.announcers(of: folder.id)
             let places =
@@ -189,7 +189,7 @@ extension Agent {
                 throw ControlError(
                     .noSuchFolder,
                     "\(reference) shares \(id ?? "no folder") not with this device; "
-                        + "`synctrain folder list` names those there are", path: id)
+                        + "`synctrain folder list` shows the folders", path: id)
             }
             for folder in shared {
                 guard try await index.announcers(of: folder.id).contains(device) else {
@@ -283,7 +283,7 @@ extension Agent {
                     guard let missing else { return }
                     let left = deadline.map { $0 - setup.time.monotonic() }
                     if let left, left <= .zero {
-                        throw ControlError(.timeout, "the time is over: \(missing)", isRetryable: true)
+                        throw ControlError(.timeout, "Timed out: \(missing)", isRetryable: true)
                     }
                     if let left { await news.wait(atMost: left, clock: clock) } else { await news.wait() }
                     try await clock.sleep(for: min(Self.waitPause, left ?? Self.waitPause))
@@ -298,7 +298,7 @@ extension Agent {
         let status = await FolderStatusReading(folder: folder, index: index).status()
         if status.condition == .paused {
             throw ControlError(
-                .failed, "\(folder.id) is paused; `synctrain resume \(folder.id)` lets it go on", path: name)
+                .failed, "\(folder.id) is paused; `synctrain resume \(folder.id)` resumes it", path: name)
         }
         if status.condition.isFailure {
             throw ControlError(
@@ -317,23 +317,23 @@ extension Agent {
             if isHere, found?.isPresent == true, found?.isDirectory == false { return nil }
             throw ControlError(
                 .notKept,
-                "\(name) is not kept here and does not come by itself; `synctrain select` keeps it, "
-                    + "`synctrain fetch` gets it once", path: name)
+                "\(name) is not selected, so it is not downloaded; select it with `synctrain select`, or download it once with "
+                    + "`synctrain fetch`", path: name)
         }
         guard let found, found.isPresent || found.isDirectory else {
-            return "no device has said yet that it has \(name)"
+            return "no device has reported \(name) yet"
         }
-        if found.isPresent, !isHere { return "\(name) is not here in its newest version yet" }
+        if found.isPresent, !isHere { return "\(name) is not present in its newest version yet" }
         guard found.isDirectory else {
             let needed = try await index.needed(
                 in: folder.id, names: [path], isKept: { !selection.isLeftOut($0) })
-            return needed.isEmpty ? nil : "\(name) is not here in its newest version yet"
+            return needed.isEmpty ? nil : "\(name) is not present in its newest version yet"
         }
         let need = try await index.neededTotals(
             in: folder.id, below: path, isKept: { !selection.isLeftOut($0) },
             mayContain: { selection.mayContainSelected($0) })
         guard need != NeededTotals() else { return nil }
-        return "\(need.items.count) names in \(name) are not here yet, and \(need.deletions) are to be deleted"
+        return "\(need.items.count) names in \(name) are not present yet, and \(need.deletions) are to be deleted"
     }
 
     // MARK: status

@@ -54,7 +54,7 @@ extension Agent {
 
     private func gap(before number: Int) -> AgentEvent {
         var event = AgentEvent(
-            type: "gap", time: events.now.rfc3339, message: "Events are missing here: look at everything anew.")
+            type: "gap", time: events.now.rfc3339, message: "Events were lost: reload everything.")
         event.id = events.id(number)
         return event
     }
@@ -145,7 +145,7 @@ extension Agent {
                 try await apply(without)
                 try await apply(configuration)
             }
-            for device in devices.all { device.session?.close(reason: "the index is read anew") }
+            for device in devices.all { device.session?.close(reason: "the index is being rebuilt") }
         }
     }
 
@@ -171,7 +171,7 @@ extension Agent {
         _ text: String, folder reference: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void
     ) async throws {
         try await answering {
-            guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
+            guard !text.isEmpty else { throw ControlError(.invalidRequest, "enter part of a name to search for") }
             let only = try reference.map { try folder($0).id }
             let result = try await index.search(text, in: only, limit: InternalContent.limit(for: limit))
             for found in result.shown(to: text, limit: limit).entries {
@@ -191,7 +191,7 @@ extension Agent {
     public func search(_ query: SearchQuery) async throws -> EntryPage {
         try await answering {
             guard !query.text.isEmpty else {
-                throw ControlError(.invalidRequest, "give a part of a name to search for")
+                throw ControlError(.invalidRequest, "enter part of a name to search for")
             }
             let key = SearchCache.Key(text: query.text, folder: try query.folder.map { try folder($0).id })
             let result: SearchResult
@@ -266,7 +266,7 @@ extension Agent {
     func folder(_ id: String) throws(ControlError) -> Folder {
         guard let folder = folders.folder(FolderID(id)) else {
             throw ControlError(
-                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+                .noSuchFolder, "\(id): no such folder; `synctrain folder list` shows the folders", path: id)
         }
         return folder
     }

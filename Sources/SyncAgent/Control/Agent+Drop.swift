@@ -26,7 +26,7 @@ extension Agent {
                 environment: dropEnvironment)
             guard drops.receive(session) else {
                 throw ControlError(
-                    .busy, "This device receives already, for another `synctrain drop receive`. End that one first.",
+                    .busy, "Another `synctrain drop receive` is already running. Stop it first.",
                     isRetryable: true)
             }
             defer { drops.endReceiving() }

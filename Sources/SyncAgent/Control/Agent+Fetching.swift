@@ -34,18 +34,18 @@ extension Agent {
                 let file = try await index.file(folder.id, path)
             else {
                 throw ControlError(
-                    .noSuchPath, "\(path) is on this disk only, not in the index of \(folder.id); read it where it is",
+                    .noSuchPath, "\(path) exists only on this disk, not in the index of \(folder.id); read it directly",
                     path: path)
             }
             guard file.kind == .file else {
-                throw ControlError(.invalidRequest, "\(path) is no file; only files can be read", path: path)
+                throw ControlError(.invalidRequest, "\(path) is not a file; `cat` and `fetch` need a file", path: path)
             }
             let bytes: ClosedRange<Int64>?
             if let range {
                 bytes = range.resolved(size: file.size)
                 guard bytes != nil else {
                     throw ControlError(
-                        .rangeNotSatisfiable, "\(path) has \(file.size) bytes; the range asks for none of them",
+                        .rangeNotSatisfiable, "\(path) has \(file.size) bytes; the range is outside the file",
                         path: path)
                 }
             } else {
@@ -79,7 +79,7 @@ extension Agent {
 
     /// Finds what a request asks for. What cannot be found is a failure of its own when there is more than one path.
     private func fetchRoots(_ request: FetchRequest) async throws -> (roots: [FetchJob.Root], failures: [FetchEvent]) {
-        guard !request.paths.isEmpty else { throw ControlError(.invalidRequest, "say what to fetch") }
+        guard !request.paths.isEmpty else { throw ControlError(.invalidRequest, "give at least one path to fetch") }
         var roots: [FetchJob.Root] = []
         var failures: [FetchEvent] = []
         for reference in request.paths {
@@ -89,7 +89,7 @@ extension Agent {
                     entry.isPresent || path.isEmpty || entry.below != .zero
                 else {
                     throw ControlError(
-                        .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names",
+                        .noSuchPath, "\(folder.id):\(path): not found; `synctrain search` finds names",
                         path: path)
                 }
                 roots.append(FetchJob.Root(folder: folder, entry: entry, place: try? folder.boards.places.current.get()))
@@ -113,7 +113,7 @@ extension Agent {
         let isDirectory = try await threads.runIfActive { (try? RootDirectory(path: clean)) != nil }
         if isOne, let root = roots.first, !root.entry.isDirectory, !isDirectory {
             guard !output.hasSuffix("/") else {
-                throw ControlError(.noSuchPath, "there is no directory \(clean); make it first", path: output)
+                throw ControlError(.noSuchPath, "\(clean): no such directory; create it first", path: output)
             }
             let (directory, name) = try AtomicFile.split(clean)
             roots[0].output = FetchTarget(root: try await openRoot(directory, creating: false), path: name)
@@ -127,7 +127,8 @@ extension Agent {
                 guard let path = name.flatMap({ RelativePath($0) }) ?? fallback else {
                     throw ControlError(
                         .invalidRequest,
-                        "the folder \(roots[index].folder.id) has no name that a directory can have; fetch it alone")
+                        "the folder \(roots[index].folder.id) has an id that cannot be a directory name; fetch it alone"
+                    )
                 }
                 roots[index].output = FetchTarget(root: root, path: path)
                 continue

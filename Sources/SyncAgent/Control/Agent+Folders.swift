@@ -10,13 +10,13 @@ extension Agent {
 
     public func select(_ change: SelectionChange) async throws -> SelectionAnswer {
         try await answering {
-            guard !change.paths.isEmpty else { throw ControlError(.invalidRequest, "say which paths") }
+            guard !change.paths.isEmpty else { throw ControlError(.invalidRequest, "give at least one path") }
             let parts = try parts(of: change.paths)
             for part in parts where part.paths.contains("") {
                 let id = part.folder.id
                 throw ControlError(
                     .invalidRequest,
-                    "a whole folder is not selected by a line but by its mode: `synctrain folder mode \(id) "
+                    "use the folder mode to select a whole folder: `synctrain folder mode \(id) "
                         + "\(change.isSelecting ? "full" : "selective")`", path: "\(id):")
             }
             // What one folder refuses must not be half done in others.
@@ -62,7 +62,7 @@ extension Agent {
         try await answering {
             guard let mode = FolderConfiguration.Mode(rawValue: change.mode) else {
                 throw ControlError(
-                    .invalidRequest, "there is no folder mode \(change.mode); use selective or full")
+                    .invalidRequest, "unknown folder mode \(change.mode); use selective or full")
             }
             let folder = try session(change.folder)
             return try await gate.withUnits(1) {
@@ -196,7 +196,7 @@ extension Agent {
     public func free(_ request: SpaceRequest) async throws -> SpaceAnswer {
         try await answering {
             guard request.until >= 0, (request.unusedFor ?? 0) >= 0 else {
-                throw ControlError(.invalidRequest, "a size and an age are 0 or more")
+                throw ControlError(.invalidRequest, "size and age must be at least 0")
             }
             let chosen = try request.folder.map { [try session($0)] } ?? folders.all
             var answers: [SpaceAnswer.Folder] = []
@@ -274,7 +274,7 @@ extension Agent {
     private func session(_ id: String) throws(ControlError) -> Folder {
         guard let folder = folders.folder(FolderID(id)) else {
             throw ControlError(
-                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+                .noSuchFolder, "\(id): no such folder; `synctrain folder list` shows the folders", path: id)
         }
         return folder
     }

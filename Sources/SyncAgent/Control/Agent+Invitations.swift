@@ -17,17 +17,18 @@ extension Agent {
         try await answering {
             guard DeviceRole(rawValue: request.role) != nil else {
                 throw ControlError(
-                    .invalidRequest, "there is no role \(request.role.prefix(80)); use read, write or admin")
+                    .invalidRequest, "unknown role \(request.role.prefix(80)); use read, write or admin")
             }
             guard (1...InvitationRequest.longest).contains(request.seconds) else {
-                throw ControlError(.invalidRequest, "an invitation is good from a second to 30 days")
+                throw ControlError(
+                    .invalidRequest, "the lifetime of an invitation must be between 1 second and 30 days")
             }
             let folder = try folder(request.folder)
             let secret = SecureRandom.bytes(count: InvitationCode.secretByteCount)
             guard
                 let code = InvitationCode(
                     device: localDevice.digest, secret: secret, addresses: dialableAddresses())
-            else { throw ControlError(.failed, "no code could be made. This is a bug; report it.") }
+            else { throw ControlError(.failed, "no code could be created. This is a bug; report it.") }
             let now = setup.time.wall().seconds
             let expires = now + request.seconds
             let number = try await index.addInvitation(
@@ -36,7 +37,7 @@ extension Agent {
             guard let number else {
                 throw ControlError(
                     .tooLarge,
-                    "there are \(IndexStore.invitationLimit) invitations; withdraw some: `synctrain invite --list`, "
+                    "there are \(IndexStore.invitationLimit) invitations; revoke some: `synctrain invite --list`, "
                         + "`synctrain invite --revoke NUMBER`")
             }
             invitations.replace(try await index.invitations())
@@ -69,7 +70,7 @@ extension Agent {
         try await answering {
             guard try await index.removeInvitation(number) else {
                 throw ControlError(
-                    .noSuchPath, "there is no invitation \(number); `synctrain invite --list` shows those there are")
+                    .noSuchPath, "no invitation \(number); `synctrain invite --list` shows the invitations")
             }
             invitations.replace(try await index.invitations())
         }
@@ -84,7 +85,7 @@ extension Agent {
                     try await self.serve(&talk, from: link.information, peer)
                     return true
                 } catch {
-                    self.setup.logger.info("an invitation was not redeemed by \(peer) at \(address): \(error)")
+                    self.setup.logger.info("an invitation was not used by \(peer) at \(address): \(error)")
                     try await talk.send(.refuse(error))
                     return false
                 }
@@ -128,7 +129,7 @@ extension Agent {
             setup.logger.error("a device that was invited could not be stored: \(error)")
             throw .storage
         }
-        setup.logger.info("invitation \(invitation.number) was redeemed by \(peer), \(introduction.name)")
+        setup.logger.info("invitation \(invitation.number) was used by \(peer), \(introduction.name)")
         try await Self.say(.done, &talk)
         // Its own word that it has stored this one changes nothing here, but the link is its to end.
         _ = try? await talk.next()
@@ -141,11 +142,11 @@ extension Agent {
             guard let code = InvitationCode(parsing: request.code) else {
                 throw ControlError(
                     .invalidRequest,
-                    "this is no invitation, or not all of it; copy the whole code that `synctrain invite` printed")
+                    "not a complete invitation code; copy all of the code that `synctrain invite` printed")
             }
             let host = DeviceID(digest: code.device)
             guard host != localDevice else {
-                throw ControlError(.invalidRequest, "this device made this invitation; redeem it on another one")
+                throw ControlError(.invalidRequest, "this device created this invitation; use it on another device")
             }
             let directory = try setup.places.expanded(request.directory)
             let (link, dialled) = try await dialHost(host, code, request.address)
@@ -183,7 +184,7 @@ extension Agent {
             } catch is InvitationTalk.LinkEnded {
                 throw ControlError(
                     .pairingFailed,
-                    "the other device ended the link; try the same code again, it stays good for this device",
+                    "the other device closed the connection; try the same code again, it is still valid for this device",
                     isRetryable: true)
             }
         }
@@ -224,7 +225,7 @@ extension Agent {
         let path =
             try configuration.folders.first { $0.id == id }?.path ?? Self.place(of: offer, request, in: directory)
         guard let mode = FolderConfiguration.Mode(rawValue: request.mode) else {
-            throw ControlError(.invalidRequest, "there is no folder mode \(request.mode); use selective or full")
+            throw ControlError(.invalidRequest, "unknown folder mode \(request.mode); use selective or full")
         }
         let joining = Joining(
             device: DeviceConfiguration(id: host, name: offer.introduction.name, addresses: addresses),
@@ -245,7 +246,8 @@ extension Agent {
         guard let path = RelativePath(name), path.parent == nil, !path.isInternal, !path.isTemporary else {
             throw ControlError(
                 .invalidRequest,
-                "the folder \(name) has a name that no directory can have; say where: synctrain join CODE DIR")
+                "the folder \(name) has an id that cannot be a directory name; give a directory: synctrain join CODE DIR"
+            )
         }
         return directory == "/" ? "/" + name : directory + "/" + name
     }
@@ -277,15 +279,15 @@ extension Agent {
         let reason =
             switch last {
             case let error as LinkSecurityError where error.code == .notPairing || error.code == .notWelcome:
-                "it has no open invitation; ask for a new code"
+                "the device has no open invitation; ask for a new code"
             case let error?: "\(error)"
             case nil:
                 addresses.isEmpty
-                    ? "the code has no address of it, and it is not heard near-by" : "other devices answer there"
+                    ? "the code has no address, and the device was not found nearby" : "other devices answer there"
             }
         throw ControlError(
             .pairingFailed,
-            "Nothing was stored: the device that invites was not reached: \(reason). With --address HOST it is dialled there.",
+            "Nothing was stored: the inviting device was not reached: \(reason). Give its address with --address HOST.",
             isRetryable: true)
     }
 
@@ -327,9 +329,9 @@ extension ControlError {
     init(_ refusal: InvitationRefusal) {
         let (code, message): (Code, String) =
             switch refusal {
-            case .unknown: (.invitationRefused, "it was withdrawn, or never made; ask for a new code")
-            case .used: (.invitationRefused, "another device has redeemed it; ask for a code of your own")
-            case .expired: (.invitationRefused, "its time is over; ask for a new code")
+            case .unknown: (.invitationRefused, "the code was revoked or never existed; ask for a new code")
+            case .used: (.invitationRefused, "another device has used the code; ask for a new code")
+            case .expired: (.invitationRefused, "the code has expired; ask for a new code")
             case .folderGone: (.invitationRefused, "the folder is not shared any more")
             case .storage: (.pairingFailed, "the other device could not store this one; see its log, and try again")
             case .declined: (.pairingFailed, "this device cannot take the folder")

@@ -6,7 +6,7 @@ extension Agent {
     public func link(_ request: LinkRequest) async throws -> FileLink {
         try await answering {
             guard let web = setup.web else {
-                throw ControlError(.failed, "this agent makes no links to files; use `synctrain cat`")
+                throw ControlError(.failed, "this agent cannot create links to files; use `synctrain cat`")
             }
             let entry = try await stat(request.path)
             guard entry.kind == .file else {
@@ -17,7 +17,7 @@ extension Agent {
             guard try await index.file(FolderID(entry.folder), entry.path) != nil else {
                 throw ControlError(
                     .noSuchPath,
-                    "\(entry.path) is on this disk only, not in the index of \(entry.folder); read it where it is",
+                    "\(entry.path) exists only on this disk, not in the index of \(entry.folder); read it directly",
                     path: entry.path)
             }
             let expires = setup.time.wall().seconds + request.seconds

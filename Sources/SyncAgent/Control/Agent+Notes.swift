@@ -14,7 +14,7 @@ extension Agent {
     public func changeNotes(_ request: NoteChange) async throws -> Notes {
         try await answering {
             guard !request.set.isEmpty || !request.remove.isEmpty else {
-                throw ControlError(.invalidRequest, "say what to note, or what to remove")
+                throw ControlError(.invalidRequest, "give a note to set or remove")
             }
             let (folder, path) = try resolve(request.path)
             return try await refusing(in: folder) {

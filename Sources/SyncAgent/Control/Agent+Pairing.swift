@@ -51,7 +51,7 @@ extension Agent {
         }
         guard address.isDialable, setup.transports.contains(where: { $0.serves(address) }) else {
             throw ControlError(
-                .invalidRequest, "Nothing here can dial \(address); give an address such as tcp://HOST:PORT.",
+                .invalidRequest, "Cannot dial \(address): unsupported address; use an address such as tcp://HOST:PORT.",
                 path: text)
         }
         return address

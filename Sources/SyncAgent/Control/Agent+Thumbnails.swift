@@ -7,7 +7,7 @@ extension Agent {
             guard startConfiguration.thumbnails.isEnabled else {
                 throw ControlError(
                     .thumbnailsOff,
-                    "thumbnails are switched off; set `enabled = true` in [thumbnails] and start the agent anew")
+                    "thumbnails are switched off; set `enabled = true` in [thumbnails] and restart the agent")
             }
             let (folder, path) = try resolve(reference)
             guard let found = try await index.global(folder.id, path), found.isPresent,
@@ -21,7 +21,8 @@ extension Agent {
                 let name = ThumbnailName(blocksHash: hash)
             else {
                 throw ControlError(
-                    .noThumbnail, "there is no thumbnail of \(path): its name is none of a picture or film", path: path)
+                    .noThumbnail, "\(path): no thumbnail, because its name is not that of a picture or film", path: path
+                )
             }
             return try await thumbnails.thumbnail(
                 of: ThumbnailSubject(folder: folder.id, file: file, holders: found.holders, name: name))

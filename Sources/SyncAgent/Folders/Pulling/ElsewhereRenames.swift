@@ -44,7 +44,7 @@ struct ElsewhereRenames: Sendable {
             var there = sighting(of: directory, isDirectory: true)
             let parts = before.values.reduce(0) { $0 + ($1[directory] ?? 0) }
             if there.obstacle == nil, found.below.files > count + parts {
-                there.obstacle = "more is in it than was moved there"
+                there.obstacle = "it contains other files, too"
             }
             sightings[directory] = there
         }
@@ -102,7 +102,9 @@ struct ElsewhereRenames: Sendable {
         var lost: [(line: String, facts: NameFacts, isPart: Bool)] = []
         let paths = lines.keys.sorted()
         for start in stride(from: 0, to: paths.count, by: FolderIndex.pageLimit) {
-            for line in try await folder.index.facts(Array(paths[start..<min(start + FolderIndex.pageLimit, paths.count)])) {
+            for line in try await folder.index.facts(
+                Array(paths[start..<min(start + FolderIndex.pageLimit, paths.count)]))
+            {
                 guard line.local?.file.kind == .directory, line.local?.status != nil else {
                     if isLost(line) { lost.append((line.name, line, false)) }
                     continue
@@ -120,7 +122,9 @@ struct ElsewhereRenames: Sendable {
                 repeat {
                     let page = try await folder.index.store.localDescendants(
                         of: folder.id, below: line.name, after: cursor, limit: FolderIndex.pageLimit)
-                    lost += try await folder.index.facts(page.entries.map(\.path)).filter(isLost).map { (line.name, $0, false) }
+                    lost += try await folder.index.facts(page.entries.map(\.path)).filter(isLost).map {
+                        (line.name, $0, false)
+                    }
                     cursor = page.next
                 } while cursor != nil && lost.count < Self.lostFileLimit
             }
@@ -133,7 +137,7 @@ struct ElsewhereRenames: Sendable {
         let isKept = !explanation.decision.isIgnored
         let obstacle =
             isKept || explanation.pattern?.matchesEverything == true
-            ? nil : "the line “\(explanation.pattern?.text ?? "")” leaves that out"
+            ? nil : "the line “\(explanation.pattern?.text ?? "")” excludes that"
         return Sighting(
             PlacedItem(elsewhere: path, isDirectory: isDirectory), isKept: isKept, obstacle: obstacle)
     }
@@ -157,7 +161,7 @@ struct ElsewhereRenames: Sendable {
                 _ = try editor.following([edit])
                 edits.append(edit)
             } catch {
-                folder.logger.notice("no line can follow \(move.from) to \(move.to): \(error.message)")
+                folder.logger.notice("the selection cannot follow \(move.from) to \(move.to): \(error.message)")
             }
         }
         let edit = try editor.following(edits)

@@ -119,7 +119,9 @@ final class FolderRunner: Sendable {
     var memory: FolderMemory { state.withLock { $0.memory } }
 
     /// The folder as it was seen last, for those who only read. Throws `FolderHalt` if it cannot be worked on.
-    func reading() throws(FolderHalt) -> FolderContext { try context(at: boards.places.current.get(), boards.places.configuration) }
+    func reading() throws(FolderHalt) -> FolderContext {
+        try context(at: boards.places.current.get(), boards.places.configuration)
+    }
 
     /// Runs a step while nothing else changes the folder, for somebody who waits for what comes of it. Only a halt of the folder
     /// is kept for `status`: what is wrong with a request says nothing about the folder.
@@ -169,7 +171,8 @@ final class FolderRunner: Sendable {
             throw FolderHalt(
                 reason: .rootMissing,
                 message:
-                    "\(places.configuration.path) is gone: is its disk mounted? Nothing is synced until it is back")
+                    "\(places.configuration.path) is missing; mount its disk. The folder is not synced until the directory is back"
+            )
         }
         let folder = context(at: place, settings ?? places.configuration)
         try await folder.applySelection(&work)
@@ -210,7 +213,7 @@ final class FolderRunner: Sendable {
         do {
             try await store.record(changes, in: id)
         } catch {
-            logger.warning("what changed cannot be noted for `synctrain log`: \(error)")
+            logger.warning("changes cannot be recorded for `synctrain log`: \(error)")
         }
         events.post("files-changed", folder: id)
     }
@@ -524,7 +527,7 @@ final class FolderRunner: Sendable {
             } catch is CancellationError {
                 break
             } catch {
-                logger.warning("old versions are not removed: \(error)")
+                logger.warning("old versions were not removed: \(error)")
             }
             pause = settings.cleanInterval
         }
@@ -547,7 +550,7 @@ final class FolderRunner: Sendable {
         } catch is CancellationError {
             return true
         } catch {
-            logger.warning("the conflict over \(next.path.text) is left as it is: \(error)")
+            logger.warning("the conflict over \(next.path.text) was not resolved: \(error)")
         }
         return true
     }

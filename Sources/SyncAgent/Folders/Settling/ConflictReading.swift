@@ -39,7 +39,8 @@ struct ConflictReading: Sendable {
     /// are not selected themselves.
     func copies() async throws -> [RelativePath] {
         let known = try await folder.index.store.search(
-            ".sync-conflict-", in: folder.id, limit: Self.copyLimit).entries
+            ".sync-conflict-", in: folder.id, limit: Self.copyLimit
+        ).entries
         var copies = Set(
             known.lazy.filter {
                 $0.local?.status != nil && !$0.isDirectory && ConflictName.original(of: $0.path) != nil

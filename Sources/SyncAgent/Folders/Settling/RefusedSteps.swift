@@ -117,7 +117,8 @@ struct SettleRefusedStep: FolderStep {
         for start in stride(from: 0, to: chosen.count, by: FolderIndex.pageLimit) {
             let page = Array(chosen[start..<min(start + FolderIndex.pageLimit, chosen.count)])
             let names = try await folder.index.store.accept(
-                page, in: folder.id, isIgnored: { selection.isLeftOut($0) }).names
+                page, in: folder.id, isIgnored: { selection.isLeftOut($0) }
+            ).names
             folder.index.announcements.changed()
             work.effects.pull.add(names)
         }
@@ -134,7 +135,8 @@ struct SettleRefusedStep: FolderStep {
             guard let version = versions.first else { continue }
             let facts = version.facts
             let reversal = LocalChanges.reverting(
-                versions.map(\.file), local: facts.localVersion, global: facts.global, rules: folder.rules, unixSeconds: now)
+                versions.map(\.file), local: facts.localVersion, global: facts.global, rules: folder.rules,
+                unixSeconds: now)
             switch reversal {
             case .announce(let announced):
                 settling.count(version)
@@ -151,15 +153,15 @@ struct SettleRefusedStep: FolderStep {
             case .notHere:
                 settling.stay(
                     version, "not-here",
-                    "this device has not the version that counts; select it here, wait until it has come, and try "
+                    "this device does not have the accepted version; select it here, wait until it is downloaded, and try "
                         + "again, or revert it on a device that has it")
             case .lost:
                 settling.stay(
-                    version, "lost", "no device has it any more, so that nobody can give it back; accept the deletion")
+                    version, "lost", "no device has it any more; accept the deletion")
             case .inTheWay:
                 settling.stay(
                     version, "in-the-way",
-                    "something else lies there on this disk; settle that first (`synctrain extraneous list`)")
+                    "another file has this path on this disk; resolve it first (`synctrain extraneous list`)")
             }
         }
         let changes = given + deleted.reversed()
