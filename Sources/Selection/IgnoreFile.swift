@@ -74,6 +74,8 @@ public struct IgnoreFile: Sendable, Equatable {
     }
 
     /// Parses the text of a file.
+    ///
+    /// - Throws: `invalidText`, `tooLarge`, `invalidPattern`, `invalidEscape` or `invalidInclude`, with file and line.
     public init(parsing text: String, name: String = IgnoreFile.defaultName) throws(IgnoreError) {
         try self.init(parsing: text.utf8, name: name)
     }

@@ -33,6 +33,9 @@ public struct Selection: Sendable, Equatable {
     }
 
     /// Parses and compiles the text of an ignore file.
+    ///
+    /// - Throws: what `IgnoreFile(parsing:name:)` throws, and `invalidInclude` if an included file cannot be read or
+    ///   parsed.
     public init(
         parsing text: String, name: String = IgnoreFile.defaultName,
         include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")

@@ -74,7 +74,7 @@ struct ConflictCommandLineTests {
         #expect(await self.scene(FolderScript()).run("versions", "show", "docs:a.txt").code == 4)
         let restored = await scene.run("versions", "restore", "docs:a.txt", "--at", "2026-11-21T14:03:05Z")
         #expect(restored.code == 0)
-        #expect(restored.output == "docs:a.txt restored from the version of \(precise) again, 12 B\n")
+        #expect(restored.output == "docs:a.txt restored from the version of \(precise), 12 B\n")
         #expect(
             scene.control?.asked == [
                 "versions docs", "versions all", "versions docs:a.txt", "restore docs:a.txt at 1795269785 false",

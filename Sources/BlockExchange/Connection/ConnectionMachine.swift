@@ -77,6 +77,8 @@ public struct ConnectionMachine {
 
     /// The next thing the peer said; nil when more bytes are needed. Answers to no known request are passed over, as
     /// Syncthing does. After an error, always that error.
+    ///
+    /// - Throws: `ProtocolError` when the peer broke the protocol or a limit; close the connection then.
     public mutating func nextEvent() throws(ProtocolError) -> ConnectionEvent? {
         defer {
             if reader.messageCount != countedMessages { noteProgress() }
