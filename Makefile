@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint openapi fuzz api-fuzz soak benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint language openapi fuzz api-fuzz soak benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -60,8 +60,12 @@ browser-test: debug ## the page, driven in a headless Chromium; screenshots go t
 	# Two files at a time, each with a browser and agents of its own.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
 
-lint: toolchain ## formatting, as CI checks it
+lint: toolchain language ## formatting and language, as CI checks them
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
+
+language: ## help, messages, the page and the documents: terms, length, full stops
+	$(PYTHON) Tests/Language/test_check.py
+	$(PYTHON) Tests/Language/check.py
 
 openapi: setup ## Sources/WebPage/openapi.json, from the endpoints in Sources/ControlAPI
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error

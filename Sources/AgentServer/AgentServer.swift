@@ -216,7 +216,7 @@ public struct AgentServer: Service {
                     }
                 }
             } catch {
-                logger.error("No more connections are taken: \(error)")
+                logger.error("No more connections are accepted: \(error)")
             }
         }
     }
@@ -273,7 +273,7 @@ public struct AgentServer: Service {
 
 extension ControlError {
     static func busy(_ limit: Int) -> ControlError {
-        ControlError(.busy, "The agent answers \(limit) requests already. Try again.", isRetryable: true)
+        ControlError(.busy, "The agent is busy with \(limit) requests. Try again.", isRetryable: true)
     }
 }
 

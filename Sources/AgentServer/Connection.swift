@@ -132,7 +132,7 @@ final class RequestCollector: ChannelInboundHandler {
         case let error as ControlError: fail(error, isWriting: true)
         case HTTPParserError.headerOverflow: fail(ControlError.requestTooLarge, isWriting: true)
         case is HTTPParserError: fail(ControlError(.invalidRequest, "This is not HTTP/1.1: \(error)."))
-        default: fail(ControlError(.interrupted, "The connection broke: \(error).", isRetryable: true))
+        default: fail(ControlError(.interrupted, "The connection failed: \(error).", isRetryable: true))
         }
     }
 

@@ -4,10 +4,10 @@ extension ControlResponder {
     /// Who asks for a link may do nothing but read that file, wherever it comes from.
     func answerLink(_ request: ControlRequest, through sink: ResponseSink) async throws {
         guard let links else {
-            throw ControlError(.notFound, "The agent has nothing at \(LinkTarget.path); see docs/control-api.md.")
+            throw ControlError(.notFound, "No such resource: \(LinkTarget.path); see docs/control-api.md.")
         }
         guard request.method == "GET" || request.method == "HEAD" else {
-            throw ControlError(.methodNotAllowed, "\(LinkTarget.path) does not take \(request.method).")
+            throw ControlError(.methodNotAllowed, "\(LinkTarget.path) does not support \(request.method).")
         }
         let target = try LinkTarget(target: request.target, key: links.key, now: links.now())
         let response = FileResponse(

@@ -21,7 +21,7 @@ extension LinkEndpoint {
 extension ControlResponder {
     func answerPage(_ name: String, _ request: ControlRequest, through sink: ResponseSink) async throws {
         guard request.method == "GET" || request.method == "HEAD" else {
-            throw ControlError(.methodNotAllowed, "The page's files do not take \(request.method).")
+            throw ControlError(.methodNotAllowed, "The page's files do not support \(request.method).")
         }
         guard let file = PageFile.named(name) else {
             throw ControlError(.notFound, "The page has no file \(name.prefix(80)).")
@@ -43,7 +43,7 @@ extension ControlResponder {
     /// Makes a session of a link's token. Only `GET`: whoever only looks at links does not use them up.
     func answerLogin(_ request: ControlRequest, through sink: ResponseSink) async throws {
         guard request.method == "GET" else {
-            throw ControlError(.methodNotAllowed, "The login link does not take \(request.method).")
+            throw ControlError(.methodNotAllowed, "The login link does not support \(request.method).")
         }
         guard let links, let cookie = links.cookie else {
             throw ControlError(.stopping, "The agent is stopping. Start it again and repeat this.", isRetryable: true)

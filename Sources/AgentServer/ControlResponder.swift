@@ -110,7 +110,7 @@ struct ControlResponder: Sendable {
     private func report(_ error: any Error) -> ControlError {
         // A client that has what it wants, or that was ended, hangs up in the middle: nothing has failed here.
         if let error = error as? ChannelError, error == .ioOnClosedChannel {
-            return ControlError(.interrupted, "The client hung up.", isRetryable: true)
+            return ControlError(.interrupted, "The client closed the connection.", isRetryable: true)
         }
         let error = ControlError(asControl: error)
         if error.code == .failed { logger.warning("A control request failed: \(error)") }

@@ -26,7 +26,7 @@ struct ControlSocket: Sendable {
             defer { close(descriptor) }
             guard errno == EWOULDBLOCK else { throw failure("The lock \(lockPath) cannot be taken") }
             throw ControlError(
-                .busy, "An agent runs already and answers on \(path). Stop it with `synctrain agent stop`.", path: path)
+                .busy, "An agent is already running on \(path). Stop it with `synctrain agent stop`.", path: path)
         }
         // Left by an agent that was killed between binding and renaming.
         unlink(provisionalPath)
@@ -40,11 +40,11 @@ struct ControlSocket: Sendable {
         if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFSOCK {
             unlink(provisionalPath)
             throw ControlError(
-                .alreadyExists, "\(path) is in the way and no socket. Move it away and start the agent again.",
+                .alreadyExists, "\(path) exists and is not a socket. Move it elsewhere and start the agent again.",
                 path: path)
         }
         guard chmod(provisionalPath, 0o600) == 0, rename(provisionalPath, path) == 0 else {
-            let error = failure("The control socket \(path) cannot be made")
+            let error = failure("The control socket \(path) cannot be created")
             unlink(provisionalPath)
             throw error
         }
@@ -60,16 +60,16 @@ struct ControlSocket: Sendable {
         let directory = String(path[..<slash])
         guard !directory.isEmpty else { return }
         if mkdir(directory, 0o700) == 0 { return }
-        guard errno == EEXIST else { throw failure("The directory \(directory) cannot be made") }
+        guard errno == EEXIST else { throw failure("The directory \(directory) cannot be created") }
         var found = stat()
         guard lstat(directory, &found) == 0 else { throw failure("The directory \(directory) cannot be read") }
         guard found.st_mode & S_IFMT == S_IFDIR, found.st_uid == geteuid() else {
             throw ControlError(
-                .noPermission, "\(directory) is not a directory of yours. Choose another one with --home.",
+                .noPermission, "\(directory) does not belong to this user. Choose another directory with --home.",
                 path: directory)
         }
         guard found.st_mode & 0o077 == 0 || chmod(directory, 0o700) == 0 else {
-            throw failure("The directory \(directory) cannot be closed to others")
+            throw failure("Other users cannot be denied access to \(directory)")
         }
     }
 

@@ -115,7 +115,7 @@ struct FileResponse: Sendable {
                 guard given == part, current.size == entry.size, current.details?.version == entry.details?.version
                 else {
                     throw ControlError(
-                        .interrupted, "\(path.text) has just changed. Ask again.", isRetryable: true, path: path.text)
+                        .interrupted, "\(path.text) has just changed. Try again.", isRetryable: true, path: path.text)
                 }
                 if index == 0 {
                     try check(current, path)
@@ -158,14 +158,14 @@ struct FileResponse: Sendable {
         guard entry.folder == expected.folder, entry.path == expected.path else {
             throw ControlError(
                 .noSuchPath,
-                "\(path.text) cannot be told from a file of the folder \(entry.folder). Read that with "
+                "\(path.text) is ambiguous: it could be a file of the folder \(entry.folder). Read that with "
                     + "`synctrain cat`.", path: path.text)
         }
     }
 
     private func unsatisfiable(_ path: PathReference, size: Int64) -> ControlError {
         ControlError(
-            .rangeNotSatisfiable, "The range lies beyond the \(size) bytes of \(path.text). Ask for less.",
+            .rangeNotSatisfiable, "The range is beyond the \(size) bytes of \(path.text). Ask for less.",
             path: path.text)
     }
 
@@ -196,13 +196,13 @@ private final class Progress: Sendable {
             remaining = left - Int64(count)
             return true
         }
-        guard isWithin else { throw ControlError(.failed, "More bytes came than were announced. This is a bug.") }
+        guard isWithin else { throw ControlError(.failed, "More bytes arrived than announced. This is a bug.") }
     }
 
     /// Throws if the agent gave less than it announced.
     func finish() throws(ControlError) {
         guard remaining.withLock({ $0 == 0 }) else {
-            throw ControlError(.failed, "Fewer bytes came than were announced. This is a bug.")
+            throw ControlError(.failed, "Fewer bytes arrived than announced. This is a bug.")
         }
     }
 }

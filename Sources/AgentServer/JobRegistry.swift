@@ -71,7 +71,8 @@ final class JobRegistry: Sendable {
         }
         guard let job else {
             throw ControlError(
-                .busy, "\(limits.running) jobs run already. Wait for one, or cancel it.", isRetryable: true)
+                .busy, "\(limits.running) jobs are already running. Wait for one to finish, or cancel it.",
+                isRetryable: true)
         }
         announce(job)
         addOrder.yield(Order(id: job.id, cancellation: cancellation, work: work))
@@ -95,7 +96,7 @@ final class JobRegistry: Sendable {
 
     private func find(_ id: Int) throws(ControlError) -> Kept {
         guard let kept = state.withLock({ $0.jobs[id] }) else {
-            throw ControlError(.notFound, "There is no job \(id), or not any more; /v1/jobs names those there are.")
+            throw ControlError(.notFound, "Job \(id): not found, or no longer kept; /v1/jobs lists the jobs.")
         }
         return kept
     }

@@ -41,7 +41,7 @@ struct LinkTarget: Equatable, Sendable {
             let signature = query["signature"].flatMap({ SHA256Digest(hex: $0) })
         else {
             throw ControlError(
-                .invalidRequest, "This is no whole link to a file. `synctrain url` makes one; copy all of it.")
+                .invalidRequest, "The link is incomplete. Copy all of the link that `synctrain url` printed.")
         }
         self.init(folder: folder, file: file, expires: expires)
         let isSigned: Bool
@@ -52,11 +52,13 @@ struct LinkTarget: Equatable, Sendable {
         }
         guard isSigned else {
             throw ControlError(
-                .noPermission, "This link is not one of this device's. `synctrain url` makes one; copy all of it.",
+                .noPermission,
+                "This device did not create this link. Copy all of the link that `synctrain url` "
+                    + "printed.",
                 path: file)
         }
         guard now < expires else {
-            throw ControlError(.gone, "This link has expired. `synctrain url` makes a new one.", path: file)
+            throw ControlError(.gone, "This link has expired. Create a new one with `synctrain url`.", path: file)
         }
     }
 

@@ -39,7 +39,7 @@ struct MemberResponse: Sendable {
                         return true
                     }
                     guard isWithin else {
-                        throw ControlError(.failed, "More bytes came than were announced. This is a bug.")
+                        throw ControlError(.failed, "More bytes arrived than announced. This is a bug.")
                     }
                     for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
                         let piece = bytes[start..<min(bytes.count, start + Self.pieceByteCount)]
@@ -50,7 +50,7 @@ struct MemberResponse: Sendable {
                 }
             }
             guard remaining.withLock({ $0 == 0 }) else {
-                throw ControlError(.failed, "Fewer bytes came than were announced. This is a bug.")
+                throw ControlError(.failed, "Fewer bytes arrived than announced. This is a bug.")
             }
             try await sink.end()
         } catch let error as ControlError where error.code == .rangeNotSatisfiable && remaining.withLock({ $0 == nil })

@@ -44,26 +44,26 @@ struct NetworkGuard: Sendable {
         if path == "/" { return .page(name: PageFile.index) }
         if path.hasPrefix("/page/") { return .page(name: String(path.dropFirst("/page/".count))) }
         guard path.hasPrefix("/v1/") else {
-            throw ControlError(.notFound, "The agent has nothing at \(path.prefix(80)); see docs/control-api.md.")
+            throw ControlError(.notFound, "No such resource: \(path.prefix(80)); see docs/control-api.md.")
         }
         // A cookie goes with whatever a page of another port of this machine asks, too: the browser says who asks.
         guard request.fetchSites.allSatisfy({ $0 == "same-origin" || $0 == "none" }) else {
-            throw ControlError(.noPermission, "Pages of other sites may not ask this device.")
+            throw ControlError(.noPermission, "Requests from other sites are refused.")
         }
         guard let session = cookie.values(in: request.cookies).lazy.compactMap(session).first else {
             throw ControlError(
                 .notLoggedIn,
-                "This browser is not logged in, or not any more. Run `synctrain ui`, which opens the page.")
+                "This browser is not logged in. Run `synctrain ui` to open the page.")
         }
         if request.method != "GET", request.method != "HEAD" {
             guard !request.origins.isEmpty, request.pageFields == [Self.pageValue] else {
                 throw ControlError(
                     .noPermission,
-                    "Only the page itself may ask for a change: with its Origin, and the header X-Synctrain: page.")
+                    "Changes need the Origin of the page and the header X-Synctrain: page.")
             }
             guard path != "/v1/sessions" || request.method != "POST" else {
                 throw ControlError(
-                    .noPermission, "Login links are made on this device itself. Run `synctrain ui` there.")
+                    .noPermission, "Login links can only be created on this device. Run `synctrain ui` there.")
             }
         }
         return .session(session)

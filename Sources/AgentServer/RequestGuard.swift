@@ -9,15 +9,15 @@ struct RequestGuard: Equatable, Sendable {
     func objection(hosts fields: [String], origins: [String]) -> String? {
         // A page whose name was made to lead here asks under that name (DNS rebinding).
         guard fields.count == 1, let name = Self.name(ofHost: fields[0]) else {
-            return "The request has no Host, or one that is none."
+            return "The Host header is missing or invalid."
         }
         guard Self.isAddress(name) || name == "localhost" || hosts.contains(name) else {
             return
-                "This device is not asked as \(name.prefix(80)). Use 127.0.0.1, or add the name to `hosts` in [http]."
+                "The host name \(name.prefix(80)) is not allowed. Use 127.0.0.1, or add the name to `hosts` in [http]."
         }
         // Browsers say which page asks when it is another's.
         guard origins.isEmpty || origins.count == 1 && origins[0].lowercased() == "http://" + fields[0].lowercased()
-        else { return "Pages of other sites may not ask this device." }
+        else { return "Requests from other sites are refused." }
         return nil
     }
 

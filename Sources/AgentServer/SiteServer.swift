@@ -119,16 +119,16 @@ public struct SiteServer: Sendable {
         // Whoever does not know the name is not the user: neither another page nor, under an address, the agent's cookie.
         guard request.hosts.count == 1, request.hosts[0].lowercased() == host else {
             throw ControlError(
-                .noPermission, "There is no such site here. Use the address that `synctrain serve` printed.")
+                .noPermission, "No such site. Use the address that `synctrain serve` printed.")
         }
         guard request.method == "GET" || request.method == "HEAD" else {
-            throw ControlError(.methodNotAllowed, "Files of a site are read, not changed.")
+            throw ControlError(.methodNotAllowed, "A site is read-only.")
         }
         let target = try SiteTarget(target: request.target)
         let entry = try await control.call(Endpoints.stat, reference(target.path))
         switch entry.kind {
         case .file:
-            guard !target.isDirectory else { throw ControlError(.noSuchPath, "\(target.path) is no directory.") }
+            guard !target.isDirectory else { throw ControlError(.noSuchPath, "\(target.path) is not a directory.") }
             try await send(target.path, request, sink)
         case .directory:
             guard target.isDirectory else {

@@ -11,7 +11,7 @@ struct SiteTarget: Equatable, Sendable {
     init(target: String) throws(ControlError) {
         let path = target.prefix { $0 != "?" && $0 != "#" }
         guard path.utf8.first == 0x2F, path.utf8.count <= 3 * ControlLimits.path else {
-            throw ControlError(.invalidRequest, "The address has no path, or one that is too long.")
+            throw ControlError(.invalidRequest, "The path is missing or too long.")
         }
         names = []
         var parts = path.utf8.dropFirst().split(separator: 0x2F, omittingEmptySubsequences: false)[...]
@@ -20,11 +20,11 @@ struct SiteTarget: Equatable, Sendable {
         for part in parts {
             guard let name = RequestQuery.decode(Substring(part)), !name.isEmpty, name != ".", name != "..",
                 !name.utf8.contains(0x2F), !name.utf8.contains(0)
-            else { throw ControlError(.noSuchPath, "No file has such a path.") }
+            else { throw ControlError(.noSuchPath, "The path is not valid.") }
             names.append(name)
         }
         guard names.reduce(0, { $0 + $1.utf8.count + 1 }) <= ControlLimits.path else {
-            throw ControlError(.noSuchPath, "No file has such a path.")
+            throw ControlError(.noSuchPath, "The path is not valid.")
         }
     }
 

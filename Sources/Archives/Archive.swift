@@ -29,7 +29,7 @@ public struct Archive: Sendable {
             }
         }
         throw ArchiveError(
-            .notArchive, "\(name) is neither a zip nor an ISO 9660 image: there is nothing in it to be listed.")
+            .notArchive, "\(name) is not a zip file or an ISO 9660 image, so it has no contents to list.")
     }
 
     public var format: Format {
@@ -63,10 +63,10 @@ public struct Archive: Sendable {
         }
         guard let found else {
             throw ArchiveError(
-                .noSuchMember, "There is no \(path) in the archive; `synctrain zip ls` lists what is there.")
+                .noSuchMember, "\(path): not found in the archive; `synctrain zip ls` lists its contents.")
         }
         guard found.kind == .file else {
-            throw ArchiveError(.notFile, "\(path) is a \(found.kind.rawValue), not a file; only files can be read.")
+            throw ArchiveError(.notFile, "\(path) is a \(found.kind.rawValue); `zip cat` needs a file.")
         }
         return found
     }
@@ -87,7 +87,7 @@ public struct Archive: Sendable {
             if let range {
                 guard member.isSeekable else {
                     throw ArchiveError(
-                        .unsupported, "\(member.path) is packed: it is read from its beginning to its end.")
+                        .unsupported, "\(member.path) is compressed and can only be read from beginning to end.")
                 }
                 return try await read(Self.part(range, of: [place]), emit)
             }
@@ -103,7 +103,7 @@ public struct Archive: Sendable {
     private func read(_ ranges: [Range<Int64>], _ emit: @Sendable ([UInt8]) async throws -> Void) async throws {
         for range in ranges where !range.isEmpty {
             guard range.lowerBound >= 0, range.upperBound <= reader.size else {
-                throw ArchiveError.damaged("a member lies beyond its end")
+                throw ArchiveError.damaged("a member is beyond its end")
             }
             try await reader.source.read(range, emit: emit)
         }

@@ -29,6 +29,6 @@ public struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible 
 
     static func damaged(_ what: String) -> ArchiveError {
         ArchiveError(
-            .damaged, "The archive is damaged: \(what). Fetch it whole and try a program that repairs archives.")
+            .damaged, "The archive is damaged: \(what). Fetch all of it and try a program that repairs archives.")
     }
 }

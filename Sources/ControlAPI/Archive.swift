@@ -17,7 +17,7 @@ public struct ArchiveQuery: Equatable, Sendable {
     func check() throws(ControlError) {
         try PathReference.check([archive])
         guard (1...Self.largestLimit).contains(limit), offset >= 0 else {
-            throw ControlError(.invalidRequest, "limit is a number from 1 to \(Self.largestLimit), offset one from 0.")
+            throw ControlError(.invalidRequest, "limit must be between 1 and \(Self.largestLimit), offset at least 0.")
         }
     }
 }
@@ -36,7 +36,7 @@ public struct MemberReference: Equatable, Sendable {
     func check() throws(ControlError) {
         try PathReference.check([archive])
         guard member.utf8.count <= ControlLimits.path else {
-            throw ControlError(.tooLarge, "A member's name has at most \(ControlLimits.path) bytes.")
+            throw ControlError(.tooLarge, "The path of a member is limited to \(ControlLimits.path) bytes.")
         }
     }
 }

@@ -23,7 +23,7 @@ public struct ChangeQuery: Equatable, Sendable {
         try PathReference.check(path.map { [$0] } ?? [])
         guard (1...Self.largestLimit).contains(limit), (0...Int64(Self.longestSince)).contains(since ?? 0) else {
             throw ControlError(
-                .invalidRequest, "limit is a number from 1 to \(Self.largestLimit), since a number of seconds.")
+                .invalidRequest, "limit must be between 1 and \(Self.largestLimit), since a number of seconds.")
         }
     }
 }

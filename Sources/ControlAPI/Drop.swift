@@ -22,14 +22,14 @@ public struct DropSendRequest: Codable, Equatable, Sendable {
             throw ControlError(.invalidRequest, "Send from 1 to \(Self.fileLimit) files.")
         }
         guard files.allSatisfy({ $0.hasPrefix("/") && $0.utf8.count <= ControlLimits.path }) else {
-            throw ControlError(.invalidRequest, "The files to send are absolute paths.")
+            throw ControlError(.invalidRequest, "The files to send must be absolute paths.")
         }
         try Self.check(seconds: seconds)
     }
 
     static func check(seconds: Int) throws(ControlError) {
         guard (1...longestWait).contains(seconds) else {
-            throw ControlError(.invalidRequest, "Waiting takes from 1 to \(longestWait) seconds.")
+            throw ControlError(.invalidRequest, "The timeout must be between 1 and \(longestWait) seconds.")
         }
     }
 }
@@ -51,10 +51,10 @@ public struct DropReceiveRequest: Codable, Equatable, Sendable {
 
     func check() throws(ControlError) {
         guard directory.hasPrefix("/"), directory.utf8.count <= ControlLimits.path else {
-            throw ControlError(.invalidRequest, "The directory for what comes is an absolute path.")
+            throw ControlError(.invalidRequest, "The directory for received files must be an absolute path.")
         }
         guard count.map({ $0 > 0 }) ?? true else {
-            throw ControlError(.invalidRequest, "A number of files is 1 or more.")
+            throw ControlError(.invalidRequest, "The number of files must be at least 1.")
         }
         if let seconds { try DropSendRequest.check(seconds: seconds) }
     }
@@ -282,7 +282,7 @@ extension DropNotice: ControlLine {
                 files: try need(line.count, "count"), bytes: line.bytes ?? 0, failed: line.failed ?? 0)
         case let type:
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "no transfer says \(type)"))
+                .init(codingPath: decoder.codingPath, debugDescription: "unknown transfer event \(type)"))
         }
     }
 }

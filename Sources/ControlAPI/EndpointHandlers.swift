@@ -203,13 +203,13 @@ extension EndpointHandlers {
         let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
         let (path, number) = try Self.pattern(String(parts.first ?? ""))
         guard handlers.keys.contains(where: { $0.path == path }) else {
-            throw ControlError(.notFound, "The agent has nothing at \(path); see docs/control-api.md.")
+            throw ControlError(.notFound, "No such resource: \(path); see docs/control-api.md.")
         }
         let candidates = handlers.filter { $0.key.path == path && $0.key.method.rawValue == method }
         let chosen = candidates.first { id, _ in id.names.contains { query[$0] != nil } }
         guard let handler = (chosen ?? candidates.first { $0.key.names.isEmpty })?.value else {
             let subject = number == nil ? path : "A job"
-            throw ControlError(.methodNotAllowed, "\(subject) does not take \(method); see docs/control-api.md.")
+            throw ControlError(.methodNotAllowed, "\(subject) does not support \(method); see docs/control-api.md.")
         }
         let reply = try handler.reply(to: IncomingRequest(query: query, body: body, number: number))
         return RoutedRequest(endpoint: handler.endpoint, query: query, reply: reply)
@@ -220,7 +220,7 @@ extension EndpointHandlers {
         let prefix = pattern.dropLast("{id}".count)
         guard path.hasPrefix(prefix) else { return (path, nil) }
         guard let number = Int(path.dropFirst(prefix.count)), number > 0 else {
-            throw ControlError(.notFound, "\(path.prefix(80)) is no job; /v1/jobs names those there are.")
+            throw ControlError(.notFound, "\(path.prefix(80)) is not a job; /v1/jobs lists the jobs.")
         }
         return (pattern, number)
     }
@@ -278,6 +278,6 @@ private struct FileHandler<Request: Sendable>: EndpointHandler {
 
 extension ControlError {
     fileprivate static func noHandler(_ id: EndpointID) -> ControlError {
-        ControlError(.notFound, "The agent has nothing at \(id.path); see docs/control-api.md.")
+        ControlError(.notFound, "No such resource: \(id.path); see docs/control-api.md.")
     }
 }

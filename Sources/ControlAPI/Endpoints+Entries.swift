@@ -108,7 +108,7 @@ extension Endpoints {
     /// none; `thumbnailsOff` with what to install; `busy` if too many newer ones are waited for; and what fetching throws.
     /// Cancelling ends what nobody else waits for.
     public static let thumbnail = Endpoint(
-        .get, "/v1/thumbnail", "A small picture of a photo or film", query(Query.path),
+        .get, "/v1/thumbnail", "A thumbnail of a photo or film", query(Query.path),
         .bytes("image/jpeg", hasRanges: false),
         errors: [.noSuchPath, .noThumbnail, .thumbnailsOff, .busy, .noHolder], check: checkPath)
 
@@ -127,7 +127,7 @@ extension Endpoints {
         fields: [], write: { [] },
         read: { query in
             guard try !query.flag("recursive") else {
-                throw ControlError(.invalidRequest, "A page is of one directory: leave `recursive` or `limit` out.")
+                throw ControlError(.invalidRequest, "Use either `recursive` or `limit`, not both.")
             }
         })
 
@@ -139,7 +139,7 @@ extension Endpoints {
     private static let plainNumber: @Sendable (RequestQuery, String) throws -> Int? = { query, name in
         guard let text = query[name] else { return nil }
         guard let number = Int(text), number >= 0 else {
-            throw ControlError(.invalidRequest, "\(name) is a number, not \(text.prefix(40)).")
+            throw ControlError(.invalidRequest, "\(name) must be a number, not \(text.prefix(40)).")
         }
         return number
     }
@@ -178,7 +178,7 @@ extension Endpoints {
         check: { query in
             guard (1...RecordQuery.largestLimit).contains(query.limit) else {
                 throw ControlError(
-                    .invalidRequest, "limit is a number from 1 to \(RecordQuery.largestLimit), not \(query.limit).")
+                    .invalidRequest, "limit must be between 1 and \(RecordQuery.largestLimit), not \(query.limit).")
             }
         })
 

@@ -46,7 +46,7 @@ extension Endpoints {
 
     /// Changes of devices that may only read, by name.
     public static let refused = Endpoint(
-        .get, "/v1/refused", "Changes of devices that may only read", query(Query.folder), lines: RefusedChange.self,
+        .get, "/v1/refused", "Refused changes from read-only devices", query(Query.folder), lines: RefusedChange.self,
         errors: [.noSuchFolder], isPaged: true)
 
     /// Throws `noSuchPath` if nothing is refused at or below a path, `invalidRequest` for `revert` in a folder that only

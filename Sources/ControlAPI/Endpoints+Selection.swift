@@ -54,7 +54,7 @@ extension Endpoints {
     public static let remoteNeeds = Endpoint(
         .get, "/v1/need", if: ["device"], "What is still to be fetched",
         query(
-            Query.text("device").described("What this device has yet to get; without it, what the agent has."),
+            Query.text("device").described("What this device still needs; without it, what the agent still needs."),
             Query.folder
         ).of({ RemoteNeedQuery(device: $0.0, folder: $0.1) }, { ($0.device, $0.folder) }),
         lines: Entry.self, errors: [.noSuchDevice, .noSuchFolder], isPaged: true)
@@ -109,7 +109,8 @@ extension Endpoints {
         errors: [.noSuchPath], canBeJob: true,
         check: { resolution in
             guard !resolution.paths.isEmpty else {
-                throw ControlError(.invalidRequest, "Say which conflicts; see `synctrain conflicts resolve --help`.")
+                throw ControlError(
+                    .invalidRequest, "Give at least one conflict; see `synctrain conflicts resolve --help`.")
             }
             try PathReference.check(resolution.paths)
         })

@@ -94,7 +94,7 @@ extension Endpoints {
         .json("ChangePage"), errors: [.noSuchPath],
         check: { page in
             guard !page.changes.isFollowing else {
-                throw ControlError(.invalidRequest, "Changes are followed or asked for in parts, not both.")
+                throw ControlError(.invalidRequest, "Use either `follow` or `offset`, not both.")
             }
         })
 

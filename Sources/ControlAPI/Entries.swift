@@ -16,7 +16,9 @@ extension PathReference {
     static func check(_ paths: [PathReference]) throws(ControlError) {
         guard paths.count <= ControlLimits.paths else {
             throw ControlError(
-                .tooLarge, "A request has at most \(ControlLimits.paths) paths, not \(paths.count). Make several of it."
+                .tooLarge,
+                "A request has at most \(ControlLimits.paths) paths, not \(paths.count). Split it "
+                    + "into several requests."
             )
         }
         for path in paths {
@@ -31,7 +33,7 @@ extension PathReference {
     /// The same for `command`, which needs some.
     static func checkSome(_ paths: [PathReference], of command: String) throws(ControlError) {
         guard !paths.isEmpty else {
-            throw ControlError(.invalidRequest, "Say which paths; see `synctrain \(command) --help`.")
+            throw ControlError(.invalidRequest, "Give at least one path; see `synctrain \(command) --help`.")
         }
         try check(paths)
     }

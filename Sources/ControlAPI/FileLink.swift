@@ -16,7 +16,10 @@ public struct LinkRequest: Codable, Equatable, Sendable {
     func check() throws(ControlError) {
         try PathReference.check([path])
         guard (1...Self.longest).contains(seconds) else {
-            throw ControlError(.invalidRequest, "A link is good for 1 to \(Self.longest) seconds, not \(seconds).")
+            throw ControlError(
+                .invalidRequest,
+                "The lifetime of a link must be between 1 and \(Self.longest) "
+                    + "seconds, not \(seconds).")
         }
     }
 }

@@ -36,7 +36,8 @@ public struct PairRequest: Codable, Equatable, Sendable {
 
     func check() throws(ControlError) {
         if let seconds, !(1...Self.longestWait).contains(seconds) {
-            throw ControlError(.invalidRequest, "Pairing waits from 1 to \(Self.longestWait) seconds.")
+            throw ControlError(
+                .invalidRequest, "The timeout of pairing must be between 1 and \(Self.longestWait) seconds.")
         }
         guard folders.count <= 1000 else { throw ControlError(.tooLarge, "Name at most 1000 folders.") }
     }
@@ -60,7 +61,7 @@ public enum PairAnswer: Codable, Equatable, Sendable {
         case "dial": self = .dial(address: try container.decode(String.self, forKey: .address))
         case let action:
             throw DecodingError.dataCorruptedError(
-                forKey: .action, in: container, debugDescription: "no answer is named \(action)")
+                forKey: .action, in: container, debugDescription: "unknown answer \(action)")
         }
     }
 
@@ -192,7 +193,7 @@ public enum PairEvent: ControlLine, Equatable, Sendable {
             self = .alreadyPaired(device: try text(.device), name: try text(.name), folders: try texts(.folders))
         case let type:
             throw DecodingError.dataCorruptedError(
-                forKey: .type, in: container, debugDescription: "no pairing event is named \(type)")
+                forKey: .type, in: container, debugDescription: "unknown pairing event \(type)")
         }
     }
 

@@ -27,7 +27,7 @@ public struct PauseChange: Codable, Equatable, Sendable {
         let verb = isPaused ? "pause" : "resume"
         guard isAll || !folders.isEmpty || !devices.isEmpty else {
             throw ControlError(
-                .invalidRequest, "Say which folders, --device which devices, or --all; see `synctrain \(verb) --help`.")
+                .invalidRequest, "Give folder ids, --device or --all; see `synctrain \(verb) --help`.")
         }
         guard folders.count + devices.count <= ControlLimits.paths else {
             throw ControlError(.tooLarge, "A request names at most \(ControlLimits.paths) folders and devices.")
@@ -35,7 +35,7 @@ public struct PauseChange: Codable, Equatable, Sendable {
         if let seconds {
             guard isPaused, (1...Self.longest).contains(seconds) else {
                 throw ControlError(
-                    .invalidRequest, "A pause lasts from a second to a year, and a rest that ends has no length.")
+                    .invalidRequest, "A pause must last between 1 second and 1 year; a resume has no duration.")
             }
         }
     }

@@ -73,7 +73,7 @@ public struct PolicyChange: Codable, Equatable, Sendable {
         guard let seconds else { return }
         guard isIgnored, (1...PauseChange.longest).contains(seconds) else {
             throw ControlError(
-                .invalidRequest, "Policies are set aside for a second to a year; what holds again has no length.")
+                .invalidRequest, "Policies can be suspended for 1 second to 1 year; re-enabling them has no duration.")
         }
     }
 

@@ -191,7 +191,7 @@ extension RequestQuery {
         guard let text = self[name] else { return usual }
         guard let choice = Choice(rawValue: text) else {
             let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ControlError(.invalidRequest, "\(name) is one of \(words), not \(text.prefix(80)).")
+            throw ControlError(.invalidRequest, "\(name) must be one of \(words), not \(text.prefix(80)).")
         }
         return choice
     }

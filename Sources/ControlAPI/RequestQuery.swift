@@ -17,7 +17,7 @@ public struct RequestQuery: Sendable {
                 throw ControlError(.invalidRequest, "The query is not percent-encoded UTF-8: \(part).")
             }
             guard self[name] == nil else {
-                throw ControlError(.invalidRequest, "The query has \(name) twice; give it once.")
+                throw ControlError(.invalidRequest, "The query contains \(name) twice; give it once.")
             }
             items.append((name, value))
         }
@@ -43,7 +43,7 @@ public struct RequestQuery: Sendable {
         case nil, "false": return false
         case "true", "": return true
         case let other?:
-            throw ControlError(.invalidRequest, "\(name) is true or false, not \(other).")
+            throw ControlError(.invalidRequest, "\(name) must be true or false, not \(other).")
         }
     }
 
@@ -51,7 +51,7 @@ public struct RequestQuery: Sendable {
     public func number(_ name: String) throws(ControlError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number >= 0 else {
-            throw ControlError(.invalidRequest, "\(name) is a number from 0 on, not \(text.prefix(80)).")
+            throw ControlError(.invalidRequest, "\(name) must be at least 0, not \(text.prefix(80)).")
         }
         return number
     }
@@ -59,7 +59,7 @@ public struct RequestQuery: Sendable {
     public func count(_ name: String) throws(ControlError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number > 0 else {
-            throw ControlError(.invalidRequest, "\(name) is a number above 0, not \(text).")
+            throw ControlError(.invalidRequest, "\(name) must be at least 1, not \(text).")
         }
         return number
     }

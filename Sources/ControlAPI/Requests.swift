@@ -204,7 +204,7 @@ public enum FetchEvent: ControlLine, Equatable, Sendable {
                 seconds: try container.decode(Double.self, forKey: .seconds))
         case let type:
             throw DecodingError.dataCorruptedError(
-                forKey: .type, in: container, debugDescription: "no fetch event is named \(type)")
+                forKey: .type, in: container, debugDescription: "unknown fetch event \(type)")
         }
     }
 

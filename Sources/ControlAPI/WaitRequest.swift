@@ -10,10 +10,10 @@ public struct WaitRequest: Codable, Equatable, Sendable {
     }
 
     func check() throws(ControlError) {
-        guard !paths.isEmpty else { throw ControlError(.invalidRequest, "Say which paths to wait for.") }
+        guard !paths.isEmpty else { throw ControlError(.invalidRequest, "Give at least one path to wait for.") }
         try PathReference.check(paths)
         if let seconds, !(0...31_536_000).contains(seconds) {
-            throw ControlError(.invalidRequest, "One waits from 0 seconds to a year.")
+            throw ControlError(.invalidRequest, "Timeout must be between 0 s and 1 year.")
         }
     }
 }

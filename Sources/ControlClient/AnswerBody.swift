@@ -54,6 +54,6 @@ struct AnswerBody {
 
 extension ControlError {
     static let brokenOff = ControlError(
-        .interrupted, "The agent's answer broke off. Repeat the command; `synctrain logs` may say why.",
+        .interrupted, "The agent's answer ended early. Repeat the command; `synctrain logs` may show why.",
         isRetryable: true)
 }

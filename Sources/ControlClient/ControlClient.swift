@@ -27,7 +27,7 @@ public struct ControlClient: AgentControl {
             } catch {
                 throw ControlError(
                     .failed,
-                    "The agent's answer is not understood (\(error)). Agent and command may differ in version.")
+                    "The agent's answer cannot be decoded (\(error)). Restart the agent if its version differs.")
             }
         }
     }
@@ -58,7 +58,7 @@ public struct ControlClient: AgentControl {
             let announced = part.map { $0.upperBound - $0.lowerBound + 1 } ?? 0
             guard head.headers.first(name: "content-length").flatMap({ Int64($0) }) == announced else {
                 throw ControlError(
-                    .interrupted, "\(path.text) has just changed. Ask again.", isRetryable: true, path: path.text)
+                    .interrupted, "\(path.text) has just changed. Try again.", isRetryable: true, path: path.text)
             }
             try await start(entry, part)
             while let chunk = try await body.next() {
@@ -120,7 +120,7 @@ extension ControlClient {
             guard (200..<300).contains(head.status.code) else {
                 let bytes = try await body.collect(upTo: ControlLimits.document)
                 throw (try? ControlJSON.decode(ControlError.self, from: bytes))
-                    ?? ControlError(.failed, "The agent answered \(head.status) without saying why.")
+                    ?? ControlError(.failed, "The agent answered \(head.status) without a reason.")
             }
             return try await receive(head, &body)
         }
@@ -143,11 +143,11 @@ extension ControlClient {
                     + "`synctrain agent run`.", isRetryable: true, path: socketPath)
         } catch let error as IOError where error.errnoCode == EACCES || error.errnoCode == EPERM {
             throw ControlError(
-                .noPermission, "The agent on \(socketPath) belongs to another user. Ask as that user.",
+                .noPermission, "The agent on \(socketPath) belongs to another user. Run the command as that user.",
                 path: socketPath)
         } catch {
             try Task.checkCancellation()
-            throw ControlError(.noAgent, "The agent on \(socketPath) cannot be asked: \(error).", path: socketPath)
+            throw ControlError(.noAgent, "The agent on \(socketPath) cannot be reached: \(error).", path: socketPath)
         }
     }
 

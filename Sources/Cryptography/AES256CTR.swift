@@ -11,7 +11,7 @@ public struct AES256CTR: ~Copyable {
     /// Throws `invalidKey` for a key of another length.
     public init(key: [UInt8]) throws(CryptographyError) {
         guard key.count == Self.keyByteCount else {
-            throw CryptographyError(.invalidKey, "AES-256-CTR wants a key of 32 bytes; pass such a one")
+            throw CryptographyError(.invalidKey, "AES-256-CTR needs a key of 32 bytes")
         }
         guard let cipher = OwnedCipher(),
             EVP_CipherInit_ex(cipher.pointer, EVP_aes_256_ctr(), nil, key, [UInt8](repeating: 0, count: 16), 1) == 1

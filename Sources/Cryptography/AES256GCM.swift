@@ -46,12 +46,12 @@ public enum AES256GCM {
     }
 
     private static let notAuthentic = CryptographyError(
-        .notAuthentic, "these bytes were changed on the way or sealed with another key; start the transfer again")
+        .notAuthentic, "the data was changed in transit or encrypted with another key; start the transfer again")
 
     private static func begin(key: [UInt8], nonce: [UInt8], encrypts: Bool) throws(CryptographyError) -> OwnedCipher {
         guard key.count == keyByteCount, nonce.count == nonceByteCount else {
             throw CryptographyError(
-                .invalidKey, "AES-256-GCM wants a key of 32 bytes and a nonce of 12; pass such ones")
+                .invalidKey, "AES-256-GCM needs a key of 32 bytes and a nonce of 12 bytes")
         }
         guard let cipher = OwnedCipher(),
             EVP_CipherInit_ex(cipher.pointer, EVP_aes_256_gcm(), nil, key, nonce, encrypts ? 1 : 0) == 1

@@ -38,7 +38,7 @@ public struct CryptographyError: Error, Equatable, Sendable, CustomStringConvert
     static func libraryFailed(_ step: String) -> Self {
         Self(
             .libraryFailed,
-            "libcrypto could not \(step); check that OpenSSL 3 is installed whole and memory is free, then try again",
+            "libcrypto could not \(step); check the OpenSSL 3 installation and the free memory, then try again",
             cause: drainErrors())
     }
 

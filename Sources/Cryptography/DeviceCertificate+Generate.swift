@@ -21,7 +21,7 @@ extension DeviceCertificate {
         guard (0...endOfX509 - lifetime).contains(notBefore) else {
             throw CryptographyError(
                 .invalidDate,
-                "a certificate cannot begin at the time this machine's clock shows; set the clock and try again")
+                "this machine's clock is not valid for a certificate; set the clock and try again")
         }
         let midnight = notBefore - notBefore % day
 

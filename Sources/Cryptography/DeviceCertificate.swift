@@ -103,8 +103,7 @@ public struct DeviceCertificate: Sendable, Equatable {
         guard let block = blocks.first(where: { privateKeyLabels.contains($0.label) }) else {
             throw CryptographyError(
                 .privateKeyUnreadable,
-                "the key file holds no readable block that begins with -----BEGIN PRIVATE KEY-----, EC PRIVATE KEY or "
-                    + "RSA PRIVATE KEY; restore it from a backup")
+                "the key file has no PRIVATE KEY, EC PRIVATE KEY or RSA PRIVATE KEY block; restore it from a backup")
         }
         return block
     }
@@ -138,7 +137,7 @@ public struct DeviceCertificate: Sendable, Equatable {
         _ = CryptographyError.drainErrors()
         throw CryptographyError(
             .unsupportedKey,
-            "the private key is of a kind that devices do not use; use P-256, P-384, Ed25519 or RSA "
+            "the type of the private key is not supported; use P-256, P-384, Ed25519 or RSA "
                 + "with 2048 bits or more"
         )
     }

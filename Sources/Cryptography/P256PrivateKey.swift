@@ -57,7 +57,7 @@ public struct P256PrivateKey: Sendable {
         return secret
     }
 
-    private static let notAKey = "these bytes are no key on the curve P-256; the other side has to send a new one"
+    private static let notAKey = "not a key on the curve P-256; the other side must send a new one"
 
     /// An ECPrivateKey (RFC 5915) without the public key, which libcrypto works out.
     private static func key(_ scalar: [UInt8]) throws(CryptographyError) -> OwnedKey {

@@ -104,35 +104,37 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
         switch code {
         case .notFound: "it does not exist; check the path, or rescan the folder if it was there before"
         case .permission:
-            "the system does not permit it; check who owns it and the directory above (ls -ld), and correct that with "
+            "permission denied; check the owner of it and of the directory above (ls -ld), and correct it with "
                 + "chown or chmod"
         case .noSpace: "the disk is full; free some space, or deselect files that other devices hold"
-        case .quota: "this user's disk quota is used up; free some space, or ask for a larger quota"
+        case .quota: "this user's disk quota is exceeded; free some space, or ask for a larger quota"
         case .readOnly:
             "the file system is mounted read-only; remount it for writing (check dmesg for disk errors first)"
         case .tooManyOpenFiles:
-            "too many files are open; it is tried again, and if it stays so raise the limit (ulimit -n, LimitNOFILE=)"
-        case .outOfMemory: "memory is out; it is tried again, close other programs if it stays so"
-        case .exists: "something of that name is there and was left alone; rescan the folder"
-        case .changedOnDisk: "it was changed on this disk in the meantime and was left alone; rescan the folder"
-        case .notADirectory: "a part of the path is a file where a directory is needed; move that file away"
-        case .isADirectory: "it is a directory; move it away or remove it first"
-        case .notARegularFile: "it is a pipe, socket, device or link, which are not synced; move it away or ignore it"
-        case .directoryNotEmpty: "the directory still has files in it; move or remove them first"
+            "too many open files; retrying. If this persists, raise the limit (ulimit -n, LimitNOFILE=)"
+        case .outOfMemory: "out of memory; retrying. If this persists, close other programs"
+        case .exists: "a file of that name exists and was not replaced; rescan the folder"
+        case .changedOnDisk: "the file was changed on this disk meanwhile and was not replaced; rescan the folder"
+        case .notADirectory: "part of the path is a file instead of a directory; move that file elsewhere"
+        case .isADirectory: "it is a directory; move it elsewhere or remove it first"
+        case .notARegularFile:
+            "it is a pipe, socket, device or link, which are not synced; move it elsewhere or ignore it"
+        case .directoryNotEmpty: "the directory is not empty; move or remove its files first"
         case .outsideRoot:
-            "a part of the path is a symbolic link or leads out of the folder; put a directory in the link's place, or "
+            "part of the path is a symbolic link or is outside the folder; replace the link with a directory, or "
                 + "add the link's target as a folder of its own"
         case .nameTooLong: "a name or the whole path is too long for this file system; rename it to something shorter"
         case .tooLarge:
             "the file system or a limit (ulimit -f) does not allow a file this large; raise it or ignore the file"
-        case .crossesFileSystems: "the two places are on different file systems; move both to the same one"
-        case .busy: "another program or task holds it; it is tried again, stop the other if it stays so"
-        case .notSupported: "this kernel or file system does not know how; Linux 5.6 and a local file system do"
-        case .invalidPath: "this is no path (empty, or with a NUL byte in it); correct it"
-        case .diskGone: "the disk that holds it is gone; connect or mount it again"
-        case .io: "the disk reports an error; look at dmesg and check the disk, then try again"
-        case .finished: "it was moved into place or given up before; stage it again"
-        case .failed: "\(errno.map(systemText) ?? "no reason was given"); see the log for what led to it"
+        case .crossesFileSystems: "source and destination are on different file systems; move both to the same one"
+        case .busy: "another program is using it; retrying. If this persists, stop that program"
+        case .notSupported:
+            "not supported by this kernel or file system; use Linux 5.6 or later and a local file system"
+        case .invalidPath: "not a valid path (empty, or with a NUL byte); correct it"
+        case .diskGone: "the disk was removed; connect or mount it again"
+        case .io: "disk error; check dmesg and the disk, then try again"
+        case .finished: "the staged file was already placed or discarded; stage it again"
+        case .failed: "\(errno.map(systemText) ?? "no reason was given"); see the log"
         }
     }
 }

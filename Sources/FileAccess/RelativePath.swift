@@ -159,16 +159,16 @@ public struct RelativePathError: Error, Hashable, Sendable, CustomStringConverti
         let (flaw, remedy) =
             switch reason {
             case .empty: ("it is empty", "name a file or directory of the folder")
-            case .absolute: ("it begins with /", "leave out the folder's own path")
-            case .trailingSeparator: ("it ends with /", "leave the last / out")
-            case .emptyComponent: ("it has // in it", "write one / between names")
-            case .dotComponent: ("a part of it is . or ..", "write the path out from the folder's top")
-            case .nulByte: ("it has a NUL byte in it", "rename the file")
+            case .absolute: ("it begins with /", "omit the folder's own path")
+            case .trailingSeparator: ("it ends with /", "remove the last /")
+            case .emptyComponent: ("it contains //", "write one / between names")
+            case .dotComponent: ("it contains . or ..", "write the path from the folder's root")
+            case .nulByte: ("it contains a NUL byte", "rename the file")
             case .componentTooLong: ("a name in it is longer than 255 bytes", "use a shorter name")
             case .tooLong: ("it is longer than 4095 bytes", "use shorter names or fewer directories")
             case .tooDeep: ("it is more than 256 names deep", "use fewer directories")
             }
-        return "\(quoted(text)) is no path inside a folder: \(flaw); \(remedy)"
+        return "\(quoted(text)) is not a path inside a folder: \(flaw); \(remedy)"
     }
 
     public var description: String { message }

@@ -37,17 +37,17 @@ public struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
         switch code {
         case .unreadable, .unreadableDirectory:
             cause?.message ?? "“\(shown)” cannot be read; check its permissions and the disk"
-        case .changedWhileRead: "“\(shown)” was changed while it was read; it is scanned again when it is at rest"
+        case .changedWhileRead: "“\(shown)” changed while it was read; it is rescanned once it no longer changes"
         case .nameNotUTF8:
             "“\(shown)” has a name that is not UTF-8, which other devices cannot store; rename it (convmv -t utf8)"
         case .nameNotComposed:
-            "“\(shown)” has a name in another form of Unicode than NFC, which other devices would take for another name; "
+            "“\(shown)” has a name in a Unicode form other than NFC, which other devices treat as a different name; "
                 + "rename it (convmv -f utf8 -t utf8 --nfc)"
         case .nameTooLong:
             "“\(shown)” has a path longer than \(RelativePath.byteCountLimit) bytes or "
                 + "\(RelativePath.componentCountLimit) names; use shorter names or fewer directories"
         case .unsupportedType:
-            "“\(shown)” is a pipe, socket or device, which are not synced; move it away or ignore it"
+            "“\(shown)” is a pipe, socket or device, which are not synced; move it elsewhere or ignore it"
         case .targetNotUTF8:
             "“\(shown)” is a symbolic link to a name that is not UTF-8, which cannot be announced; link to another name "
                 + "or ignore it"

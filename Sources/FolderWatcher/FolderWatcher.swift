@@ -160,7 +160,7 @@ public final class FolderWatcher: Sendable {
                 logger.warning("\(impairment)")
                 tell(.impaired(impairment))
             } else {
-                logger.info("too much changed at once; the watches are set anew and the folder is rescanned")
+                logger.info("too many changes at once; the watches are recreated and the folder is rescanned")
             }
             // What ended before all was watched leaves the rescan, and its reason, to the next.
             if wasComplete { reason = outcome == .overflow ? .overflow : .restarted }

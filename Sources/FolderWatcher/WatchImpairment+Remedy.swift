@@ -13,7 +13,7 @@ extension WatchImpairment {
             WatchImpairment(
                 code: .watchFailed,
                 message: "\(count) directories cannot be watched: \(String(cString: strerror(error))). Changes in them "
-                    + "are found by the periodic rescan; they are tried again in a few minutes.",
+                    + "are found by the periodic rescan; the agent retries in a few minutes.",
                 watched: watched))
     }
 
@@ -25,7 +25,7 @@ extension WatchImpairment {
         return WatchImpairment(
             code: .watchLimit,
             message:
-                "\(missing) or more directories are not watched, because this system's limit of watches for a user "
+                "\(missing) or more directories are not watched: the limit of inotify watches per user "
                 + "is reached\(limit.map { " (\($0))" } ?? ""). Changes in them are found by the periodic rescan. "
                 + raise("max_user_watches", to: proposal),
             watched: watched)
@@ -34,7 +34,7 @@ extension WatchImpairment {
     static func instanceLimit(limit: Int?) -> WatchImpairment {
         WatchImpairment(
             code: .instanceLimit,
-            message: "The folder is not watched, because this system's limit of inotify instances for a user is "
+            message: "The folder is not watched: the limit of inotify instances per user is "
                 + "reached\(limit.map { " (\($0))" } ?? ""). Changes are found by the periodic rescan. "
                 + raise("max_user_instances", to: min(max(1024, 2 * (limit ?? 0)), 1 << 30)),
             watched: 0)
@@ -42,7 +42,7 @@ extension WatchImpairment {
 
     private static func raise(_ name: String, to value: Int) -> String {
         let setting = "fs.inotify.\(name)=\(value)"
-        return "Raise it with: sudo sysctl \(setting) — and to keep it after a restart of the machine: "
+        return "Raise it with: sudo sysctl \(setting) To keep it after a reboot: "
             + "echo \(setting) | sudo tee /etc/sysctl.d/90-synctrain-\(name).conf"
     }
 
@@ -69,7 +69,7 @@ extension WatchImpairment {
                 code: .programMissing,
                 message:
                     "\(program) cannot be started: \(String(cString: strerror(error))). Install synctrain again so "
-                    + "that synctrain-watch lies beside it. \(rescans)",
+                    + "that synctrain-watch is beside it. \(rescans)",
                 watched: 0)
         case .rootGone, .refused(.root, _):
             self.init(
@@ -81,18 +81,18 @@ extension WatchImpairment {
             self.init(
                 code: .programEnded,
                 message:
-                    "The watch program gave up: \(String(cString: strerror(error))). It is started again. \(rescans)",
+                    "The watch program failed: \(String(cString: strerror(error))). It is restarted. \(rescans)",
                 watched: 0)
         case .ended(let status):
             let how = status & 0x7F == 0 ? "with exit code \(status >> 8 & 0xFF)" : "by signal \(status & 0x7F)"
             self.init(
-                code: .programEnded, message: "The watch program ended \(how). It is started again. \(rescans)",
+                code: .programEnded, message: "The watch program exited \(how). It is restarted. \(rescans)",
                 watched: 0)
         case .garbage(let reason):
             self.init(
                 code: .programEnded,
-                message: "The watch program was ended, because \(reason). It is started again; if this happens again, "
-                    + "install synctrain anew. \(rescans)",
+                message: "The watch program was stopped because \(reason). It is restarted; if this happens again, "
+                    + "reinstall synctrain. \(rescans)",
                 watched: 0)
         }
     }

@@ -111,7 +111,7 @@ public final class IndexStore: Sendable {
             return
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw IndexStoreError(.cannotOpen, path: path, cause: "it is no regular file")
+            throw IndexStoreError(.cannotOpen, path: path, cause: "it is not a regular file")
         }
         guard access(path, R_OK | W_OK) == 0 else { throw .system(errno, path: path) }
     }
@@ -123,7 +123,7 @@ public final class IndexStore: Sendable {
         let identifier = try RawStatement(database, "PRAGMA application_id")
         let applicationID = try identifier.first { $0.integer(0) } ?? 0
         if tableCount > 0, applicationID != Int64(Schema.applicationID) {
-            throw IndexStoreError(.corrupt, path: path, cause: "it is no index of synctrain")
+            throw IndexStoreError(.corrupt, path: path, cause: "it is not a synctrain index")
         }
     }
 

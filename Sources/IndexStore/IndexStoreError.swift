@@ -47,29 +47,29 @@ public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertib
         let reason = cause.isEmpty ? "" : " (\(cause))"
         return switch code {
         case .newerSchema:
-            "the index \(path) was written by a later synctrain; install that version again, or run "
-                + "`synctrain reset index` to build the index anew (no file of yours is touched)"
+            "the index \(path) was written by a newer synctrain; install that version again, or run "
+                + "`synctrain reset index` to rebuild the index (your files are not touched)"
         case .corrupt:
-            "the index \(path) is damaged\(reason); run `synctrain reset index` to build it anew (no file of yours is "
+            "the index \(path) is damaged\(reason); run `synctrain reset index` to rebuild it (your files are not "
                 + "touched)"
         case .diskFull:
             "no space left for the index \(path); free some space on that disk"
         case .readOnly:
-            "the index \(path) lies on a read-only disk or is read-only itself\(reason); make it writable, or choose "
-                + "another place with `--home`"
+            "the index \(path) is read-only or on a read-only disk\(reason); make it writable, or choose "
+                + "another directory with `--home`"
         case .permission:
-            "the index \(path) may not be opened\(reason); give your user access to it and its directory, or choose "
-                + "another place with `--home`"
+            "the index \(path) cannot be opened: permission denied\(reason); give your user access to it and its directory, or choose "
+                + "another directory with `--home`"
         case .busy:
-            "the index \(path) is held by another process; stop it (`synctrain agent stop`) and try again"
+            "the index \(path) is locked by another process; stop it (`synctrain agent stop`) and try again"
         case .cannotOpen:
-            "the index \(path) cannot be opened\(reason); create its directory, or choose another place with `--home`"
+            "the index \(path) cannot be opened\(reason); create its directory, or choose another directory with `--home`"
         case .inputOutput:
             "the disk failed while the index \(path) was used\(reason); check the disk (`dmesg`), then try again"
         case .noSuchFolder:
             "the index has no folder \"\(folder?.rawValue ?? "")\"; see `synctrain folder list`"
         case .failed:
-            "the index \(path) failed\(reason); try again, and if it stays, run `synctrain reset index`"
+            "the index \(path) failed\(reason); try again; if this persists, run `synctrain reset index`"
         }
     }
 

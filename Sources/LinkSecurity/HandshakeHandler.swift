@@ -56,7 +56,7 @@ final class HandshakeHandler: ChannelDuplexHandler {
             self.fail(
                 LinkSecurityError(
                     .handshakeTimeout,
-                    "the TLS handshake took longer than its time limit; is the port that of a device?"
+                    "the TLS handshake timed out; check that the port belongs to a device"
                 ), context: context)
         }
         state = .handshaking(promise, limit: expiry)
@@ -65,13 +65,14 @@ final class HandshakeHandler: ChannelDuplexHandler {
     /// Decides from the peer's certificates, as they were sent, whether the handshake may go on.
     func verify(_ certificates: [NIOSSLCertificate]) -> NIOSSLVerificationResult {
         guard let certificate = certificates.first, let der = try? certificate.toDERBytes() else {
-            refusal = LinkSecurityError(.noCertificate, "the other end showed no certificate, so it is no device")
+            refusal = LinkSecurityError(
+                .noCertificate, "the other end presented no certificate; check that the port belongs to a device")
             return .failed
         }
         guard certificates.count == 1 else {
             refusal = LinkSecurityError(
                 .severalCertificates,
-                "the other end showed \(certificates.count) certificates; a device has exactly one")
+                "the other end presented \(certificates.count) certificates; a device has exactly one")
             return .failed
         }
         let device = DeviceID(certificateDER: der)
@@ -84,7 +85,9 @@ final class HandshakeHandler: ChannelDuplexHandler {
         }
         guard expected == nil || device == expected else {
             refusal = LinkSecurityError(
-                .otherDevice, "\(information.remoteAddress) is answered by another device than the one that was meant")
+                .otherDevice,
+                "\(information.remoteAddress) is answered by a different device; correct the "
+                    + "address or the id")
             return .failed
         }
         guard let names = CertificateNames(certificateDER: der) else {
@@ -107,7 +110,10 @@ final class HandshakeHandler: ChannelDuplexHandler {
         guard let peer else {
             // A resumed session brings no certificate along; we hand none out that could be resumed in earnest.
             fail(
-                LinkSecurityError(.noCertificate, "the other end resumed an old session instead of showing itself"),
+                LinkSecurityError(
+                    .noCertificate,
+                    "the other end resumed an old session instead of presenting "
+                        + "its certificate"),
                 context: context)
             return
         }

@@ -15,7 +15,7 @@ public struct LinkIdentity: Sendable {
         do {
             certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8))
         } catch {
-            throw Self.unusable("the device's certificate is no PEM certificate", error)
+            throw Self.unusable("the device's certificate is not a PEM certificate", error)
         }
         guard certificates.count == 1, let certificate = certificates.first else {
             throw LinkSecurityError(
@@ -25,14 +25,14 @@ public struct LinkIdentity: Sendable {
             key = try NIOSSLPrivateKey(bytes: Array(keyPEM.utf8), format: .pem)
             device = DeviceID(certificateDER: try certificate.toDERBytes())
         } catch {
-            throw Self.unusable("the device's key is no PEM private key without password", error)
+            throw Self.unusable("the device's key is not an unencrypted PEM private key", error)
         }
         self.certificate = certificate
     }
 
     private static func unusable(_ message: String, _ error: any Error) -> LinkSecurityError {
         LinkSecurityError(
-            .unusableIdentity, message + "; restore it from a backup, or make a new identity",
+            .unusableIdentity, message + "; restore it from a backup, or create a new identity",
             cause: String(describing: error))
     }
 }

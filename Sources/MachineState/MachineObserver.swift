@@ -13,7 +13,7 @@ public final class MachineObserver: Sendable {
         /// Whether the bus was told which signals to send here.
         var isWatching = false
         var conditions = MachineConditions()
-        var remarks: [String] = ["the system bus has not been asked yet"]
+        var remarks: [String] = ["the system bus has not been queried yet"]
     }
 
     private static let answerLimit: Duration = .seconds(5)
@@ -48,7 +48,7 @@ public final class MachineObserver: Sendable {
                 do {
                     try await self.bus.run(self)
                 } catch {
-                    self.note(MachineConditions(), ["the system bus cannot be followed: \(error)"])
+                    self.note(MachineConditions(), ["the system bus cannot be watched: \(error)"])
                 }
             }
             for await _ in news { await look() }
@@ -61,7 +61,7 @@ public final class MachineObserver: Sendable {
     private func look() async {
         guard state.withLock({ $0.isConnected }) else {
             return note(
-                MachineConditions(), ["there is no system bus, which says how this machine is connected and powered"])
+                MachineConditions(), ["no system bus; the state of connection and battery is unknown"])
         }
         do {
             if !state.withLock({ $0.isWatching }) {
@@ -72,7 +72,7 @@ public final class MachineObserver: Sendable {
             }
         } catch {
             // A bus that is lost says so, and is watched anew when it is there again.
-            return note(MachineConditions(), ["the system bus does not say what changes: \(error)"])
+            return note(MachineConditions(), ["the system bus does not report changes: \(error)"])
         }
         var conditions = MachineConditions()
         var remarks: [String] = []
@@ -90,7 +90,7 @@ public final class MachineObserver: Sendable {
             }
         } catch {
             conditions.isOnBattery = nil
-            remarks.append(Self.remark("UPower", "how the machine is powered", error))
+            remarks.append(Self.remark("UPower", "whether the machine runs on battery", error))
         }
         note(conditions, remarks)
     }
@@ -110,7 +110,7 @@ public final class MachineObserver: Sendable {
         let absent = ["org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner"]
         let isAbsent = absent.contains((error as? BusError)?.name ?? "")
         return isAbsent
-            ? "\(service) does not run, which says \(what)" : "\(service) does not say \(what): \(error)"
+            ? "\(service) is not running; it reports \(what)" : "\(service) does not report \(what): \(error)"
     }
 
     private func note(_ conditions: MachineConditions, _ remarks: [String]) {

@@ -180,13 +180,13 @@ public struct PairingMachine: Sendable {
         case .ended: return []
         case .storing, .awaitingDone: return loseThePeer(PairingFailure(.timeout, ""))
         case .idle, .awaitingCommitment, .awaitingNonce, .awaitingReveal, .comparing, .awaitingIntroduction:
-            return fail(PairingFailure(.timeout, "the time for pairing is over; begin again on both"), telling: .time)
+            return fail(PairingFailure(.timeout, "pairing timed out; start again on both devices"), telling: .time)
         }
     }
 
     /// The link has ended, by whichever side.
     public mutating func linkEnded() -> [Event] {
-        loseThePeer(PairingFailure(.linkEnded, "the link to the other device ended before both had confirmed"))
+        loseThePeer(PairingFailure(.linkEnded, "the link to the other device closed before both had confirmed"))
     }
 
     // MARK: what comes from the other end
@@ -235,7 +235,9 @@ public struct PairingMachine: Sendable {
             guard expected == commitment else {
                 return breakOff(
                     PairingFailure(
-                        .brokenCommitment, "the other device broke its commitment; something may be between the two"))
+                        .brokenCommitment,
+                        "the other device broke its commitment; somebody may be intercepting "
+                            + "the connection"))
             }
             return compare(initiatorNonce: initiatorNonce, responderNonce: nonce)
         case (.comparing(let code, let isConfirmedHere, isConfirmedThere: false), .confirm):
@@ -251,7 +253,7 @@ public struct PairingMachine: Sendable {
             return end(.paired(introduction, isMutual: true))
         default:
             return breakOff(
-                PairingFailure(.wrongOrder, "the other device sent a pairing message that has no place here"))
+                PairingFailure(.wrongOrder, "the other device sent an unexpected pairing message"))
         }
     }
 

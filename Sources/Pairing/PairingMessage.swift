@@ -59,7 +59,7 @@ enum PairingMessage: Equatable, Sendable {
     fileprivate static func bodyByteCount(header: ArraySlice<UInt8>) throws(PairingFailure) -> Int? {
         guard let first = header.first else { return nil }
         guard let kind = Kind(rawValue: first) else {
-            throw PairingFailure(.malformedMessage, "the other device sent something that is no pairing message")
+            throw PairingFailure(.malformedMessage, "the other device sent an invalid pairing message")
         }
         guard header.count >= headerByteCount else { return nil }
         let count = Int(header[header.startIndex + 1]) << 8 | Int(header[header.startIndex + 2])
@@ -130,7 +130,7 @@ struct PairingMessageReader: Sendable {
         else { return nil }
         let body = Array(waiting[PairingMessage.headerByteCount..<PairingMessage.headerByteCount + count])
         guard let message = PairingMessage(kind: waiting[0], body: body) else {
-            throw PairingFailure(.malformedMessage, "the other device sent a pairing message that makes no sense")
+            throw PairingFailure(.malformedMessage, "the other device sent a malformed pairing message")
         }
         waiting.removeFirst(PairingMessage.headerByteCount + count)
         return message

@@ -50,8 +50,8 @@ public struct PairingFailure: Error, Equatable, Sendable, CustomStringConvertibl
     init(_ refusal: PairingRefusal) {
         switch refusal {
         case .user: self.init(.refusedThere, "the other device's user said no")
-        case .time: self.init(.timeoutThere, "the other device gave up waiting")
-        case .busy: self.init(.busy, "the other device is pairing with another one; try again when it is done")
+        case .time: self.init(.timeoutThere, "the other device timed out")
+        case .busy: self.init(.busy, "the other device is pairing with a third device; try again later")
         case .mistake:
             self.init(.mistakeHere, "the other device did not understand this one; update both to the same version")
         case .storage: self.init(.notStoredThere, "the other device could not store this one; see its log")

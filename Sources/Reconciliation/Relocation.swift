@@ -136,7 +136,7 @@ public struct Relocation: Equatable, Sendable {
                 found[item.path] = only
             } else if let first = same.first {
                 found[item.path] = first
-                ambiguous[item.path] = "\(same.count) files with its contents lie in the folder"
+                ambiguous[item.path] = "\(same.count) files in the folder have the same contents"
             } else if item.size > 0 {
                 unfound.append(item)
             }

@@ -82,7 +82,7 @@ struct GlobParser {
             throw GlobError(
                 code: .invalidText,
                 message:
-                    "the line holds a character that no pattern can hold; save the file as UTF-8 and retype it here",
+                    "the line contains a character that is not allowed in a pattern; save the file as UTF-8 and retype it here",
                 offset: offset)
         }
         var parser = GlobParser(scalars)

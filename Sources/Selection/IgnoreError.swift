@@ -16,7 +16,7 @@ public struct IgnoreError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidPattern = Code(rawValue: "invalid-pattern")
         /// An `#escape=` line that is misplaced, repeated or malformed.
         public static let invalidEscape = Code(rawValue: "invalid-escape")
-        /// An `#include` line without a file, or one whose file cannot be had.
+        /// An `#include` line without a file, or one whose file cannot be read.
         public static let invalidInclude = Code(rawValue: "invalid-include")
         /// A path that is empty, absolute or not in its shortest form.
         public static let invalidPath = Code(rawValue: "invalid-path")

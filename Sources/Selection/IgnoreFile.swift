@@ -74,6 +74,8 @@ public struct IgnoreFile: Sendable, Equatable {
     }
 
     /// Parses the text of a file.
+    ///
+    /// - Throws: `invalidText`, `tooLarge`, `invalidPattern`, `invalidEscape` or `invalidInclude`, with file and line.
     public init(parsing text: String, name: String = IgnoreFile.defaultName) throws(IgnoreError) {
         try self.init(parsing: text.utf8, name: name)
     }
@@ -88,7 +90,7 @@ public struct IgnoreFile: Sendable, Equatable {
         IgnoreError(
             .tooLarge,
             "more than \(IgnoreLimits.totalByteCount) bytes or \(IgnoreLimits.totalLineCount) lines with all that is "
-                + "included; remove lines, or name directories instead of what is in them", file: file)
+                + "included; remove lines, or list directories instead of their files", file: file)
     }
 
     /// What a line is, by the order in which Syncthing looks.
@@ -111,7 +113,7 @@ public struct IgnoreFile: Sendable, Equatable {
             let path = text.unicodeScalars.firstIndex(of: " ").map { trimmed(String(text.unicodeScalars[$0...])) } ?? ""
             guard !path.isEmpty else {
                 throw IgnoreError(
-                    .invalidInclude, "#include names no file; write #include, a space and the file's path", file: file,
+                    .invalidInclude, "#include needs a file; write #include, a space and the file's path", file: file,
                     line: number, column: text.unicodeScalars.count)
             }
             return .include(path)
@@ -128,7 +130,7 @@ public struct IgnoreFile: Sendable, Equatable {
         }
         guard !hasPattern else {
             throw IgnoreError(
-                .invalidEscape, "#escape must stand before all patterns; move the line up", file: file, line: number,
+                .invalidEscape, "#escape must come before all patterns; move the line up", file: file, line: number,
                 column: 1)
         }
         let rest = trimmed(String(text.unicodeScalars.dropFirst(7)))

@@ -9,7 +9,7 @@ enum PathText {
         guard isCanonical else {
             throw IgnoreError(
                 .invalidPath,
-                "“\(path)” is no path inside of the folder; give it relative to the folder, without "
+                "“\(path)” is not a path inside the folder; give it relative to the folder, without "
                     + "empty parts, “.” and “..”")
         }
         return components.map(Array.init)
@@ -50,8 +50,8 @@ enum PathText {
         else {
             throw IgnoreError(
                 .inexpressiblePath,
-                "the name of “\(path)” has a character that an ignore file cannot hold; rename it or select the "
-                    + "directory that it is in")
+                "the name of “\(path)” has a character that an ignore file cannot contain; rename it or select the "
+                    + "directory that contains it")
         }
         return text
     }

@@ -26,16 +26,19 @@ public struct Selection: Sendable, Equatable {
     /// text; whatever it throws ends up in the message of an `IgnoreError`. Without it every `#include` is an error.
     public init(
         _ file: IgnoreFile,
-        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "files cannot be included here")
+        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")
         }
     ) throws(IgnoreError) {
         self.init(patterns: try IgnoreList(file, include: include).patterns)
     }
 
     /// Parses and compiles the text of an ignore file.
+    ///
+    /// - Throws: what `IgnoreFile(parsing:name:)` throws, and `invalidInclude` if an included file cannot be read or
+    ///   parsed.
     public init(
         parsing text: String, name: String = IgnoreFile.defaultName,
-        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "files cannot be included here")
+        include: (String) throws -> String = { _ in throw IgnoreError(.invalidInclude, "#include is not supported here")
         }
     ) throws(IgnoreError) {
         try self.init(IgnoreFile(parsing: text, name: name), include: include)

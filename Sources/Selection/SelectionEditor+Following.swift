@@ -36,7 +36,7 @@ extension SelectionEditor {
             let explanation = selection.explain(to)
             guard explanation.decision.isIgnored else { continue }
             throw IgnoreError(
-                .overruled, "“\(to)” is left out by the line “\(explanation.pattern?.text ?? "")”",
+                .overruled, "“\(to)” is excluded by the line “\(explanation.pattern?.text ?? "")”",
                 file: explanation.pattern?.file, line: explanation.pattern?.line)
         }
         return edit
@@ -69,6 +69,8 @@ extension SelectionEditor {
 
     /// Ends what `following` began: the marks of all these paths go, and of `dropped` the lines and marks at and below
     /// them.
+    ///
+    /// - Throws: `tooLarge` if the file would exceed `IgnoreLimits`.
     public func ending(dropped: [String], kept: [String]) throws(IgnoreError) -> SelectionEdit {
         var draft = IgnoreDraft(file)
         let (over, staying) = (PathSet(dropped), Set(kept))

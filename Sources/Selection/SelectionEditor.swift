@@ -26,7 +26,7 @@ public struct SelectionEditor {
     public init(
         _ file: IgnoreFile,
         include: @escaping (String) throws -> String = { _ in
-            throw IgnoreError(.invalidInclude, "files cannot be included here")
+            throw IgnoreError(.invalidInclude, "#include is not supported here")
         }
     ) {
         self.file = file
@@ -45,6 +45,9 @@ public struct SelectionEditor {
     // MARK: Selecting
 
     /// Selects `path` and all that is and will be below it.
+    ///
+    /// - Throws: `invalidPath`, `inexpressiblePath`, `tooLarge`, or `overruled` if a line that the editor does not own
+    ///   decides otherwise.
     public func selecting(_ path: String) throws(IgnoreError) -> SelectionEdit { try selecting([path]) }
 
     /// Selects several paths at once; those that lie below others of them need no line of their own. With `whileSpace`
@@ -56,6 +59,8 @@ public struct SelectionEditor {
     }
 
     /// Marks paths as not to be asked about, in place of marks below them.
+    ///
+    /// - Throws: `invalidPath`, `inexpressiblePath` or `tooLarge`.
     public func leavingAlone(_ paths: [String]) throws(IgnoreError) -> SelectionEdit {
         let targets = try Targets(paths)
         var draft = IgnoreDraft(file)
@@ -82,6 +87,8 @@ public struct SelectionEditor {
     }
 
     /// Deselects `path` and all below it; in a selected directory this takes a line that leaves the path out.
+    ///
+    /// - Throws: as `selecting`.
     public func deselecting(_ path: String) throws(IgnoreError) -> SelectionEdit { try deselecting([path]) }
 
     /// Deselects several paths at once.
@@ -127,7 +134,7 @@ public struct SelectionEditor {
             guard explanation.decision.isIgnored == selecting else { continue }
             guard let pattern = explanation.pattern else {
                 throw IgnoreError(
-                    .overruled, "“\(path)” is a name that the synchronisation keeps for itself; choose another path")
+                    .overruled, "“\(path)” is a reserved name; choose another path")
             }
             throw IgnoreError(
                 .overruled,
@@ -141,6 +148,8 @@ public struct SelectionEditor {
     /// Makes the file leave out whatever it does not name, with these paths selected.
     ///
     /// Keeps what is ignored; lines with `!` that are not the editor's own would select things everywhere and go.
+    ///
+    /// - Throws: as `selecting`.
     public func convertedToSelective(selecting paths: [String] = []) throws(IgnoreError) -> SelectionEdit {
         guard !isSelective else { return try selecting(paths) }
         var draft = IgnoreDraft(file)
@@ -154,6 +163,8 @@ public struct SelectionEditor {
 
     /// Makes the file keep everything but what is ignored: drops the final `*`, the selected paths, and what was left
     /// out of them.
+    ///
+    /// - Throws: `tooLarge` if the file would exceed `IgnoreLimits`.
     public func convertedToFull() throws(IgnoreError) -> SelectionEdit {
         guard isSelective, let catchAll else { return SelectionEdit(file: file, added: [], removed: []) }
         var draft = IgnoreDraft(file)

@@ -19,7 +19,7 @@ public enum SelectionMark: String, Sendable, CaseIterable {
         guard !path.utf8.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }),
             IgnoreFile.trimmed(text).utf8.elementsEqual(text.utf8)
         else {
-            throw IgnoreError(.inexpressiblePath, "no line can name “\(path)”; rename it first")
+            throw IgnoreError(.inexpressiblePath, "no line can select “\(path)”; rename it first")
         }
         return text
     }

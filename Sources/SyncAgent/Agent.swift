@@ -152,7 +152,7 @@ public final class Agent: Service, Sendable {
         for address in addresses {
             guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
                 throw LinkError(
-                    .unsupportedAddress, "nothing here can listen on \(address); use tcp://HOST:PORT",
+                    .unsupportedAddress, "cannot listen on \(address): unsupported address; use tcp://HOST:PORT",
                     isTransient: false)
             }
             let listener = try await transport.listen(on: address, install: pairing.install)
@@ -189,7 +189,7 @@ public final class Agent: Service, Sendable {
             try index.close()
         } catch {
             // Everything committed is in it; only the numbers of own announcements will jump at the next start.
-            setup.logger.warning("the index was not closed in order: \(error)")
+            setup.logger.warning("the index was not closed cleanly: \(error)")
         }
         setup.logger.info("stopped")
     }
@@ -235,7 +235,7 @@ public final class Agent: Service, Sendable {
         let owner = StrangerSession(device: link.peer, address: link.information.remoteAddress, pending: pending)
         _ = await session.run(owner: owner)
         setup.logger.info(
-            "unknown device \(link.peer) from \(link.information.remoteAddress); to know it: synctrain device add \(link.peer)"
+            "unknown device \(link.peer) from \(link.information.remoteAddress); to add it: synctrain device add \(link.peer)"
         )
     }
 }

@@ -25,7 +25,7 @@ extension EventHub {
 
     private func gap(before number: Int) -> AgentEvent {
         var event = AgentEvent(
-            type: "gap", time: now.rfc3339, message: "Events are missing here: look at everything anew.")
+            type: "gap", time: now.rfc3339, message: "Events were lost: reload everything.")
         event.id = self.id(number)
         return event
     }

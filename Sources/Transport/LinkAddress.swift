@@ -52,7 +52,7 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         default:
             throw LinkError(
                 .unsupportedAddress,
-                "the address “\(Self.printable(text))” is of a kind that synctrain does not speak; use tcp://HOST:PORT",
+                "the address “\(Self.printable(text))” has an unsupported scheme; use tcp://HOST:PORT",
                 isTransient: false)
         }
     }
@@ -148,7 +148,7 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func invalid(_ text: String, _ remedy: String) -> LinkError {
-        LinkError(.invalidAddress, "“\(printable(text))” is no link address: \(remedy)", isTransient: false)
+        LinkError(.invalidAddress, "“\(printable(text))” is not a link address: \(remedy)", isTransient: false)
     }
 
     /// Peers send addresses too: no control character of theirs reaches a terminal or a log.

@@ -50,7 +50,7 @@ extension LinkInformation {
             return channel.eventLoop.makeFailedFuture(
                 LinkError(
                     .failed,
-                    "the other side at \(remoteAddress) closed the link as soon as it was made; it will be tried "
+                    "the other side at \(remoteAddress) closed the link at once; it will be tried "
                         + "again", isTransient: true))
         }
         let output = install(channel, self)

@@ -32,7 +32,7 @@ struct Acceptor: Sendable {
         var bytes = [UInt8](repeating: 0, count: L2CAPSocket.receiveLimit)
         let count = recv(socket.descriptor.number, &bytes, bytes.count, 0)
         guard count > 0, let first = bytes.first else {
-            core.logger.debug("Bluetooth: a channel said nothing.", metadata: ["peer": "\(peer)"])
+            core.logger.debug("Bluetooth: a channel stayed silent.", metadata: ["peer": "\(peer)"])
             return
         }
         let device = core.client.facts.adapter.map { ObjectTree.devicePath(peer, of: $0.path) }
@@ -45,7 +45,7 @@ struct Acceptor: Sendable {
             case .legacy:
                 guard let legacy = core.legacyDoor.installer else {
                     core.logger.notice(
-                        "A device wants to send a file; to take it, run `synctrain drop receive`.",
+                        "A device wants to send a file; to accept it, run `synctrain drop receive`.",
                         metadata: ["peer": "\(peer)"])
                     return
                 }
@@ -55,7 +55,7 @@ struct Acceptor: Sendable {
                 }
             case .link:
                 guard core.sink.isOpen, let sink = core.sink.current else {
-                    core.logger.debug("Bluetooth: nobody takes links.", metadata: ["peer": "\(peer)"])
+                    core.logger.debug("Bluetooth: links are not accepted.", metadata: ["peer": "\(peer)"])
                     return
                 }
                 ends = try StreamEnds(.forPackets)

@@ -139,28 +139,28 @@ struct BluetoothFacts: Equatable, Sendable {
 
     var state: BluetoothState {
         switch bus {
-        case .connecting: return BluetoothState(.starting, "Bluetooth is being looked for.")
+        case .connecting: return BluetoothState(.starting, "Looking for Bluetooth.")
         case .lost(let reason):
             return BluetoothState(
                 .noBus, "The system bus cannot be reached (\(reason)).",
                 remedy: "Bluetooth needs D-Bus: see `systemctl status dbus`.")
         case .connected: break
         }
-        guard isWatching else { return BluetoothState(.starting, "Bluetooth is being looked for.") }
+        guard isWatching else { return BluetoothState(.starting, "Looking for Bluetooth.") }
         guard owner != nil else {
             return BluetoothState(
-                .noService, "bluetoothd does not run.",
+                .noService, "bluetoothd is not running.",
                 remedy: "Install the package bluez if it is missing, then `systemctl enable --now bluetooth`.")
         }
         if let refusal, refusal.isDenied, !isLoaded { return Self.denied(refusal) }
-        guard isLoaded else { return BluetoothState(.starting, "Bluetooth is being looked for.") }
+        guard isLoaded else { return BluetoothState(.starting, "Looking for Bluetooth.") }
         guard let adapter else { return withoutAdapter }
         guard adapter.isPowered else { return unpowered(adapter) }
         if isListening, let refusal {
             return BluetoothState(
                 .notAdvertising, "Other devices cannot find this one: \(refusal.message).",
                 remedy: refusal.isDenied
-                    ? Self.permissionRemedy : "See `journalctl -u bluetooth`; it is tried again from time to time.",
+                    ? Self.permissionRemedy : "See `journalctl -u bluetooth`; the agent retries periodically.",
                 adapter: adapter.name, address: adapter.address)
         }
         return BluetoothState(
@@ -169,7 +169,7 @@ struct BluetoothFacts: Equatable, Sendable {
     }
 
     private static let permissionRemedy =
-        "Let your user use it: add it to the group bluetooth (`usermod -aG bluetooth NAME`), then log in again."
+        "Add your user to the group bluetooth (`usermod -aG bluetooth NAME`), then log in again."
 
     private static func denied(_ refusal: StepError) -> BluetoothState {
         BluetoothState(
@@ -187,7 +187,7 @@ struct BluetoothFacts: Equatable, Sendable {
         }
         return BluetoothState(
             .noAdapter, "This machine has no Bluetooth adapter.",
-            remedy: "Plug one in; if it has one, see `dmesg | grep -i bluetooth` for missing firmware.")
+            remedy: "Plug one in; if it has one, check `dmesg | grep -i bluetooth` for missing firmware.")
     }
 
     private func unpowered(_ adapter: ObjectTree.Adapter) -> BluetoothState {
@@ -202,8 +202,8 @@ struct BluetoothFacts: Equatable, Sendable {
         BluetoothState(
             .blocked,
             blocks.byHardware
-                ? "A switch on this machine has turned Bluetooth off." : "Bluetooth is blocked, as in airplane mode.",
-            remedy: blocks.byHardware ? "Use the switch or key for radio." : "`rfkill unblock bluetooth`",
+                ? "A hardware switch has turned Bluetooth off." : "Bluetooth is blocked, as in airplane mode.",
+            remedy: blocks.byHardware ? "Use the radio switch or key." : "`rfkill unblock bluetooth`",
             adapter: adapter?.name, address: adapter?.address)
     }
 }

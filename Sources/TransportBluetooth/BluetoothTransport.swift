@@ -113,7 +113,7 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
         guard case .bluetooth = address else { throw Self.unsupported(address) }
         let accepted = AcceptedLinks<Output>(limit: Self.setUpLimit)
         guard core.sink.fill(LinkSink(accepted, install: install)) else {
-            throw LinkError(.addressInUse, "Bluetooth is listened on already", isTransient: false)
+            throw LinkError(.addressInUse, "already listening on Bluetooth", isTransient: false)
         }
         core.client.update { $0.isListening = true }
         return LinkListener(address: address, accepted: accepted) { [core] in
@@ -174,7 +174,8 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
 
     private static func unsupported(_ address: LinkAddress) -> LinkError {
         LinkError(
-            .unsupportedAddress, "\(address) is no Bluetooth address; write ble://AA:BB:CC:DD:EE:FF", isTransient: false
+            .unsupportedAddress, "\(address) is not a Bluetooth address; use ble://AA:BB:CC:DD:EE:FF",
+            isTransient: false
         )
     }
 }

@@ -10,7 +10,8 @@ extension Dialler {
             let control = facts.tree.characteristic(SurfaceUUID.control, of: device)
         else {
             throw LinkFailure(
-                LinkError(.refused, "\(peer) takes no files by GATT; update its GhostDrop app", isTransient: true))
+                LinkError(
+                    .refused, "\(peer) does not accept files over GATT; update its GhostDrop app", isTransient: true))
         }
         let way: ValueWay
         do {

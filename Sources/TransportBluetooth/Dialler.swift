@@ -51,7 +51,7 @@ struct Dialler<Output: Sendable>: Sendable {
         }
         guard isFree == true else {
             throw LinkError(
-                .failed, "there is a link to \(peer) by GATT already, and there can be one; close it first",
+                .failed, "only one GATT link to \(peer) is possible; close the existing one first",
                 isTransient: true)
         }
         client.update { $0.uses[device, default: .init()].count += 1 }
@@ -182,7 +182,7 @@ struct Dialler<Output: Sendable>: Sendable {
                 value = try CapabilitiesValue(parsing: bytes)
             } catch {
                 throw LinkError(
-                    .failed, "\(peer) says of itself what cannot be read; update its agent", isTransient: true,
+                    .failed, "\(peer) sent invalid capabilities; update its agent", isTransient: true,
                     cause: "\(error)")
             }
             guard isLegacy || value.capabilities.protocolVersion >= Capabilities.synctrainVersion else {
@@ -253,7 +253,7 @@ struct Dialler<Output: Sendable>: Sendable {
                 guard !error.isFinal, let code = (error.cause as? LinkError)?.code,
                     code == .refused || code == .timedOut && !isEncrypted
                 else { throw error }
-                note("a channel was refused, or asked for in vain", error.cause)
+                note("a channel was refused or not answered", error.cause)
             }
             do { try await Task.sleep(for: pause) } catch { throw LinkFailure(error) }
             count = raceCount
@@ -302,7 +302,7 @@ struct Dialler<Output: Sendable>: Sendable {
         do {
             guard let path = core.client.facts.tree.characteristic(SurfaceUUID.data, of: device) else {
                 throw LinkError(
-                    .refused, "\(peer) does not offer its data by GATT; update its agent", isTransient: true)
+                    .refused, "\(peer) does not offer GATT; update its agent", isTransient: true)
             }
             way = try await ValueWay.open(to: path, core: core, limit: remaining)
         } catch let error as BusError {

@@ -16,7 +16,7 @@ extension LinkError {
         switch error.code {
         case ECONNREFUSED:
             self.init(
-                .refused, "\(peer) refuses the connection; check that its agent runs and that it is near",
+                .refused, "\(peer) refuses the connection; check that its agent is running and that it is nearby",
                 isTransient: true, cause: cause)
         case ETIMEDOUT, EHOSTUNREACH, EHOSTDOWN, ECONNABORTED, ECONNRESET, EIO:
             self = .outOfRange(peer, cause)
@@ -27,7 +27,7 @@ extension LinkError {
                 isTransient: true, cause: cause)
         case EBUSY, EALREADY:
             self.init(
-                .failed, "the adapter is busy with another connection; it is tried again", isTransient: true,
+                .failed, "the adapter is busy with another connection; retrying", isTransient: true,
                 cause: cause)
         case ENETDOWN, ENODEV, ENETUNREACH:
             self.init(
@@ -52,7 +52,7 @@ extension LinkError {
         case (.timedOut, _): self = .outOfRange(peer, cause)
         case (_, "org.bluez.Error.NotPermitted"), (_, "org.bluez.Error.InProgress"):
             self.init(
-                .failed, "bluetoothd is busy with \(peer), for this program or another; it is tried again",
+                .failed, "bluetoothd is busy with \(peer), for this program or another; retrying",
                 isTransient: true, cause: cause)
         case (_, "org.freedesktop.DBus.Error.AccessDenied"), (_, "org.bluez.Error.NotAuthorized"):
             self.init(
@@ -74,7 +74,9 @@ extension LinkError {
 
     static func outOfRange(_ peer: BluetoothAddress, _ cause: String?) -> LinkError {
         LinkError(
-            .unreachable, "\(peer) is not in range; bring the devices together and check that its Bluetooth is on",
+            .unreachable,
+            "\(peer) is not in range; bring the devices closer together and check that its "
+                + "Bluetooth is on",
             isTransient: true, cause: cause)
     }
 

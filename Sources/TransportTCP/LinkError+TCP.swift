@@ -15,7 +15,9 @@ extension LinkError {
                 self.init(dialing: address, last.error)
             } else {
                 self.init(
-                    .hostNotFound, "the name in \(address) is not known here; check it, or give the device's number",
+                    .hostNotFound,
+                    "the name in \(address) cannot be resolved; check it, or use the device's IP "
+                        + "address",
                     isTransient: true, cause: String(describing: error))
             }
             return
@@ -28,7 +30,7 @@ extension LinkError {
             self = .timedOut(address, cause)
         case is SocketAddressError:
             self.init(
-                .hostNotFound, "the name in \(address) is not known here; check it, or give the device's number",
+                .hostNotFound, "the name in \(address) cannot be resolved; check it, or use the device's IP address",
                 isTransient: true, cause: cause)
         case let error as IOError:
             switch error.errnoCode {
@@ -44,7 +46,7 @@ extension LinkError {
                 self = .timedOut(address, cause)
             case EACCES, EPERM:
                 self.init(
-                    .permissionDenied, "this machine's firewall forbids to connect to \(address)", isTransient: false,
+                    .permissionDenied, "this machine's firewall blocks connections to \(address)", isTransient: false,
                     cause: cause)
             default:
                 self.init(.failed, "cannot connect to \(address): \(cause)", isTransient: true, cause: cause)
@@ -86,7 +88,7 @@ extension LinkError {
 
     private static func timedOut(_ address: LinkAddress, _ cause: String) -> LinkError {
         LinkError(
-            .timedOut, "no answer from \(address); check that the device is on and that no firewall is in between",
+            .timedOut, "no answer from \(address); check that the device is on and that no firewall blocks it",
             isTransient: true, cause: cause)
     }
 }

@@ -40,7 +40,9 @@ public struct TCPTransport: LinkTransport {
         guard case .tcp(let host, let port) = address else { throw Self.unsupported(address) }
         guard address.isDialable else {
             throw LinkError(
-                .invalidAddress, "\(address) names no single device; dial a host and a port, as tcp://HOST:22000",
+                .invalidAddress,
+                "\(address) is not the address of one device; dial a host and a port, as "
+                    + "tcp://HOST:22000",
                 isTransient: false)
         }
         try Task.checkCancellation()
@@ -134,7 +136,7 @@ public struct TCPTransport: LinkTransport {
             guard let ip = IPAddress(host) else {
                 throw LinkError(
                     .invalidAddress,
-                    "cannot listen on \(address): give a number of this machine, or tcp://:\(port) for all of them",
+                    "cannot listen on \(address): use an IP address of this machine, or tcp://:\(port) for all of them",
                     isTransient: false)
             }
             let literal =
@@ -162,6 +164,6 @@ public struct TCPTransport: LinkTransport {
     }
 
     private static func unsupported(_ address: LinkAddress) -> LinkError {
-        LinkError(.unsupportedAddress, "\(address) is no TCP address; write tcp://HOST:PORT", isTransient: false)
+        LinkError(.unsupportedAddress, "\(address) is not a TCP address; use tcp://HOST:PORT", isTransient: false)
     }
 }

@@ -72,7 +72,7 @@ final class AirClient: ChannelInboundHandler {
                 return
             }
             guard let request = AirRequest(line: line) else {
-                return answer(.refused(.notUnderstood, "that is no request"))
+                return answer(.refused(.notUnderstood, "invalid request"))
             }
             switchboard.handle(request, from: self)
         }

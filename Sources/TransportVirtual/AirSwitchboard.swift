@@ -58,7 +58,7 @@ final class AirSwitchboard {
         switch request {
         case .advertise(let name, let modes, let capabilities):
             guard advertisers[name] == nil else {
-                return client.answer(.refused(.nameInUse, "\(name) is on this air already"))
+                return client.answer(.refused(.nameInUse, "\(name) is already on this radio"))
             }
             advertisers[name] = Advertiser(client: client, modes: modes, capabilities: capabilities)
             client.answer(.done(""))
@@ -162,7 +162,7 @@ final class AirSwitchboard {
             }
             guard mode(for: dial, advertiser) != nil else {
                 dials[key] = nil
-                dial.client.answer(.refused(.incompatible, "\(dial.target) speaks none of what was asked for"))
+                dial.client.answer(.refused(.incompatible, "\(dial.target) supports none of the requested protocols"))
                 continue
             }
             dials[key]?.stage = .connecting
@@ -190,7 +190,7 @@ final class AirSwitchboard {
     private func accept(_ token: UInt64, by client: AirClient) {
         guard let (key, dial) = dials.first(where: { $0.value.stage == .offered(token: token) }),
             let advertiser = advertisers[dial.target], let mode = mode(for: dial, advertiser)
-        else { return client.answer(.refused(.gone, "the other device has given up")) }
+        else { return client.answer(.refused(.gone, "the other device stopped waiting")) }
         dials[key] = nil
         let connection = VirtualConnection(mode, conditions, seed: chance.next(), start: clock.now)
         let pump = StreamPump(

@@ -103,7 +103,7 @@ extension RadioConditions {
 
     private static func invalid(_ name: String, _ value: String) -> RadioConditionsError {
         let meaning = settings.first { $0.name == name }?.meaning ?? ""
-        return RadioConditionsError("“\(value)” is no value of \(name): \(meaning)")
+        return RadioConditionsError("“\(value)” is not a value of \(name): \(meaning)")
     }
 
     private static func number(

@@ -133,7 +133,8 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
         let isOver = eventLoop.scheduleTask(in: TimeAmount(timeout)) {
             promise.fail(
                 LinkError(
-                    .timedOut, "no answer from \(address); check that the device is on, near-by and on the same air",
+                    .timedOut,
+                    "no answer from \(address); check that the device is on, nearby and on the same virtual radio",
                     isTransient: true))
         }
         let request = AirRequest.dial(target: target, source: name, modes: modes)
@@ -169,7 +170,8 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
             return try await ask(request).text
         } catch let error as LinkError where error.code == .refused {
             throw LinkError(
-                .unreachable, "\(address) is not in range; bring it near, and see that it waits", isTransient: true,
+                .unreachable, "\(address) is not in range; bring it closer, and check that it is waiting",
+                isTransient: true,
                 cause: error.message)
         }
     }
@@ -227,7 +229,7 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
 
     private static func unsupported(_ address: LinkAddress) -> LinkError {
         LinkError(
-            .unsupportedAddress, "\(address) is no address on the virtual radio; write virtual://NAME",
+            .unsupportedAddress, "\(address) is not a virtual radio address; use virtual://NAME",
             isTransient: false)
     }
 }

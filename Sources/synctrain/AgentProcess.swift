@@ -11,7 +11,7 @@ enum AgentProcess {
         do {
             return try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         } catch {
-            throw ControlError(.failed, "This program's own file is not known: /proc is not mounted.")
+            throw ControlError(.failed, "The path of this program is unknown because /proc is not mounted.")
         }
     }
 
@@ -41,13 +41,13 @@ enum AgentProcess {
             var status: Int32 = 0
             if waitpid(child, &status, WNOHANG) == child {
                 throw ControlError(
-                    .failed, "The agent ended at once: \(lastWords(in: places.logFile, from: logged))",
+                    .failed, "The agent exited at once: \(lastWords(in: places.logFile, from: logged))",
                     path: places.logFile)
             }
             try await Task.sleep(for: pause)
         }
         throw ControlError(
-            .timeout, "The agent has not answered in time. See \(places.logFile).", isRetryable: true,
+            .timeout, "The agent did not answer in time. See \(places.logFile).", isRetryable: true,
             path: places.logFile)
     }
 
@@ -57,7 +57,7 @@ enum AgentProcess {
         while FileManager.default.fileExists(atPath: places.socket) {
             guard ContinuousClock.now < deadline else {
                 throw ControlError(
-                    .timeout, "The agent has not ended in time. See its log, or end its process.", isRetryable: true)
+                    .timeout, "The agent did not stop in time. See its log, or kill its process.", isRetryable: true)
             }
             try await Task.sleep(for: pause)
         }
@@ -89,14 +89,14 @@ enum AgentProcess {
 
     /// The last lines that were written behind `offset`.
     private static func lastWords(in path: String, from offset: UInt64) -> String {
-        guard let file = FileHandle(forReadingAtPath: path) else { return "it left no word." }
+        guard let file = FileHandle(forReadingAtPath: path) else { return "It wrote no log." }
         defer { try? file.close() }
         let end = (try? file.seekToEnd()) ?? 0
         let start = max(offset, end > 4096 ? end - 4096 : 0)
         guard (try? file.seek(toOffset: min(start, end))) != nil, let bytes = try? file.readToEnd() else {
-            return "it left no word."
+            return "It wrote no log."
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(3)
-        return lines.isEmpty ? "it left no word." : lines.joined(separator: "\n")
+        return lines.isEmpty ? "It wrote no log." : lines.joined(separator: "\n")
     }
 }

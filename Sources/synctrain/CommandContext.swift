@@ -66,7 +66,7 @@ struct CommandContext: Sendable {
     func confirm(_ question: String) throws {
         if options.yes { return }
         guard terminal.isInputTTY, terminal.isErrorTTY else {
-            throw ControlError(.confirmationNeeded, "\(question) Say --yes to do it without being asked.")
+            throw ControlError(.confirmationNeeded, "\(question) Use --yes to confirm.")
         }
         try process.errors.write("\(question) [y/N] ")
         guard let answer = terminal.readLine(), ["y", "yes"].contains(answer.lowercased()) else {

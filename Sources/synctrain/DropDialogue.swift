@@ -77,15 +77,15 @@ struct DropDialogue {
         case .waiting(let session, let directory, let listening):
             self.session = session
             let places = listening.isEmpty ? "" : ", at \(listening.joined(separator: ", "))"
-            return [.say("Files that are sent to this device come to \(EscapedName.escape(directory))\(places).")]
+            return [.say("Ready to receive files into \(EscapedName.escape(directory))\(places).")]
         case .receivers(let devices): return choose(among: devices)
         case .preparing(let file, let size):
             return [.say("Reading \(EscapedName.escape(file)), \(Quantity.size(size)).")]
-        case .connecting(let address): return [.say("Calling \(EscapedName.escape(address)).")]
+        case .connecting(let address): return [.say("Connecting to \(EscapedName.escape(address)).")]
         case .code(let code, let peer): return compare(code, peer)
         case .offer(let file, let size, let peer, let present): return offer(file, size, peer, present)
         case .announced(let file, _, let peer):
-            return [.say("\(EscapedName.escape(file)) is offered to \(Self.name(peer)).")]
+            return [.say("\(EscapedName.escape(file)) offered to \(Self.name(peer)).")]
         case .progress(let file, let size, let peer, let done, let rate):
             let way = "\(isSending ? "to" : "from") \(Self.name(peer)) by \(peer.transport)"
             return [.progress(file: file, done: done, total: size, bytesPerSecond: rate, peer: way)]
@@ -131,10 +131,12 @@ struct DropDialogue {
             return [
                 .fail(
                     ControlError(
-                        .invalidRequest, "Say whom to send to: --to NAME, where nobody can be asked."))
+                        .invalidRequest, "No device selected; use --to NAME."))
             ]
         }
-        guard !devices.isEmpty else { return [.say("No device to send to is near-by yet; it has to receive.")] }
+        guard !devices.isEmpty else {
+            return [.say("No nearby device is receiving. Start `synctrain drop receive` or a GhostDrop app there.")]
+        }
         let rows = devices.enumerated().map { index, device in
             [
                 "\(index + 1)", EscapedName.escape(device.name ?? device.device.map { String($0.prefix(7)) } ?? "?"),
@@ -162,7 +164,12 @@ struct DropDialogue {
             if !early.isEmpty { return actions + judged(code, by: early.removeFirst()) }
             return actions + (hasInputEnded ? nobodyAnswers() : [])
         case .person: return actions + [.discardInput] + (hasInputEnded ? nobodyAnswers() : ask())
-        case .nobody: return actions + refuse() + [.say("Nobody can compare the code, so it was refused.")]
+        case .nobody:
+            return actions + refuse() + [
+                .say(
+                    "The code was refused because nobody can compare it "
+                        + "here; run this in a terminal.")
+            ]
         }
     }
 
@@ -173,8 +180,8 @@ struct DropDialogue {
         }
         let error = ControlError(
             .codesDiffer,
-            "This device shows \(LargeDigits.spaced(code)), and \(EscapedName.escape(text)) was expected. Somebody may be "
-                + "between the two devices.")
+            "This device shows \(LargeDigits.spaced(code)), and \(EscapedName.escape(text)) was expected. Somebody may be intercepting "
+                + "the connection.")
         return refuse() + [.fail(error)]
     }
 
@@ -191,7 +198,7 @@ struct DropDialogue {
     // MARK: the offer
 
     private mutating func offer(_ file: String, _ size: Int64, _ peer: DropPeer, _ present: Int64) -> [Action] {
-        let rest = present > 0 ? ", of which \(Quantity.size(present)) are here already" : ""
+        let rest = present > 0 ? ", \(Quantity.size(present)) already here" : ""
         let kind = peer.isPaired ? "a paired device" : "not a paired device"
         let words: [Action] = [
             .say("\(Self.name(peer)), \(kind), sends \(EscapedName.escape(file)), \(Quantity.size(size))\(rest).")
@@ -199,7 +206,11 @@ struct DropDialogue {
         state = .offered
         if peer.isPaired ? acceptsPaired : isCodeExpected { return words + decide(true) }
         guard judge == .person, !hasInputEnded else {
-            return words + decide(false) + [.say("Nobody can be asked, so it was not taken.")]
+            return words + decide(false) + [
+                .say(
+                    "The file was declined because nobody can confirm it here; run "
+                        + "this in a terminal.")
+            ]
         }
         return words + [.discardInput] + ask()
     }
@@ -221,7 +232,7 @@ struct DropDialogue {
             guard judge == .person else { return [] }
             guard !word.isEmpty else { return ask() }
             guard let number = Int(word), devices.indices.contains(number - 1) else {
-                return [.say("There is no \(EscapedName.escape(line)) in the list.")] + ask()
+                return [.say("`\(EscapedName.escape(line))` is not in the list.")] + ask()
             }
             state = .idle
             return [.answer(DropAnswer(session: session, action: .choose, address: devices[number - 1].address))]
@@ -230,13 +241,13 @@ struct DropDialogue {
             switch word {
             case "y", "yes": return confirm(code) + [.say("Waiting for the other device's user.")]
             case "", "n", "no": return refuse()
-            default: return [.say("Say y or n.")] + ask()
+            default: return [.say("Answer y or n.")] + ask()
             }
         case .offered:
             switch word {
             case "y", "yes": return decide(true)
             case "", "n", "no": return decide(false)
-            default: return [.say("Say y or n.")] + ask()
+            default: return [.say("Answer y or n.")] + ask()
             }
         }
     }
@@ -244,10 +255,10 @@ struct DropDialogue {
     private mutating func nobodyAnswers() -> [Action] {
         switch state {
         case .comparing:
-            return refuse() + [.fail(ControlError(.confirmationNeeded, "Nobody has confirmed the code."))]
+            return refuse() + [.fail(ControlError(.confirmationNeeded, "The code was not confirmed."))]
         case .offered: return decide(false)
         case .choosing:
-            return [.fail(ControlError(.confirmationNeeded, "Nobody has chosen a device; say --to NAME."))]
+            return [.fail(ControlError(.confirmationNeeded, "No device selected; use --to NAME."))]
         case .idle: return []
         }
     }
@@ -257,7 +268,7 @@ struct DropDialogue {
         switch state {
         case .choosing(let devices) where !devices.isEmpty: return [.ask("Number of the device to send to: ")]
         case .comparing: return [.ask("Does the other device show the same digits? [y/N] ")]
-        case .offered: return [.ask("Take it? [y/N] ")]
+        case .offered: return [.ask("Accept? [y/N] ")]
         default: return []
         }
     }

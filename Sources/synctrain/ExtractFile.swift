@@ -53,7 +53,7 @@ final class ExtractFile: Sendable {
 
     private static func inTheWay(_ path: String) -> ControlError {
         ControlError(
-            .alreadyExists, "\(path) is there already. Choose another name, or replace it with --force.", path: path)
+            .alreadyExists, "\(path) already exists. Choose another name, or replace it with --force.", path: path)
     }
 
     private static func failure(_ path: String) -> ControlError {
@@ -61,7 +61,7 @@ final class ExtractFile: Sendable {
         let reason = String(cString: strerror(number))
         return switch number {
         case ENOSPC, EDQUOT:
-            ControlError(.noSpace, "No space is left for \(path). Make room and repeat the command.", path: path)
+            ControlError(.noSpace, "No space left for \(path). Free some space and repeat the command.", path: path)
         case EACCES, EPERM, EROFS:
             ControlError(.noPermission, "\(path) cannot be written: \(reason). Choose another place.", path: path)
         default: ControlError(.failed, "\(path) cannot be written: \(reason).", path: path)

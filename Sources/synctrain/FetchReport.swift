@@ -56,7 +56,7 @@ final class FetchReport: Sendable {
         let outcome = outcome.withLock { $0 }
         guard case .done(let files, let bytes, let failed, let seconds) = outcome.summary else {
             throw ControlError(
-                .interrupted, "The agent ended the fetch in the middle. Repeat it: what is here stays.",
+                .interrupted, "The agent interrupted the fetch. Run it again to resume.",
                 isRetryable: true)
         }
         if !context.options.json {

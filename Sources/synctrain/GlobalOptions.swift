@@ -3,20 +3,20 @@ import ArgumentParser
 /// Options that every command takes, before or behind its name.
 struct GlobalOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The folder of configuration, keys and index (also SYNCTRAIN_HOME).", valueName: "dir"),
+        help: ArgumentHelp("Directory for configuration, keys and index (also SYNCTRAIN_HOME).", valueName: "dir"),
         completion: .directory)
     var home: String?
 
-    @Option(help: ArgumentHelp("Whether to use colour: auto, always or never.", valueName: "when"))
+    @Option(help: ArgumentHelp("Colour: auto, always or never.", valueName: "when"))
     var color = ColorChoice.auto
 
-    @Flag(name: [.short, .long], help: "No progress and no remarks.")
+    @Flag(name: [.short, .long], help: "Suppress progress and remarks.")
     var quiet = false
 
-    @Flag(help: "Answer and errors as JSON.")
+    @Flag(help: "Print the answer and errors as JSON.")
     var json = false
 
-    @Flag(name: [.short, .long], help: "Yes to the questions that are asked before something is lost.")
+    @Flag(name: [.short, .long], help: "Answer yes to every question asked before data is lost.")
     var yes = false
 }
 

@@ -30,7 +30,7 @@ enum OpeningProgram {
         }
         // The low byte is 0 for a program that ended by itself; its code is above.
         guard status == 0 else {
-            let reason = status & 0x7F == 0 ? "ended with \(status >> 8 & 0xFF)" : "was ended by a signal"
+            let reason = status & 0x7F == 0 ? "ended with \(status >> 8 & 0xFF)" : "was killed by a signal"
             throw ControlError(
                 .failed,
                 "`\(command)` \(reason). Set \(variable) to another program, or open it yourself: \(link)")

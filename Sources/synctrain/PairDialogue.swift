@@ -62,12 +62,12 @@ struct PairDialogue {
         switch event {
         case .waiting(_, let listening, let seconds):
             let places = listening.isEmpty ? "" : ", at \(listening.joined(separator: ", "))"
-            return [.say("This device can be paired with for \(seconds) s\(places).")]
+            return [.say("Waiting for the other device for \(seconds) s\(places).")]
         case .nearby(let devices):
             guard isNearby else { return [] }
             return choose(among: devices)
         case .dialling(let address):
-            return [.say("Calling \(address).")]
+            return [.say("Connecting to \(address).")]
         case .code(let code, let device, let address, let transport):
             return compare(code, device, address, transport)
         case .confirmedThere:
@@ -79,7 +79,7 @@ struct PairDialogue {
             if !isMutual {
                 actions.append(
                     .say(
-                        "The other device has not said that it stored this one. If it does not list it, pair once more."
+                        "The other device did not confirm that it stored this one. If it does not list it, pair again."
                     ))
             }
             return actions
@@ -102,7 +102,7 @@ struct PairDialogue {
         case .comparing, .answered: return []
         }
         state = .choosing(devices)
-        guard !devices.isEmpty else { return [.say("No device is near-by.")] }
+        guard !devices.isEmpty else { return [.say("No nearby devices.")] }
         let rows = devices.enumerated().map { index, device in
             [
                 "\(index + 1)", EscapedName.escape(device.name ?? device.device.map { String($0.prefix(7)) } ?? "?"),
@@ -157,7 +157,7 @@ struct PairDialogue {
             }
             guard !word.isEmpty else { return ask() }
             guard let number = Int(word), devices.indices.contains(number - 1) else {
-                return [.say("There is no \(EscapedName.escape(line)) in the list.")] + ask()
+                return [.say("`\(EscapedName.escape(line))` is not in the list.")] + ask()
             }
             return [.answer(.dial(address: devices[number - 1].address))]
         case .comparing(let code):
@@ -169,7 +169,7 @@ struct PairDialogue {
             case "", "n", "no":
                 state = .answered
                 return [.answer(.refuse)]
-            default: return [.say("Say y or n.")] + ask()
+            default: return [.say("Answer y or n.")] + ask()
             }
         case .answered: return []
         }
@@ -181,7 +181,7 @@ struct PairDialogue {
         state = .answered
         return [
             .answer(.refuse),
-            .fail(ControlError(.confirmationNeeded, "Nothing was stored: nobody has confirmed the code.")),
+            .fail(ControlError(.confirmationNeeded, "Nothing was stored: the code was not confirmed.")),
         ]
     }
 
@@ -193,7 +193,7 @@ struct PairDialogue {
         guard judge == .person else { return [] }
         switch state {
         case .choosing(let devices) where !devices.isEmpty:
-            return [.ask("Number of the device to pair with, or wait for it to call: ")]
+            return [.ask("Number of the device to pair with, or wait for it to connect: ")]
         case .comparing: return [.ask("Does the other device show the same digits? [y/N] ")]
         default: return []
         }

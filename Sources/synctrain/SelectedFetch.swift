@@ -92,7 +92,7 @@ struct SelectedFetchCourse {
         if isLinked, let problem = folder.problems.first {
             throw ControlError(
                 .someFailed,
-                "\(folder.id) cannot go on with \(Quantity.count(folder.errors, "name")): \(problem.path): "
+                "\(folder.id) cannot sync \(Quantity.count(folder.errors, "name")): \(problem.path): "
                     + problem.message, isRetryable: true, path: "\(folder.id):\(problem.path)")
         }
         if isLinked, let waiting = folder.waiting, ["metered", "battery"].contains(waiting.reason) {
@@ -105,7 +105,7 @@ struct SelectedFetchCourse {
             .noHolder,
             "\(folder.id) needs \(Quantity.need(folder.need)), and "
                 + (isLinked
-                    ? "no connected device gives it" : "none of its devices is connected; see `synctrain device list`")
-                + ". It comes by itself when one does.", isRetryable: true, path: folder.id)
+                    ? "no connected device has it" : "none of its devices are connected; see `synctrain device list`")
+                + ". It is downloaded as soon as one does.", isRetryable: true, path: folder.id)
     }
 }

@@ -6,16 +6,16 @@ import Glibc
 struct Synctrain: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "synctrain",
-        abstract: "Shared folders that keep only the files you pick, and fetch any other on demand.",
+        abstract: "Sync the files you select; fetch any other file on demand.",
         discussion: """
-            Talks to Syncthing devices. `synctrain init` makes this device's identity, `synctrain agent start` starts \
-            the agent, `synctrain pair` makes two devices know each other, `synctrain device add` and \
-            `synctrain folder add` join a cluster.
+            Works with Syncthing devices. `synctrain init` creates this device's identity, `synctrain agent start` \
+            starts the agent, `synctrain pair` pairs two devices, `synctrain device add` and `synctrain folder add` \
+            join a cluster.
 
-            --home DIR, --color WHEN, --quiet, --json and --yes may stand before the command as well.
+            Global options (--home DIR, --color WHEN, --quiet, --json, --yes) go before or after the command.
 
             Exit codes: 0 done, 1 failed, 2 some files failed, 3 no agent, 4 no such path or device, 5 no reachable \
-            holder, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
+            device has it, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
             """,
         version: ProgramVersion.text,
         subcommands: [

@@ -44,7 +44,7 @@ struct SystemdUnit: Equatable {
     func isOtherwiseInstalled() throws(ControlError) -> Bool {
         guard FileManager.default.fileExists(atPath: path) else { return false }
         guard let found = FileManager.default.contents(atPath: path) else {
-            throw ControlError(.noPermission, "\(path) cannot be read. Move it away.", path: path)
+            throw ControlError(.noPermission, "\(path) cannot be read. Move it elsewhere.", path: path)
         }
         return found != Data(text.utf8)
     }

@@ -69,7 +69,7 @@ import Testing
         guard let home else {
             let error = failure { _ = try places.expanded("~/Library") }
             #expect(error?.code == .invalidValue)
-            #expect(error?.message.contains("home directory is not known; enter a full path") == true)
+            #expect(error?.message.contains("home directory is unknown; enter a full path") == true)
             return
         }
         #expect(try places.expanded("~/Library") == home + "/Library")

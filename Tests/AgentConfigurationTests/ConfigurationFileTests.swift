@@ -28,7 +28,7 @@ import Testing
                     devices: [DeviceConfiguration(id: testDevice(1), name: "nas")],
                     folders: [FolderConfiguration(id: FolderID("f"), path: "/srv/f", devices: [testDevice(1)])]))
         #expect(try directory.mode("config.toml") == 0o600)
-        #expect(try directory.text("config.toml").contains("# Where other devices reach this one:"))
+        #expect(try directory.text("config.toml").contains("# Addresses to listen on:"))
         #expect(try directory.names() == ["config.toml", "config.toml.lock"])
     }
 

@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: [
         ("on-metered = \"stop\"", "on-metered"), ("on-metered = true", "on-metered"),
-        ("on-battery = \"limit\"", "battery"), ("battery-below = 0", "percent"), ("battery-below = 101", "percent"),
+        ("on-battery = \"limit\"", "energy"), ("battery-below = 0", "percent"), ("battery-below = 101", "percent"),
         ("battery-below = 30.5", "30.5"), ("metered-limit = 0", "1 KiB/s"),
         ("metered-limit = \"fast\"", "metered-limit"), ("below = 30", "battery-below"), ("local-network = 1", "local"),
     ])

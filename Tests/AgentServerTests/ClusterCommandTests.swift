@@ -39,7 +39,7 @@ struct ClusterCommandTests {
         #expect(
             await scene.run("policy").output == """
                 connection is metered  yes
-                runs on its battery    yes, 42 %
+                runs on battery        yes, 42 %
                 it is metered; do so
                 nobody says more
 
@@ -71,10 +71,10 @@ struct ClusterCommandTests {
         let result = await Scene().run("completion", "docs")
         #expect(
             result.output == """
-                folder  device                of what it wants  of a complete copy  has                  still needs
-                docs    laptop (this device)  100 %             33.3 %              1 file, 1.0 KiB      nothing
-                docs    nas                   99.9 %            99.9 %              2 files, 2.9 KiB     1 file, 1 B
-                docs    CCCCCCC               -                 -                   it has not told yet  -
+                folder  device                of selection  of full copy  has               still needs
+                docs    laptop (this device)  100 %         33.3 %        1 file, 1.0 KiB   nothing
+                docs    nas                   99.9 %        99.9 %        2 files, 2.9 KiB  1 file, 1 B
+                docs    CCCCCCC               -             -             not reported yet  -
 
                 """)
         #expect(
@@ -175,6 +175,6 @@ struct ClusterCommandTests {
         ]
         let lines = StatusRendering(style: Style(hasColor: false, escapesNames: false)).lines(status)
         #expect(lines.contains("docs: waits: 2 files are on nas, not connected; switch it on"))
-        #expect(lines.contains { $0.contains("nothing, all it wants") })
+        #expect(lines.contains { $0.contains("up to date") })
     }
 }

@@ -251,24 +251,24 @@ struct CommandLineTests {
     /// On a terminal they ask, with no for an answer if nothing is said; elsewhere they name the flag.
     @Test(arguments: [
         (
-            ["device", "remove", "nas"], "Remove the device nas (AAAAAAA), which shares docs? Files stay.",
-            "Removed the device nas. Files stay.\n"
+            ["device", "remove", "nas"], "Remove device nas (AAAAAAA), which shares docs? Files are kept.",
+            "Removed device nas. Files are kept.\n"
         ),
         (
-            ["device", "remove", "aaaaaaa-b"], "Remove the device nas (AAAAAAA), which shares docs? Files stay.",
-            "Removed the device aaaaaaa-b. Files stay.\n"
+            ["device", "remove", "aaaaaaa-b"], "Remove device nas (AAAAAAA), which shares docs? Files are kept.",
+            "Removed device aaaaaaa-b. Files are kept.\n"
         ),
         (
             ["folder", "remove", "docs"],
-            "Remove the folder docs, shared with 1 device? Its selection and index go; its files stay in /d.",
-            "Removed the folder docs. Its files stay.\n"
+            "Remove folder docs, shared with 1 device? Its selection and index are removed; its files are kept in /d.",
+            "Removed folder docs. Its files are kept.\n"
         ),
     ])
     func removingAsks(_ arguments: [String], _ question: String, _ done: String) async {
         let silent = Scene(control: nil)
         let refused = await silent.run(arguments)
         #expect(refused.code == 6)
-        #expect(refused.errors == "synctrain: \(question) Say --yes to do it without being asked.\n")
+        #expect(refused.errors == "synctrain: \(question) Use --yes to confirm.\n")
         #expect(silent.edits.current.isEmpty)
         for answer in ["", "n", "y"] {
             var scene = Scene(control: nil)
@@ -296,7 +296,7 @@ struct CommandLineTests {
         let devices = await scene.run("device", "list")
         #expect(devices.code == 0)
         #expect(devices.output.contains("nas"))
-        #expect(devices.errors == "No agent runs: this is what is configured.\n")
+        #expect(devices.errors == "The agent is not running; showing the configuration.\n")
         let folders = await scene.run("folder", "list", "--json", "-q")
         #expect(folders.output.contains(#""state":"stopped""#))
         #expect(await scene.run("device", "list", "--pending").code == 3)
@@ -421,7 +421,7 @@ struct CommandLineTests {
         #expect(control.asked.count { $0 == "status" } == 3)
         let late = await Scene(control: ScriptedControl(statuses: [needing])).run("wait", "--timeout", "0")
         #expect(late.code == 7)
-        #expect(late.errors == "synctrain: The time is over: docs needs 2 files, 10 B.\n")
+        #expect(late.errors == "synctrain: Timed out: docs needs 2 files, 10 B.\n")
         #expect(await Scene().run("wait", "unknown").code == 4)
         let broken = ScriptedControl(statuses: [.sample.needing(.init(), state: "error")])
         #expect(await Scene(control: broken).run("wait").code == 1)

@@ -31,10 +31,10 @@ struct ConflictCommandLineTests {
         scene.terminal.isOutputTTY = true
         let shown = await scene.run("conflicts", "show", "docs:a.txt", "--color", "never").output
         #expect(shown.hasSuffix("--- a\n+++ b\n-x\\x1b[2J\n  … and more\n"))
-        let none = ConflictDetails(conflict: Sample.conflict, remark: "They are no texts.")
+        let none = ConflictDetails(conflict: Sample.conflict, remark: "The versions are not text.")
         #expect(
             await self.scene(FolderScript(conflicts: [none])).run("conflicts", "show", "a").output
-                .hasSuffix("\n  They are no texts.\n"))
+                .hasSuffix("\n  The versions are not text.\n"))
     }
 
     @Test func resolvingSaysWhatBecameOfBoth() async {
@@ -74,7 +74,7 @@ struct ConflictCommandLineTests {
         #expect(await self.scene(FolderScript()).run("versions", "show", "docs:a.txt").code == 4)
         let restored = await scene.run("versions", "restore", "docs:a.txt", "--at", "2026-11-21T14:03:05Z")
         #expect(restored.code == 0)
-        #expect(restored.output == "docs:a.txt is what it was until \(precise) again, 12 B\n")
+        #expect(restored.output == "docs:a.txt restored from the version of \(precise), 12 B\n")
         #expect(
             scene.control?.asked == [
                 "versions docs", "versions all", "versions docs:a.txt", "restore docs:a.txt at 1795269785 false",

@@ -43,7 +43,7 @@ struct DropDialogueTests {
         #expect(asked.suffix(2) == [.discardInput, .ask("Does the other device show the same digits? [y/N] ")])
         #expect(answers(comparing.take(.line(line))) == (verdict.map { $0 ? confirmed : refused } ?? []))
         var offered = dialogue()
-        #expect(offered.take(offer(Sample.nas)).last == .ask("Take it? [y/N] "))
+        #expect(offered.take(offer(Sample.nas)).last == .ask("Accept? [y/N] "))
         #expect(answers(offered.take(.line(line))) == (verdict.map { $0 ? accepted : declined } ?? []))
     }
 

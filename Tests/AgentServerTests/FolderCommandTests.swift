@@ -34,9 +34,9 @@ struct SelectionCommandTests {
                   - !/photos/\\x1b2024
                   + !/photos
                   + !/b\\\\*
-                docs:b* is not in the index now; this takes effect when it appears
+                docs:b* is not in the index yet; this takes effect when it appears
                 to fetch: 12 files, 1.0 MiB
-                here already, kept from now on: 1 file, 10 B
+                already here, kept from now on: 1 file, 10 B
 
                 """)
         #expect(scene.control?.asked == ["select docs:photos b* false"])
@@ -50,8 +50,8 @@ struct SelectionCommandTests {
             result.output == """
                 docs: .stignore would change
                   + /photos/private
-                docs:photos/private is left out of the selected directory that it is in
-                to fetch no more: 3 files, 2.0 KiB
+                docs:photos/private is excluded from the selected directory that contains it
+                no longer to fetch: 3 files, 2.0 KiB
                 extraneous from now on: 2 files, 1.0 KiB; they stay on this disk: `synctrain extraneous list docs`
 
                 """)
@@ -76,8 +76,8 @@ struct SelectionCommandTests {
             await scene.run("deselect", "docs:photos/private").output == """
                 docs: .stignore has changed
                   + /photos/private
-                docs:photos/private is left out of the selected directory that it is in
-                to fetch no more: 3 files, 2.0 KiB
+                docs:photos/private is excluded from the selected directory that contains it
+                no longer to fetch: 3 files, 2.0 KiB
                 freed: 2 files, 2.0 KiB
                 stays on this disk: 2 files, 5 B
                        5 B  docs:photos/private/new  no-other-copy: Wait.
@@ -112,7 +112,7 @@ struct SelectionCommandTests {
         #expect(refused.code == 6)
         #expect(refused.output.isEmpty)
         #expect(refused.errors.contains("docs:photos/private/new  5 B  no-other-copy\n"))
-        #expect(refused.errors.contains("1 file, 5 B, may be nowhere else"))
+        #expect(refused.errors.contains("1 file, 5 B, may exist only on this device"))
         #expect(unasked.control?.asked == ["deselect docs:photos/private true force"], "nothing was done")
         var asked = scene(outcome)
         asked.terminal = Terminal(
@@ -121,7 +121,7 @@ struct SelectionCommandTests {
         #expect(asked.control?.asked == ["deselect docs:photos/private true force"])
         let agreed = await scene(outcome).run("deselect", "docs:photos/private", "--force", "--yes")
         #expect(agreed.code == 0)
-        #expect(agreed.output.contains("given up: 1 file, 5 B\n"))
+        #expect(agreed.output.contains("deleted: 1 file, 5 B\n"))
         #expect(await scene(outcome).run("deselect", "a", "--force", "--keep-local").code == 64)
     }
 
@@ -149,7 +149,7 @@ struct SelectionCommandTests {
         #expect(done.code == 0)
         #expect(
             done.output == """
-                docs: 3 files and 1 directory, 2.0 KiB, 1 of them here, deleted; the others hear of it
+                docs: 3 files and 1 directory, 2.0 KiB, 1 of them here, deleted; the other devices follow once they are connected
                   held by nas (3)
                   held by CCCCCCC (1, not connected)
 
@@ -193,7 +193,7 @@ struct SelectionCommandTests {
             let asked = scene()
             let refused = await asked.run(["extraneous", "resolve", "docs:a"] + arguments)
             #expect(refused.code == 6 && refused.errors.contains("docs:was/a  is deleted on all devices\n"))
-            #expect(refused.errors.contains("`synctrain deselect` that name first"))
+            #expect(refused.errors.contains("run `synctrain deselect` on that path first"))
             #expect(asked.control?.asked.count == 1, "nothing was done")
         }
         outcome.deletedElsewhere = nil
@@ -211,7 +211,7 @@ struct SelectionCommandTests {
             available: 10 << 30, missing: 0)
         let scene = Scene(control: ScriptedControl(folders: FolderScript(freed: [enough])))
         let result = await scene.run("free", "--until", until, "--older", older)
-        #expect(result.output == "docs: 10 GiB are free\n")
+        #expect(result.output == "docs: 10 GiB free\n")
         #expect(
             scene.control?.asked == ["free all \(bytes) \(seconds) true", "free all \(bytes) \(seconds) false"])
         for arguments in [["--until", "much"], ["--until", "5G", "--older", "old"], []] {
@@ -225,12 +225,12 @@ struct SelectionCommandTests {
         let scene = Scene(control: ScriptedControl(folders: FolderScript(freed: [part])))
         let refused = await scene.run("free", "docs", "--until", "5G")
         #expect(refused.code == 6)
-        #expect(refused.errors.contains("is not enough; 3.0 MiB would be missing yet"))
+        #expect(refused.errors.contains("is not enough; 3.0 MiB more would be needed"))
         #expect(scene.control?.asked == ["free docs 5368709120 0 true"], "nothing was done")
         let result = await scene.run("free", "docs", "--until", "5G", "--yes")
         #expect(result.code == 1)
         #expect(result.output.contains("freed: 2 files, 2.0 KiB\n"))
-        #expect(result.errors.contains("docs: 3.0 MiB are missing yet"))
+        #expect(result.errors.contains("docs: 3.0 MiB short"))
     }
 
     @Test func nothingNewSaysSo() async {
@@ -318,7 +318,7 @@ struct ExplainCommandTests {
             .init(
                 folder: "docs", path: "photos/a/b", selected: .implicit, reason: .line, line: line,
                 matchedPath: "photos", exists: false),
-            "docs:photos/a/b is selected with photos, which it is in: .stignore:3 `!/photos`. It is not in the index now."
+            "docs:photos/a/b is selected because it is in photos: .stignore:3 `!/photos`. It is not in the index."
         ),
         (
             .init(
@@ -331,7 +331,7 @@ struct ExplainCommandTests {
                 folder: "docs", path: "up", selected: .no, reason: .line,
                 line: .init(text: "*", file: ".stignore", number: 9), matchedPath: "up", isParentOfSelected: true,
                 exists: true),
-            "docs:up is not selected: .stignore:9 `*` leaves it out. It is kept as a directory, because something below "
+            "docs:up is not selected: .stignore:9 `*` excludes it. It is kept as a directory because something below "
                 + "it is selected."
         ),
         (
@@ -339,24 +339,24 @@ struct ExplainCommandTests {
                 folder: "docs", path: "tmp/x", selected: .no, reason: .line,
                 line: .init(text: "(?d)tmp", file: ".stignore", number: 1), matchedPath: "tmp", isDeletable: true,
                 exists: true),
-            "docs:tmp/x is not selected: .stignore:1 `(?d)tmp` leaves out tmp, which it is in. It is deleted where it "
-                + "keeps its directory from being deleted."
+            "docs:tmp/x is not selected: .stignore:1 `(?d)tmp` excludes tmp, which contains it. It is deleted if it "
+                + "would keep its directory from being deleted."
         ),
         (
             .init(folder: "docs", path: "a", selected: .implicit, reason: .noLine, exists: true),
-            "docs:a is kept: no line of .stignore matches it."
+            "docs:a is selected: no line of .stignore excludes it."
         ),
         (
             .init(folder: "docs", path: "", selected: .implicit, reason: .root, exists: true),
-            "docs: is the folder itself, which is always kept."
+            "docs: is the folder itself, which is always selected."
         ),
         (
             .init(folder: "docs", path: ".stignore", selected: .no, reason: .internalName, exists: true),
-            "docs:.stignore is never synced: synchronisation keeps this name for itself."
+            "docs:.stignore is never synced: the name is reserved."
         ),
         (
             .init(folder: "docs", path: ".syncthing.x.tmp", selected: .no, reason: .temporaryName, exists: true),
-            "docs:.syncthing.x.tmp is never synced: it has the name of a file that is still being written."
+            "docs:.syncthing.x.tmp is never synced: it is a temporary file."
         ),
     ]
 
@@ -458,7 +458,7 @@ struct FolderActionCommandTests {
         #expect(
             result.errors
                 == "synctrain: Everything is gone from /home/u/docs. Confirming docs deletes 500 names on the other "
-                + "devices. Go on? Say --yes to do it without being asked.\n")
+                + "devices. Go on? Use --yes to confirm.\n")
     }
 
     /// Nothing is lost by it.
@@ -531,8 +531,8 @@ struct FolderListingCommandTests {
         #expect(
             lines.dropFirst(2) == [
                 "docs: 60 of 100 files are gone.",
-                "docs: if it was meant, `synctrain folder confirm docs` deletes it on the other devices too",
-                "docs: if it was not meant, `synctrain folder repair docs` brings back what is gone",
+                "docs: if it was intended, `synctrain folder confirm docs` deletes them on the other devices too",
+                "docs: if it was a mistake, `synctrain folder repair docs` restores the files",
                 "docs: halted-mass-delete 1 of 4 files, 10 B of 2.0 KiB",
                 "docs: watching a part: too few watches; raise max_user_watches",
                 "docs: 3 errors, 2 extraneous files",

@@ -287,7 +287,7 @@ struct ConnectionMachineTests {
                 #expect(try machine.nextEvent() == nil)
             } else {
                 for _ in 0..<2 {
-                    #expect(throws: ProtocolError(.tooLarge, "a request for 100 bytes is answered with 101")) {
+                    #expect(throws: ProtocolError(.tooLarge, "a request for 100 bytes was answered with 101 bytes")) {
                         try machine.nextEvent()
                     }
                 }

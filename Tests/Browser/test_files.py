@@ -180,7 +180,7 @@ def test_a_directory_of_which_nothing_is_here_says_so(files, setting):
     # Of a part of it, that part.
     agent.run("deselect", f"{FOLDER}:Documents/Taxes")
     page.wait(lambda: box(page, "Documents") == "mixed" and row_state(page, "Documents").endswith(" here")
-              and " of " not in row_state(page, "Documents"), "all that is selected is here")
+              and " of " not in row_state(page, "Documents"), "up to date")
 
 
 def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
@@ -200,9 +200,9 @@ def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
     page.go("files", FOLDER, "Documents", "Taxes")
     page.wait(lambda: row_state(page, "2025.txt") == "Here", "it is here")
     page.click("Keep 2025.txt on this device", "checkbox")
-    page.wait_text("dialog", "can go from this disk")
+    page.wait_text("dialog", "can be freed")
     assert page.script("return document.activeElement.textContent") == "Cancel", "what frees something is not what Enter does"
-    page.answer("Let go and free 5 B")
+    page.answer("Stop keeping and free 5 B")
     wait_until(lambda: not setting.has("Documents/Taxes/2025.txt"), 10, "it is freed")
     assert setting.has("Documents/Taxes/2024.txt") and os.path.exists(os.path.join(setting.there, "Documents/Taxes/2025.txt"))
     page.wait(lambda: row_state(page, "2025.txt") == "Not here" and box(page, "2025.txt") == "false", "the row says so")
@@ -216,7 +216,7 @@ def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
     page.wait(lambda: box(page, "Documents") == "true", "kept")
     page.click("Keep Documents on this device", "checkbox")
     page.wait_text("dialog", "6 files")
-    page.click(next(t for t in page.texts("dialog button") if t.startswith("Let go and free")), within="dialog")
+    page.click(next(t for t in page.texts("dialog button") if t.startswith("Stop keeping and free")), within="dialog")
     wait_until(lambda: not setting.has("Documents"), 10, "all is freed")
     assert "!/Documents" not in setting.lines
     assert len(harness.regular_files(os.path.join(setting.there, "Documents"))) == 6, "nothing is deleted elsewhere"
@@ -359,7 +359,7 @@ def test_pictures_texts_and_archives_are_looked_at(files, setting):
     open_file(page, "Documents", "Letter.txt")
 
     page.click("Copy link")
-    page.wait(lambda: page.has("dialog") or "link is copied" in page.text("#notices"), "a link")
+    page.wait(lambda: page.has("dialog") or "Link copied" in page.text("#notices"), "a link")
     if page.has("dialog"):
         page.answer("Close")
 
@@ -420,7 +420,7 @@ def test_names_are_text(files, setting):
     assert not page.has(".layer script") and not page.has(".layer img[src='x']")
     open_file(page, "Odd", HOSTILE[0])
     page.wait_text(".preview pre", "odd")
-    page.wait_text(".details", "Where it is")
+    page.wait_text(".details", "Available from")
     assert not page.has(".details script") and not page.has("img[src='x']")
     page.click("Keep here", within=".details")
     page.wait_text("dialog h2", HOSTILE[0])
@@ -459,7 +459,7 @@ def test_search_finds_as_one_types(files):
     page.wait(lambda: page.text(".details h2") == "IMG_0007.jpg", "its details")
     assert page.address == f"#/files/{FOLDER}/Photos/2026/Lisbon/IMG_0007.jpg"
     page.find(".finding input").send_keys("nothing is called so")
-    page.wait_text(".summary", "Nothing was found.")
+    page.wait_text(".summary", "No results.")
     page.press(Keys.ESCAPE)
     page.wait(lambda: len(names(page)) == 8 and page.find(".finding input").get_property("value") == "", "cleared")
 
@@ -475,7 +475,7 @@ def test_sort_and_filter(files, setting):
     page.wait(lambda: names(page)[0] == "Scans.zip", "the largest first")
     assert page.find(".row.head .size").get_attribute("aria-sort") == "descending"
     page.script("const box = arguments[0]; box.value = 'here'; box.dispatchEvent(new Event('change'))", page.named("Which files to show", "combobox"))
-    page.wait_text(".listing .empty", "Nothing of this directory is on this disk.")
+    page.wait_text(".listing .empty", "Nothing in this directory is on this disk.")
 
 
 # Many names
@@ -580,7 +580,7 @@ def test_it_fits_every_window(files, size, factor):
         page.wait(lambda: page.has(".folder-cards li") if not parts else names(page), "something is there")
         assert page.overflow() <= 0, f"{parts} is too wide at {size} × {factor}"
     page.wait_text(".preview pre", "Dear")
-    page.wait_text(".details", "Where it is")
+    page.wait_text(".details", "Available from")
     assert page.overflow() <= 0
     page.click("Close details")
     page.wait(lambda: "Taxes" in names(page), "the list")
@@ -597,7 +597,7 @@ def test_it_fits_every_window(files, size, factor):
 def test_all_controls_have_names(files):
     page = files
     open_file(page, "Documents", "Letter.txt")
-    page.wait_text(".details", "Where it is")
+    page.wait_text(".details", "Available from")
     assert page.nameless() == []
     page.go("files", FOLDER, "Photos", "2026", "Lisbon")
     page.wait(lambda: len(names(page)) == 8, "pictures")
@@ -623,16 +623,16 @@ def test_a_whole_folder_is_kept_and_let_go(files, setting, module_lab):
     setting.agent.add_folder("trip", here, setting.nas.id)
     setting.agent.wait_global("trip", 2)
     page.go("files")
-    page.click("Keep all of it…: trip")
+    page.click("Keep everything…: trip")
     page.wait_text("dialog .cost", "2 files")
     page.answer("Cancel")
     assert not os.path.exists(os.path.join(here, "Day 1"))
-    page.click("Keep all of it…: trip")
-    page.answer("Keep all of it")
+    page.click("Keep everything…: trip")
+    page.answer("Keep everything")
     wait_until(lambda: all(os.path.exists(os.path.join(here, day, "map.txt")) for day in ("Day 1", "Day 2")), what="all of it is here")
-    page.click("Keep only what I tick…: trip")
+    page.click("Keep only selected files…: trip")
     page.wait_text("dialog", "2 files")
-    page.answer("Keep what I tick")
+    page.answer("Keep only selected files")
     wait_until(lambda: setting.agent.folder("trip")["mode"] == "selective", what="the mode")
     with open(os.path.join(here, ".stignore")) as file:
         assert [line for line in file.read().splitlines() if line and not line.startswith("//")] == ["*"]

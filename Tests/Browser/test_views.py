@@ -157,7 +157,7 @@ def test_the_file_that_ui_opens_logs_in(page, module_lab):
 def test_activity_shows_what_moves(page, two, module_lab):
     laptop, nas = two
     page.log_in(laptop).go("activity")
-    page.wait_text("main.activity", "Nothing moves")
+    page.wait_text("main.activity", "No transfers in progress")
     limit(laptop, '"1 MiB/s"')
     try:
         look_at_a_transfer(page, laptop, nas, module_lab)
@@ -196,9 +196,9 @@ def test_activity_shows_changes_and_by_whom(page, laptop, two, module_lab):
     os.remove(here(module_lab, name))
     page.wait(lambda: noted("deleted", "here"), "the deletion")
     laptop.add_folder("other", module_lab.directory("other"), mode="full")
-    choose(page, "Changes of which folder", "other", "main.activity")
+    choose(page, "Folder to show changes of", "other", "main.activity")
     page.wait(lambda: "No change" in page.text("main.activity"), "nothing of photos")
-    choose(page, "Changes of which folder", "photos", "main.activity")
+    choose(page, "Folder to show changes of", "photos", "main.activity")
     page.wait(lambda: noted("deleted"), "the deletion")
     laptop.run("folder", "remove", "other", "--yes")
 
@@ -247,7 +247,7 @@ def test_what_a_policy_holds_back_is_let_go_for_an_hour(page, module_lab):
             page.wait_text("main.activity", "set aside until")
             policies = train.document("policy")
             assert policies["ignored"] and policies["ignoredUntil"] and policies["holds"] == []
-            page.click("Have them hold again")
+            page.click("Re-enable policies")
             page.wait_text("main.activity", "Metered connection")
             assert not train.document("policy")["ignored"]
             page.driver.get("about:blank")
@@ -260,7 +260,7 @@ def test_what_a_policy_holds_back_is_let_go_for_an_hour(page, module_lab):
 
 def begin_pairing(page):
     page.go("devices", "pair")
-    page.click("Begin pairing")
+    page.click("Start pairing")
     page.wait_text("main.devices", "Waiting for the other device")
 
 
@@ -311,7 +311,7 @@ def codes(page, tabs, phone, tablet):
     tabs(1)
     page.log_in(tablet).go("devices", "pair")
     page.named("music", "checkbox").click()
-    page.click("Begin pairing")
+    page.click("Start pairing")
     page.wait_text("main.devices", "Waiting for the other device")
     tabs(0)
     page.click("Pair with tablet")
@@ -370,11 +370,11 @@ def test_two_agents_are_paired_by_the_page(page, tabs, strangers):
     page.screenshot("pairing")
     assert ids(phone) == ids(tablet) == set()
     page.click("They are the same")
-    page.wait_text("#pair-said", "Now the other device's user")
+    page.wait_text("#pair-said", "Waiting for the other device's user")
     assert ids(tablet) == set()
     tabs(0)
     assert page.find(".digits").get_attribute("data-code") == code
-    page.wait_text("#pair-said", "has said that they are the same")
+    page.wait_text("#pair-said", "confirmed the digits")
     page.press(Keys.TAB, Keys.ENTER)
     page.wait_text(".outcome", "Paired with tablet")
     tabs(1)
@@ -386,10 +386,10 @@ def test_two_agents_are_paired_by_the_page(page, tabs, strangers):
     phone.wait_connected(tablet.id)
     offer = card(page, "offer", "music")
     page.find(f"{offer} summary").click()
-    directory = page.named("Directory on this device absolute; it is made if it is not there", "textbox", offer)
+    directory = page.named("Directory on this device full path; created if it does not exist", "textbox", offer)
     directory.clear()
     directory.send_keys(os.path.join(os.path.dirname(phone.home), "phone-music"))
-    page.click("Take this folder", within=offer)
+    page.click("Accept folder", within=offer)
     wait_until(lambda: phone.folder("music").get("mode") == "selective", what="the folder is here", child=phone)
 
 
@@ -411,10 +411,10 @@ def test_a_device_is_added_by_its_id(page, laptop, module_lab):
     name.send_keys("older phone", Keys.ENTER)
     page.wait_text(f"{device} h3", "older phone")
     page.click("Remove this device…", within=device)
-    page.answer("Keep it")
+    page.answer("Cancel")
     assert other in ids(laptop)
     page.click("Remove this device…", within=device)
-    page.answer("Remove it")
+    page.answer("Remove device")
     page.wait(lambda: not page.has(device), "the card is gone")
     assert other not in ids(laptop)
 
@@ -436,7 +436,7 @@ def test_an_id_is_read_from_a_picture_where_the_browser_can(page, laptop, module
     page.go("devices")
     page.wait(lambda: page.has("input[type=file]"), "the picture's field")
     page.find("input[type=file]").send_keys(code)
-    page.wait_text("[role=alert].whole", "There is no QR code in this picture")
+    page.wait_text("[role=alert].whole", "No QR code found in this picture")
     page.script("window.found = [{ rawValue: ' P56IOI7-MZJNU2Y ' }]")
     page.find("input[type=file]").clear()
     page.find("input[type=file]").send_keys(code)
@@ -447,9 +447,9 @@ def test_a_role_is_set(page, laptop, two):
     nas = two[1]
     page.go("devices")
     device = card(page, "device", nas.id)
-    choose(page, "What it may do in photos", "may read", device)
+    choose(page, "Role in photos", "may read", device)
     wait_until(lambda: laptop.folder("photos")["roles"] == {nas.id: "read"}, what="the role", child=laptop)
-    choose(page, "What it may do in photos", "may read and change", device)
+    choose(page, "Role in photos", "may read and change", device)
     wait_until(lambda: laptop.folder("photos")["roles"] == {}, what="the role", child=laptop)
 
 
@@ -464,7 +464,7 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     card(page, "pending", guest.id)
     page.find(f"{waiting} summary").click()
     page.named("photos", "checkbox", waiting).click()
-    page.click("Add this device", within=waiting)
+    page.click("Add device", within=waiting)
     laptop.wait_connected(guest.id)
     assert guest.id in laptop.folder("photos")["devices"]
     page.wait(lambda: not page.has(waiting), "nobody waits any more")
@@ -482,14 +482,14 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
 def test_an_invitation(page, laptop, two, module_lab):
     page.go("devices", "invite")
     page.script("for (const d of document.querySelectorAll('details')) d.open = true")
-    page.click("Make an invitation")
+    page.click("Create invitation")
     page.wait(lambda: page.has("[data-code^='synctrain-']"), "the code")
     code = page.find("[data-code^='synctrain-']").get_attribute("data-code")
     friend = module_lab.agent("friend")
     page.log_in(friend).go("devices", "invite")
     page.script("for (const d of document.querySelectorAll('details')) d.open = true")
     page.named("Code", "textbox").send_keys(code)
-    page.named("Directory on this device absolute; the folder lies there", "textbox").send_keys(
+    page.named("Directory on this device full path of the folder", "textbox").send_keys(
         os.path.join(os.path.dirname(friend.home), "friend-photos"))
     page.click("Join")
     wait_until(lambda: friend.folder("photos").get("global", {}).get("files", 0) > 0, what="the folder", child=friend)
@@ -506,7 +506,7 @@ def test_an_invitation(page, laptop, two, module_lab):
 
 def test_all_is_well(page, laptop):
     page.go("attention")
-    page.wait_text("main.attention .well", "All is well")
+    page.wait_text("main.attention .well", "Nothing needs attention")
 
 
 def test_a_conflict_is_resolved(page, laptop, two, module_lab):
@@ -520,7 +520,7 @@ def test_a_conflict_is_resolved(page, laptop, two, module_lab):
     assert any("+ mine" in line and "the sea at Cascais" in line for line in lines)
     assert "this device" in page.texts(f"{shown} .side")[0] and "nas" in page.texts(f"{shown} .side")[1]
     page.screenshot("attention")
-    page.wait(lambda: page.text(".bar nav a[aria-current] .badge").startswith("1"), "nothing else to look at")
+    page.wait(lambda: page.text(".bar nav a[aria-current] .badge").startswith("1"), "nothing else to review")
     page.click("Keep mine", within=shown)
     page.answer("Cancel")
     assert read(here(module_lab, "Lisbon/plan.txt")) == THEIRS.encode()
@@ -575,7 +575,7 @@ def test_extraneous_files_are_kept_and_deleted(page, laptop, two, module_lab):
     wait_until(lambda: laptop.tree("loose").get("b keep.txt", {}).get("state") == "present", what="it is kept", child=laptop)
     page.wait(lambda: len(page.all(f"{loose} .picks label")) == 1, "one is left")
     pick("a draft.txt")
-    page.click("Leave them be", within=loose)
+    page.click("Ignore", within=loose)
     page.wait(lambda: not page.has(f"{loose}:not([hidden])"), "nothing is left to decide")
     assert read(os.path.join(path, "a draft.txt")) == b"a draft.txt"
     laptop.run("folder", "remove", "loose", "--yes")
@@ -597,20 +597,20 @@ def test_halted_folders_are_repaired_and_confirmed(page, laptop, two, module_lab
     page.go("attention")
     empty(here(module_lab))
     stopped = card(page, "stopped", "photos")
-    page.wait_text(stopped, "halted: everything is gone")
-    page.click("Bring it back…", within=stopped)
+    page.wait_text(stopped, "halted: all files are missing")
+    page.click("Restore the files…", within=stopped)
     page.wait_text("dialog", "Nothing is deleted anywhere")
     assert re.search(r"\d+ files", page.text("dialog")) and page.driver.switch_to.active_element.text == "Not now"
-    page.answer("Bring it back")
+    page.answer("Restore the files")
     wait_until(lambda: files <= set(os.listdir(here(module_lab))), what="all are here again", child=laptop)
     page.wait(lambda: not page.has(stopped), "it goes on")
     laptop.wait_state("photos", "idle")
     empty(here(module_lab))
     card(page, "stopped", "photos")
-    page.click("It was deleted on purpose…", within=stopped)
+    page.click("Confirm the deletion…", within=stopped)
     page.wait_text("dialog", "to delete")
     assert files <= set(os.listdir(there(module_lab)))
-    page.answer("Delete it everywhere")
+    page.answer("Delete everywhere")
     wait_until(lambda: not files & set(os.listdir(there(module_lab))), what="they are gone there", child=nas)
     page.wait(lambda: not page.has(stopped), "it goes on")
 
@@ -625,8 +625,8 @@ def test_a_refused_change_is_given_back_and_accepted(page, laptop, two, module_l
         write(there(module_lab, name), b"theirs, though they may only read")
     page.go("attention")
     card(page, "refused", "one.txt"), card(page, "refused", "two.txt")
-    page.click("Give back ours of one.txt")
-    page.answer("Give back ours")
+    page.click("Revert one.txt")
+    page.answer("Revert")
     wait_until(lambda: read(there(module_lab, "one.txt")) == b"ours", what="it is given back", child=nas)
     page.click("Accept two.txt")
     page.answer("Accept")
@@ -641,7 +641,7 @@ def test_the_log_is_live_and_can_be_filtered_and_saved(page, laptop, two, module
     write(there(module_lab, "noted.txt"), b"x")
     page.wait(lambda: any("files-changed" in text for text in page.texts(".records li")), "the event")
     count = len(page.all(".records li"))
-    field = page.named("Only lines with this text", "textbox")
+    field = page.named("Lines containing this text", "textbox")
     field.send_keys("files-changed")
     page.wait(lambda: 0 < len(page.all(".records li")) < count and all("files-changed" in t for t in page.texts(".records li")),
               "only what was asked for")
@@ -672,7 +672,7 @@ def test_the_log_follows_until_somebody_scrolls(page, laptop):
         more()
     assert rest() < 9
     page.script("document.querySelector('.records').scrollTop = 0")
-    page.wait(lambda: page.find(".log .tools button:not([hidden])").text.startswith("To the newest"), "it does not follow")
+    page.wait(lambda: page.find(".log .tools button:not([hidden])").text.startswith("Jump to newest"), "it does not follow")
     more()
     page.wait(lambda: "new line" in page.find(".log .tools button").text, "how many are new")
     assert page.script("return document.querySelector('.records').scrollTop") == 0

@@ -111,8 +111,8 @@ import Testing
 
     @Test func theErrorSaysWhatIsWrongAndWhatToDo() {
         let error = #expect(throws: RelativePathError.self) { try RelativePath(parsing: "a\n/../b") }
-        let flaw = "“a\\u{a}/../b” is no path inside a folder: a part of it is . or ..; "
-        #expect(error?.message == flaw + "write the path out from the folder's top")
+        let flaw = "“a\\u{a}/../b” is not a path inside a folder: it contains . or ..; "
+        #expect(error?.message == flaw + "write the path from the folder's root")
     }
 }
 

@@ -22,7 +22,7 @@ import Testing
         #expect(try await names(after: 2) == ["d/c"])
         #expect(try await names(since: 5) == ["a", "d/c"])
         #expect(try await names("d") == ["d/b", "d/c"])
-        // Of a renamed one the name before counts as well, and the start of a name is no directory.
+        // Of a renamed one the name before counts as well, and the start of a name is not a directory.
         #expect(try await names("e") == ["d/c"])
         #expect(try await names("a") == ["a"])
         #expect(try await names("d/") == [])

@@ -150,16 +150,16 @@ def test_removing_asks(lab, running):
     agent.add_folder("f", lab.path("f"), other.id)
     if running:
         agent.start()
-    for kind, name, words in (("device", "other", b"Remove the device other (%s), which shares f?" % other.id[:7].encode()),
-                              ("device", other.id, b"Remove the device other"),
-                              ("folder", "f", b"Remove the folder f, shared with 1 device?")):
+    for kind, name, words in (("device", "other", b"Remove device other (%s), which shares f?" % other.id[:7].encode()),
+                              ("device", other.id, b"Remove device other"),
+                              ("folder", "f", b"Remove folder f, shared with 1 device?")):
         refused = agent.try_run(kind, "remove", name)
         assert refused.returncode == cli.NEEDS_YES
-        assert words in refused.stderr and b"--yes" in refused.stderr and b"iles stay" in refused.stderr
+        assert words in refused.stderr and b"--yes" in refused.stderr and b"iles are kept" in refused.stderr
         assert agent.try_run(kind, "remove", "no-such").returncode == cli.NO_SUCH
     assert ids(agent, "device") == {other.id} and ids(agent, "folder") == {"f"}
-    assert agent.run("folder", "remove", "f", "--yes").stdout == b"Removed the folder f. Its files stay.\n"
-    assert agent.run("device", "remove", "other", "--yes").stdout == b"Removed the device other. Files stay.\n"
+    assert agent.run("folder", "remove", "f", "--yes").stdout == b"Removed folder f. Its files are kept.\n"
+    assert agent.run("device", "remove", "other", "--yes").stdout == b"Removed device other. Files are kept.\n"
     assert ids(agent, "device") == ids(agent, "folder") == set()
 
 

@@ -111,7 +111,7 @@ def test_what_is_selected_and_what_is_asked_for(lab):
     pair = Pair(lab, near_mode="full")
     near = pair.join("selected-and-on-demand")
     folder = pair.settled(lambda f: f.get("waiting", {}).get("files") == 3, "all of it waits")
-    assert "selected or asked for" in folder["waiting"]["message"]
+    assert "only selected or requested files" in folder["waiting"]["message"]
     assert pair.here == set()
     near.run("fetch", "docs:small")
     assert pair.here == {"small"} and content(os.path.join(pair.near_root, "small")) == harness.pattern(SMALL)

@@ -119,7 +119,7 @@ def test_at_terminals(lab, begin):
     path, content = make_file(lab, "letter.txt", 5_000)
     into = lab.directory("in")
     receiving = begin(ReceiveCommand, two, "--dir", into, "--count", "1", terminal=True)
-    wait_until(lambda: "come to" in receiving.text, what="it waits")
+    wait_until(lambda: "Ready to receive files into" in receiving.text, what="it waits")
     sending = begin(SendCommand, one, path, terminal=True)
     wait_until(lambda: "Number of the device" in sending.text and "virtual://two" in sending.text, what="the list")
     sending.type("1\n")
@@ -127,7 +127,7 @@ def test_at_terminals(lab, begin):
         wait_until(lambda: "same digits? [y/N]" in command.text, what="the question")
     sending.type("y\n")
     receiving.type("y\n")
-    wait_until(lambda: "Take it? [y/N]" in receiving.text, what="the offer")
+    wait_until(lambda: "Accept? [y/N]" in receiving.text, what="the offer")
     assert "not a paired device, sends letter.txt, 4.9 KiB" in receiving.text
     receiving.type("y\n")
     assert receiving.wait()[0] == 0 and sending.wait()[0] == 0
@@ -142,7 +142,7 @@ def test_a_no_to_the_digits(lab, begin, who):
     path, _ = make_file(lab, "a.txt", 500)
     into = lab.directory("in")
     receiving = begin(ReceiveCommand, two, "--dir", into, terminal=True)
-    wait_until(lambda: "come to" in receiving.text, what="it waits")
+    wait_until(lambda: "Ready to receive files into" in receiving.text, what="it waits")
     sending = begin(SendCommand, one, path, "--to", "two", terminal=True)
     for command in (sending, receiving):
         wait_until(lambda: "same digits? [y/N]" in command.text, what="the question")
@@ -505,7 +505,7 @@ def test_offers_without_a_yes(lab, begin):
     # Nobody could be asked: it does not even begin.
     assert two.try_run("drop", "receive", "--dir", into).returncode == cli.NEEDS_YES
     receiving = begin(ReceiveCommand, two, "--dir", into, terminal=True)
-    wait_until(lambda: "come to" in receiving.text, what="it waits")
+    wait_until(lambda: "Ready to receive files into" in receiving.text, what="it waits")
     sending = begin(SendCommand, one, path, "--to", "two")
     wait_until(lambda: "one, a paired device, sends a.txt, 500 B" in receiving.text, what="the offer")
     receiving.type("n\n")
@@ -514,7 +514,7 @@ def test_offers_without_a_yes(lab, begin):
     assert os.listdir(into) == []
     # The receiver goes while the sender waits for a yes.
     sending = begin(SendCommand, one, path, "--to", "two")
-    wait_until(lambda: receiving.text.count("Take it?") == 2, what="the second offer")
+    wait_until(lambda: receiving.text.count("Accept?") == 2, what="the second offer")
     os.killpg(receiving.process.pid, signal.SIGINT)
     assert receiving.wait()[0] == 130
     assert sending.wait()[0] == cli.FAILED

@@ -139,7 +139,7 @@ def test_stopping_notes_when_a_device_was_seen(lab):
     last = int(time.time())
     agent.stop()
     with open(agent.log_path) as log:
-        assert "cannot note" not in log.read()
+        assert "cannot record" not in log.read()
     agent.start()
     device = next(device for device in agent.status()["devices"] if device["id"] == peer.id)
     assert not device["connected"] and harness.unix_time(device["lastSeen"]) >= last
@@ -159,8 +159,8 @@ def test_a_file_where_a_directory_is_needed(lab):
     folder.add("other", b"comes")
     session.send_index("f")
     message = agent.wait_problem("f", "x/in/deep")
-    assert message == ("“f:x” is no directory here, and “x/in/deep” needs one of that name; rename, move or delete “x”, "
-                       "and it is fetched")
+    assert message == ("“f:x” is not a directory here, but “x/in/deep” needs one; rename, move or delete “x”, "
+                       "then the file is downloaded")
     wait_until(lambda: read(os.path.join(here, "other")) == b"comes", what="the rest comes")
     # It stays said while nothing is done about it, whatever is looked at meanwhile.
     for scan in (["scan", "f"], ["scan", "f:x"], ["scan", "f:x/in"]):
@@ -168,10 +168,10 @@ def test_a_file_where_a_directory_is_needed(lab):
         assert "x/in/deep" in agent.problems("f")
     assert agent.folder("f")["errors"] == 1
     fetched = agent.try_run("fetch")
-    assert fetched.returncode == cli.SOME_FAILED and b"\xe2\x80\x9cf:x\xe2\x80\x9d is no directory here" in fetched.stderr
-    assert b"by itself" not in fetched.stderr
+    assert fetched.returncode == cli.SOME_FAILED and b"\xe2\x80\x9cf:x\xe2\x80\x9d is not a directory here" in fetched.stderr
+    assert b"as soon as one does" not in fetched.stderr
     named = agent.try_run("fetch", "f:x/in/deep")
-    assert named.returncode != 0 and b"\xe2\x80\x9cf:x\xe2\x80\x9d is no directory here" in named.stderr
+    assert named.returncode != 0 and b"\xe2\x80\x9cf:x\xe2\x80\x9d is not a directory here" in named.stderr
     assert read(os.path.join(here, "x")) == b"a file of ours"
     os.rename(os.path.join(here, "x"), os.path.join(here, "y"))
     wait_until(lambda: read(os.path.join(here, "x/in/deep")) == b"theirs", what="it comes once there is room")
@@ -202,7 +202,7 @@ def test_a_deleted_directory_with_names_that_cannot_be_synced(lab, name):
         folder.delete(entry)
     session.send_index("f")
     message = agent.wait_problem("f", "d/e")
-    assert message.startswith("deleted by another device, but it holds names that cannot be synced (d/e/")
+    assert message.startswith("deleted by another device, but it contains names that cannot be synced (d/e/")
     for scan in (["scan", "f"], ["scan", "f:d"], ["scan", "f:d/e"]):
         agent.try_run(*scan)
         assert agent.problems("f").get("d/e") == message

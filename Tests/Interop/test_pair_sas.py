@@ -123,7 +123,7 @@ def test_one_that_has_forgotten_the_other_pairs_again(lab, pairing):
 def test_a_no_on_one_terminal_stores_nothing(lab, pairing, answers):
     one, two_ = two(lab)
     commands = [pairing(one, terminal=True)]
-    wait_until(lambda: "can be paired with" in commands[0].text, what="waiting")
+    wait_until(lambda: "Waiting for the other device for" in commands[0].text, what="waiting")
     commands.append(pairing(two_, one.address, terminal=True))
     for command in commands:
         wait_until(lambda: "[y/N]" in command.text, what="the question")
@@ -147,12 +147,12 @@ def test_yes_on_both_terminals(lab, pairing):
     commands = [pairing(one, "--yes", terminal=True)]
     # What was typed before the question does not answer it.
     commands[0].type("y\n")
-    wait_until(lambda: "can be paired with" in commands[0].text, what="waiting")
+    wait_until(lambda: "Waiting for the other device for" in commands[0].text, what="waiting")
     commands.append(pairing(two_, one.address, terminal=True))
     for command in commands:
         wait_until(lambda: "[y/N]" in command.text, what="the question")
     commands[1].type("perhaps\n")
-    wait_until(lambda: "Say y or n." in commands[1].text, what="the second question")
+    wait_until(lambda: "Answer y or n." in commands[1].text, what="the second question")
     commands[1].type("yes\n")
     wait_until(lambda: "user has said yes" in commands[0].text, what="the other's yes")
     assert_nothing_stored(one, two_)

@@ -132,7 +132,7 @@ import Testing
             [Sighting(file("b", 8, size: 10)), Sighting(file("c", 9, size: 10))]
         ).with {
             $0.copies = ["a": ["b", "c"]]
-            $0.held = ["a > b: 2 files with its contents lie in the folder"]
+            $0.held = ["a > b: 2 files in the folder have the same contents"]
         },
         // Directories.
         Case(

@@ -9,8 +9,8 @@ import Testing
 /// Disks that refuse: the folder stays as it is and says why, tries again later and later, and goes on when it can.
 @Suite struct DiskFaultTests {
     private static let faults: [(number: CInt, words: String)] = [
-        (ENOSPC, "the disk is full"), (EDQUOT, "quota is used up"), (EIO, "the disk reports an error"),
-        (EROFS, "mounted read-only"), (EMFILE, "too many files are open"),
+        (ENOSPC, "the disk is full"), (EDQUOT, "quota is exceeded"), (EIO, "disk error"),
+        (EROFS, "mounted read-only"), (EMFILE, "too many open files"),
     ]
 
     /// What the second agent's status says.

@@ -75,9 +75,9 @@ import Testing
                 RelativePath(first), RelativePath(second), in: root, labels: ("x", "y"), threads: .singleton)
         }
         #expect(try await between("a", "b").text == "--- x\n+++ y\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
-        #expect(try await between("a", "c") == TextDifference(remark: "Both have the same contents."))
-        for name in ["nul", "latin"] { #expect(try await between("a", name).remark == "They are no texts.") }
-        #expect(try await between("long", "a").remark == "They are too long to be compared here.")
-        #expect(try await between("a", "nowhere").remark == "One of the two is not here.")
+        #expect(try await between("a", "c") == TextDifference(remark: "Both versions have the same contents."))
+        for name in ["nul", "latin"] { #expect(try await between("a", name).remark == "The versions are not text.") }
+        #expect(try await between("long", "a").remark == "The versions are too long to compare.")
+        #expect(try await between("a", "nowhere").remark == "One of the versions is not on this device.")
     }
 }

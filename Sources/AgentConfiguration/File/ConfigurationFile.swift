@@ -59,7 +59,7 @@ public struct ConfigurationFile: Sendable {
     private func text() throws(ConfigurationError) -> ConfigurationText {
         guard let bytes = try StoredFile.read(path, byteLimit: Self.byteLimit) else {
             throw ConfigurationError(
-                .missing, "there is no configuration yet; make one with `synctrain init`", file: path)
+                .missing, "no configuration; create one with `synctrain init`", file: path)
         }
         return try ConfigurationText(bytes, reader: reader)
     }
@@ -68,7 +68,7 @@ public struct ConfigurationFile: Sendable {
         let path = self.path + ".lock"
         guard let lock = try FileLock.take(path, attempts: 250) else {
             throw ConfigurationError(
-                .busy, "another process has been editing the configuration for five seconds; end it and try again",
+                .busy, "another process has locked the configuration for five seconds; stop it and try again",
                 file: path)
         }
         return lock

@@ -17,7 +17,7 @@ struct ConfigurationReader {
             root = try TOMLDocument(parsing: bytes, limits: Self.limits).root
         } catch {
             throw ConfigurationError(
-                .syntax, "invalid TOML: \(error.cause); \(error.remedy)", file: file, line: error.position.line)
+                .syntax, "not valid TOML: \(error.cause); \(error.remedy)", file: file, line: error.position.line)
         }
         let configuration = try configuration(root)
         if let (position, problem) = configuration.firstProblem() {
@@ -96,7 +96,7 @@ struct ConfigurationReader {
         guard let schedule = section.value("schedule") else { return limits }
         guard case .array(let windows) = schedule else {
             throw section.error(
-                .wrongType, "schedule", "write each time with limits of its own as a block `[[limits.schedule]]`")
+                .wrongType, "schedule", "write each schedule as a block `[[limits.schedule]]`")
         }
         for node in windows {
             guard let block = block(node, "[[limits.schedule]]") else { continue }
@@ -112,7 +112,9 @@ struct ConfigurationReader {
             guard let day = TransferLimits.Day(rawValue: word) else {
                 let words = TransferLimits.Day.allCases.map { "`\"\($0.rawValue)\"`" }.joined(separator: ", ")
                 throw block.error(
-                    .invalidValue, "days", "`\(word.prefix(80))` is no day; write \(words), or leave `days` out for all"
+                    .invalidValue, "days",
+                    "`\(word.prefix(80))` is not a day; use \(words), or omit `days` for "
+                        + "every day"
                 )
             }
             days.insert(day)
@@ -196,7 +198,7 @@ struct ConfigurationReader {
         guard let moment = MomentText.parse(text) else {
             throw block.error(
                 .invalidValue, "paused-until",
-                "`paused-until` is no time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or leave it out")
+                "`paused-until` is not a time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or omit it")
         }
         return isPaused ? moment : nil
     }
@@ -224,7 +226,7 @@ struct ConfigurationReader {
         do throws(DeviceIDError) {
             return try DeviceID(parsing: text)
         } catch {
-            throw block.error(.invalidValue, key, "`\(text.prefix(80))` is no device id: \(error)")
+            throw block.error(.invalidValue, key, "`\(text.prefix(80))` is not a device id: \(error)")
         }
     }
 

@@ -95,7 +95,7 @@ struct ConfigurationText {
         guard let edited, edited.configuration == expected else {
             throw ConfigurationError(
                 .notEditable,
-                "the file is laid out in a way that synctrain cannot edit without harm; make this change in an editor",
+                "synctrain cannot edit a file with this layout safely; make this change in an editor",
                 file: reader.file)
         }
         return edited

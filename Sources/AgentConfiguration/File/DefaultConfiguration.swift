@@ -3,17 +3,17 @@ enum DefaultConfiguration {
     /// The annotated text; nil leaves a setting at its default.
     static func text(name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true) -> String {
         """
-        # synctrain's configuration. A running agent takes over changes made by `synctrain device` and
-        # `synctrain folder`, which keep your comments; after an edit by hand, `synctrain reload`.
+        # synctrain's configuration. A running agent applies changes made by `synctrain device` and
+        # `synctrain folder`, which keep your comments; after editing this file, run `synctrain reload`.
 
-        # What other devices see this one called. Left out, it is the host name.
+        # Name shown to other devices; default: the host name.
         \(name.map { "name = \(TOMLDraft.quoted($0))" } ?? "# name = \"laptop\"")
 
-        # Where other devices reach this one: a port of all its addresses, IPv4 and IPv6, or of one of them, such as
-        # "tcp://192.0.2.7:22000" or "tcp://[fe80::1%eth0]:22000". [] listens nowhere and only dials.
+        # Addresses to listen on: a port on all addresses (IPv4 and IPv6) or on one of them, for example
+        # "tcp://192.0.2.7:22000" or "tcp://[fe80::1%eth0]:22000". []: only dial.
         listen = \(TOMLDraft.list(listen ?? Configuration.defaultListen))
 
-        # Where folders that admins offer get a directory each; left out, "~/Sync".
+        # Parent directory for folders that admins offer; default: "~/Sync".
         # offered-folders = "~/Sync"
 
         [discovery]
@@ -21,58 +21,58 @@ enum DefaultConfiguration {
         local = \(localDiscovery)
 
         [bluetooth]
-        # Reach and be reached by paired devices near-by over Bluetooth LE, where this machine has it. Needs bluetoothd.
+        # Connect to nearby paired devices over Bluetooth LE. Needs bluetoothd.
         enabled = true
-        # Which adapter; left out, the first that is switched on.
+        # Adapter; default: the first that is switched on.
         # adapter = "hci0"
-        # How paired devices that are absent are searched for while nobody waits for one: so many seconds of scanning, and so
-        # many from the beginning of one scan to the next. 5 of 60 finds a device that comes near after 26 s on average. A longer
-        # interval saves battery and airtime; 0: search only for `pair`, `drop` and `fetch`.
+        # Background scanning for absent paired devices: seconds of scanning, and seconds from the start of one scan to the
+        # start of the next. With 5 of 60 a device that comes near is found after 26 s on average. A longer interval saves
+        # battery and airtime; 0: scan only for `pair`, `drop` and `fetch`.
         scan-window = 5
         scan-interval = 60
 
         [cache]
-        # How much of what was fetched or streamed without being selected is kept on this disk.
-        # Sizes have a unit: KiB MiB GiB TiB, or KB MB GB TB. 0 keeps nothing.
+        # Disk space for data that was fetched or streamed without being selected.
+        # Sizes have a unit: KiB MiB GiB TiB, or KB MB GB TB. 0: no cache.
         limit = "1 GiB"
 
         [fetch]
-        # How much may be asked for and not be here yet: in all, and of one device. At least 16 MiB each.
+        # Requested data in flight, in total and per device. At least 16 MiB each.
         window = "64 MiB"
         window-per-device = "32 MiB"
 
         [http]
-        # Where `synctrain url` and `synctrain open` let other programs read files: this machine alone, at any port that is
-        # free; with a port of your own, links outlive a restart. "" listens nowhere.
+        # Address of the page and of links made by `synctrain url` and `synctrain open`. By default only this machine, on any
+        # free port; with a fixed port, links survive a restart. "": do not listen.
         listen = "127.0.0.1:0"
-        # Whether `listen` may be an address that other machines reach: whoever has a link then reads the file from there.
+        # Allow `listen` to be an address that other machines can reach: anyone with a link can then read the file.
         network = false
-        # Names by which this machine may be asked then, besides its addresses, such as ["nas.local"].
+        # Host names allowed in requests besides IP addresses, for example ["nas.local"].
         hosts = []
-        # How fast files are sent, all together, such as "20 MiB/s"; 0: as fast as they come.
+        # Rate limit for all files together, for example "20 MiB/s"; 0: no limit.
         rate = 0
 
         [thumbnails]
-        # Small pictures of photos and films, here or not. They are made by other programs in a sandbox: Debian's packages
-        # bubblewrap, libvips-tools and ffmpeg.
+        # Thumbnails of photos and films, present on this device or not. Created in a sandbox by other programs: the Debian
+        # packages bubblewrap, libvips-tools and ffmpeg.
         enabled = true
-        # Where they are kept, and how much of them: those used longest ago go first. Left out, in this user's cache.
+        # Cache directory and size; the least recently used are removed first. Default: this user's cache directory.
         # cache = "~/.cache/synctrain/thumbnails"
         limit = "256 MiB"
-        # How much may be fetched for one: usually; and over a metered connection or Bluetooth.
+        # Maximum download for one thumbnail: normally; and over a metered connection or Bluetooth.
         fetch-limit = "16 MiB"
         fetch-limit-slow = "256 KiB"
-        # A directory of a synced folder that has those of other devices, and gets those made here if it is selected.
+        # Directory in a synced folder to share thumbnails with other devices; select it to share those made here.
         # folder = "photos"
         # directory = ".thumbnails"
 
         [limits]
-        # How fast blocks may go out and come in, over all links but Bluetooth, such as "2 MiB/s"; 0: as fast as they can.
+        # Upload and download limits for all links except Bluetooth, for example "2 MiB/s"; 0: no limit.
         up = 0
         down = 0
-        # Whether that holds for devices in networks that this machine has an address in, too.
+        # Apply the limits to local networks (those this machine has an address in), too.
         local-network = false
-        # At other times other limits: the first block that it is the time of counts, by the local clock; `days` left out: all.
+        # Limits by time of day (local time): the first matching block applies; without `days`, every day.
         #   [[limits.schedule]]
         #   days = ["mon", "tue", "wed", "thu", "fri"]
         #   from = "08:00"
@@ -80,15 +80,15 @@ enum DefaultConfiguration {
         #   up = "500 KiB/s"
 
         [policies]
-        # What may go while the connection is metered (NetworkManager says so; a phone's hot spot is, as a rule):
-        # "nothing" is held back; "limit": everything goes, at no more than metered-limit each way; "on-demand-only": indexes, what
-        # somebody asks for (`fetch`, `cat`) and what other devices ask for go, what is selected waits; "pause": indexes go only.
-        # Bluetooth is never metered, and networks that this machine has an address in are only with local-network = true.
+        # Policy for metered connections, as reported by NetworkManager (usually a phone's hot spot):
+        # "nothing": no restriction; "limit": at most metered-limit each way; "on-demand-only": indexes and requested files
+        # (`fetch`, `cat`, requests of other devices), selected files wait; "pause": indexes only.
+        # Bluetooth is never metered; local networks are exempt unless local-network = true.
         on-metered = "on-demand-only"
         metered-limit = "256 KiB/s"
         local-network = false
-        # The same while the machine runs on its battery (UPower says so) and its charge is below so many percent, over all links;
-        # 100: whatever the charge. `synctrain policy ignore --for 1h` sets both aside.
+        # Policy for battery power, as reported by UPower, while the charge is below battery-below percent, for all links;
+        # 100: always on battery. `synctrain policy ignore --for 1h` suspends both policies.
         on-battery = "nothing"
         battery-below = 30
 
@@ -103,9 +103,9 @@ enum DefaultConfiguration {
         #   [[device]]
         #   id = "AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"
         #   name = "desktop"
-        #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: ask discovery
-        #   bluetooth = "all"        # what may go over Bluetooth with it, as for folders; the stricter of the two counts
-        #   paused = false           # neither dialled nor let in; paused-until as below
+        #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: use discovery
+        #   bluetooth = "all"        # as for folders; the stricter of the two applies
+        #   paused = false           # paused-until as below
         #
         # The folders, one block each. `id` is the same on all devices, `path` is this device's own.
         #
@@ -118,34 +118,34 @@ enum DefaultConfiguration {
         #   devices = ["AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"]
         #   paused = false           # paused-until = "2026-11-21T23:00:00Z" ends a pause by itself (`synctrain pause --for`)
         #
-        # And, where the usual values given here do not suit:
+        # Optional settings with their defaults:
         #
-        #   readers = []             # those of devices whose changes are refused here, until `synctrain refused` settles them
-        #   admins = []              # those whose further devices and folders are taken over
-        #   untrusted = []           # those that keep it encrypted: they never get it unencrypted (noted by the agent)
-        #   rescan-interval = 3600   # seconds from one scan of the disk to the next; 0: only when the agent starts
-        #   watch = true             # notice changes on this disk as they happen
-        #   ignore-permissions = false   # neither send nor set permissions: for disks that have none
-        #   order = "small-first"    # what is fetched first; or newest, alphabetic
-        #   priority = []            # what goes before that order, such as ["*.md", "/notes"], patterns of .stignore
-        #   groups = []              # files that come into their places together, by stem: such as ["album/**/*.{jpg,txt}"]
-        #   minimum-free = "1 %"     # of the disk, or a size such as "5 GiB": what is never filled; 0 for none
-        #   max-conflicts = -1       # how many conflict copies of a file are kept, the newest; -1: all
-        #   min-copies = 1           # how many other devices must hold a file before it goes to free space
-        #   keep-free = "10 %"       # of the disk, or a size: let go what was selected with --while-space; left out: never
-        #   bluetooth = "all"        # over Bluetooth: all, selected-and-on-demand, index-only, or off: not even names
-        #   bluetooth-limit = "10 MB"    # larger files wait for a network unless one asks for them; 0: no limit
-        #   versions = "none"        # keep what other devices replace or delete: trashcan, simple, staggered (as Syncthing)
-        #   versions-path = "~/old"  # where; left out: .stversions in the folder
-        #   versions-keep = 5        # simple: so many versions of each file
-        #   versions-cleanout-days = 0   # trashcan, simple: after so many days a version goes; 0: never
+        #   readers = []             # devices whose changes are refused here (`synctrain refused`)
+        #   admins = []              # devices whose other devices and folders are added here, too
+        #   untrusted = []           # devices that keep it encrypted and never get it unencrypted (set by the agent)
+        #   rescan-interval = 3600   # seconds between full scans; 0: only when the agent starts
+        #   watch = true             # watch the disk for changes
+        #   ignore-permissions = false   # do not sync permissions: for file systems without them
+        #   order = "small-first"    # download order: small-first, newest or alphabetic
+        #   priority = []            # patterns to download first, as in .stignore: ["*.md", "/notes"]
+        #   groups = []              # files with the same stem to update together: ["album/**/*.{jpg,txt}"]
+        #   minimum-free = "1 %"     # of the disk, or a size: space to keep free; 0: none
+        #   max-conflicts = -1       # conflict copies to keep of each file; -1: all
+        #   min-copies = 1           # other devices that must have a file before it is freed here
+        #   keep-free = "10 %"       # of the disk, or a size: frees files selected with --while-space; default: never
+        #   bluetooth = "all"        # all, selected-and-on-demand, index-only or off
+        #   bluetooth-limit = "10 MB"    # larger files wait for a network unless requested; 0: no limit
+        #   versions = "none"        # archive replaced and deleted files: trashcan, simple, staggered (as Syncthing)
+        #   versions-path = "~/old"  # archive directory; default: .stversions in the folder
+        #   versions-keep = 5        # simple: versions to keep of each file
+        #   versions-cleanout-days = 0   # trashcan, simple: days to keep a version; 0: forever
         #   versions-max-age-days = 365  # staggered: the same
-        #   versions-clean-interval = 3600   # seconds from one look for versions that are to go to the next; 0: none
-        #   conflicts = "newest"     # changed here and elsewhere, and here is the older: newest (the other becomes a copy),
-        #                            # mine, theirs, both (the copy has an ordinary name) or command
-        #   conflicts-deleted = "newest"  # deleted here and changed elsewhere: newest (the change stays), mine, theirs, command
+        #   versions-clean-interval = 3600   # seconds between cleanups of the archive; 0: none
+        #   conflicts = "newest"     # for local versions that lose a conflict: newest (they become a copy),
+        #                            # mine, theirs, both (the copy gets an ordinary name) or command
+        #   conflicts-deleted = "newest"  # deleted here, changed elsewhere: newest (keeps the change), mine, theirs, command
         #   conflicts-command = ["/usr/local/bin/decide"]   # a program that decides; see docs/decisions/conflicts.md
-        #   conflicts-command-seconds = 60   # how long it may take
+        #   conflicts-command-seconds = 60   # its time limit
 
         """
     }

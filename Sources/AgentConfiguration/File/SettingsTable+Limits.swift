@@ -10,7 +10,7 @@ extension SettingsTable {
         }
         if text.hasSuffix("/s") { text.removeLast(2) }
         guard let byteCount = ByteCountText.parse(text) else {
-            throw error(.invalidValue, key, "`\(key)` is no rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
+            throw error(.invalidValue, key, "`\(key)` is not a rate; write it as `\"2 MiB/s\"`, or 0 for no limit")
         }
         return byteCount == 0 ? nil : byteCount
     }
@@ -24,7 +24,7 @@ extension SettingsTable {
         }
         guard parts.count == 2, areDigits, let hour = Int(Substring(parts[0])), let minute = Int(Substring(parts[1])),
             minute < 60, hour * 60 + minute <= 1440
-        else { throw error(.invalidValue, key, "`\(key)` is no time of day; write it as `\"08:30\"`") }
+        else { throw error(.invalidValue, key, "`\(key)` is not a time of day; write it as `\"08:30\"`") }
         return hour * 60 + minute
     }
 

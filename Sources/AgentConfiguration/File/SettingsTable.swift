@@ -85,7 +85,7 @@ struct SettingsTable {
         case .string(let text)?: if let byteCount = ByteCountText.parse(text) { return byteCount }
         case let value?: throw wrongType(key, value, expected)
         }
-        throw error(.invalidValue, key, "`\(key)` is not a size; write \(expected)")
+        throw error(.invalidValue, key, "`\(key)` is not a size; use \(expected)")
     }
 
     /// A size as in `byteCount`, or a part of the disk.

@@ -13,7 +13,7 @@ enum StoredFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure("read", path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw ConfigurationError(.failed, "this is no regular file; move it away", file: path)
+            throw ConfigurationError(.failed, "not a regular file; move it elsewhere", file: path)
         }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 * 1024)
@@ -43,12 +43,12 @@ enum StoredFile {
         var status = stat()
         if lstat(path, &status) == 0 {
             guard isReplacing else {
-                throw ConfigurationError(.alreadyExists, "the file is already there; move it away first", file: path)
+                throw ConfigurationError(.alreadyExists, "the file already exists; move it elsewhere first", file: path)
             }
             if status.st_mode & S_IFMT == S_IFLNK {
                 guard let resolved = realpath(path, nil) else {
                     throw ConfigurationError(
-                        .missing, "this symbolic link points at nothing; make its target or remove the link", file: path
+                        .missing, "the symbolic link is broken; create its target or remove the link", file: path
                     )
                 }
                 defer { free(resolved) }
@@ -99,7 +99,8 @@ enum StoredFile {
         var status = stat()
         if stat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR else {
-                throw ConfigurationError(.failed, "a file stands where a directory is needed; move it away", file: path)
+                throw ConfigurationError(
+                    .failed, "a file is in the place of a directory; move it elsewhere", file: path)
             }
             if status.st_mode & 0o777 != mode, status.st_uid == geteuid(), isEmpty(path) { chmod(path, mode) }
             return
@@ -137,12 +138,12 @@ enum StoredFile {
                 .noPermission, "cannot \(verb) it: \(reason); check who owns it and its permissions", file: path)
         case EROFS:
             return ConfigurationError(
-                .noPermission, "cannot \(verb) it: \(reason); choose a place that can be written with --home",
+                .noPermission, "cannot \(verb) it: \(reason); choose a writable directory with --home",
                 file: path)
         case ENOSPC, EDQUOT:
             return ConfigurationError(.noSpace, "cannot \(verb) it: \(reason); free some space", file: path)
         case EEXIST:
-            return ConfigurationError(.alreadyExists, "the file is already there; move it away first", file: path)
+            return ConfigurationError(.alreadyExists, "the file already exists; move it elsewhere first", file: path)
         case ENOENT, ENOTDIR:
             return ConfigurationError(
                 .missing, "cannot \(verb) it: \(reason); check that its directory exists", file: path)

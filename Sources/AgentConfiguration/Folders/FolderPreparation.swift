@@ -66,13 +66,14 @@ public enum FolderPreparation {
             guard mkdir(made, 0o777) != 0, errno != EEXIST else { continue }
             guard errno != ENOTDIR else {
                 throw ConfigurationError(
-                    .folderRefused, "the path leads through a file; choose another path", file: path)
+                    .folderRefused, "part of the path is a file; choose another path", file: path)
             }
             throw StoredFile.failure("make", made)
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw ConfigurationError(.folderRefused, "a link to nothing is in the way; choose another path", file: path)
+            throw ConfigurationError(
+                .folderRefused, "a broken symbolic link is in the way; choose another path", file: path)
         }
     }
 
@@ -85,7 +86,7 @@ public enum FolderPreparation {
         let digest = SHA256.digest(folder.id.rawValue.utf8).description.prefix(6)
         let text = """
             This directory marks the root of the folder `\(folder.id)`, shared by synctrain and Syncthing.
-            Please leave it here. Where it is missing they take the disk for unmounted and touch nothing.
+            Do not delete it. If it is missing, they assume that the disk is not mounted and stop syncing.
 
             """
         try StoredFile.write(

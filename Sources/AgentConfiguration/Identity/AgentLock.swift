@@ -14,8 +14,8 @@ public final class AgentLock: Sendable {
             let who = Int32(text.prefix { $0.isNumber }).map { " (process \($0))" } ?? ""
             throw ConfigurationError(
                 .busy,
-                "an agent already runs here\(who); end it with `synctrain agent stop`, "
-                    + "or give this one a place of its own with --home",
+                "an agent is already running here\(who); stop it with `synctrain agent stop`, "
+                    + "or choose another directory with --home",
                 file: places.lock)
         }
         let text = Array("\(getpid())\n".utf8)

@@ -17,7 +17,7 @@ public struct DeviceIdentityFiles: Equatable, Sendable {
     ) throws(ConfigurationError) {
         for path in [places.privateKey, places.certificate] where access(path, F_OK) == 0 {
             throw ConfigurationError(
-                .alreadyExists, "this device has an identity already; to make another, choose another --home",
+                .alreadyExists, "this device already has an identity; to create another, choose another --home",
                 file: path)
         }
         try StoredFile.write(Array(privateKeyPEM.utf8), to: places.privateKey, mode: 0o600, isReplacing: false)
@@ -51,10 +51,10 @@ public struct DeviceIdentityFiles: Equatable, Sendable {
     private static func text(_ path: String) throws(ConfigurationError) -> String {
         guard let bytes = try StoredFile.read(path, byteLimit: byteLimit) else {
             throw ConfigurationError(
-                .missing, "this device has no identity yet; make one with `synctrain init`", file: path)
+                .missing, "this device has no identity; create one with `synctrain init`", file: path)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationError(.syntax, "this is no PEM text; restore it from a backup", file: path)
+            throw ConfigurationError(.syntax, "not a PEM file; restore it from a backup", file: path)
         }
         return text
     }

@@ -29,17 +29,17 @@ public struct SyncthingImport: Equatable, Sendable {
         let key = try text(home + "/key.pem")
         guard let der = der(ofPEM: certificate) else {
             throw ConfigurationError(
-                .syntax, "this is no certificate in PEM; name the directory of a Syncthing that has been started once",
+                .syntax, "not a PEM certificate; give the directory of a Syncthing that has run at least once",
                 file: home + "/cert.pem")
         }
         guard key.contains("PRIVATE KEY-----") else {
             throw ConfigurationError(
-                .syntax, "this is no private key in PEM; name the directory of a Syncthing that has been started once",
+                .syntax, "not a PEM private key; give the directory of a Syncthing that has run at least once",
                 file: home + "/key.pem")
         }
         guard let xml = SyncthingXML(Array(try text(home + "/config.xml").utf8)) else {
             throw ConfigurationError(
-                .syntax, "this is no configuration of Syncthing; restore it, or start Syncthing once to renew it",
+                .syntax, "not a Syncthing configuration; restore it, or start Syncthing once to recreate it",
                 file: home + "/config.xml")
         }
         var builder = SyncthingImportBuilder(
@@ -55,7 +55,7 @@ public struct SyncthingImport: Equatable, Sendable {
         guard let bytes = try StoredFile.read(path, byteLimit: byteLimit) else {
             throw ConfigurationError(
                 .missing,
-                "there is no such file; name Syncthing's own directory, ~/.local/state/syncthing or ~/.config/syncthing",
+                "no such file; give Syncthing's own directory, ~/.local/state/syncthing or ~/.config/syncthing",
                 file: path)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -109,7 +109,7 @@ struct SyncthingImportBuilder {
 
     private mutating func add(_ device: SyncthingXML.Device) {
         guard let id = try? DeviceID(parsing: device.id) else {
-            notes.append("Left out the device `\(shown(device.name))`: `\(shown(device.id))` is no device id.")
+            notes.append("Skipped device `\(shown(device.name))`: `\(shown(device.id))` is not a device id.")
             return
         }
         let title = device.name.isEmpty ? id.description : device.name
@@ -123,17 +123,17 @@ struct SyncthingImportBuilder {
             if let known, AddressSyntax.problem(deviceAddress: known) == nil {
                 if !kept.contains(known) { kept.append(known) }
             } else {
-                notes.append("Left out the address `\(shown(address))` of `\(shown(title))`: only tcp:// is supported.")
+                notes.append("Skipped the address `\(shown(address))` of `\(shown(title))`: only tcp:// is supported.")
             }
         }
         if kept.isEmpty { kept = ["dynamic"] }
         var added = DeviceConfiguration(id: id, name: device.name, addresses: kept, isPaused: device.isPaused)
         if added.problem() != nil {
             added.name = ""
-            notes.append("Left out the name of \(id): it is too long or has control characters.")
+            notes.append("Skipped the name of \(id): it is too long or has control characters.")
         }
         if devices.contains(where: { $0.id == id }) {
-            notes.append("Left out the second entry of the device \(id).")
+            notes.append("Skipped the second entry of device \(id).")
         } else {
             devices.append(added)
         }
@@ -142,13 +142,13 @@ struct SyncthingImportBuilder {
     private mutating func add(_ folder: SyncthingXML.Folder) {
         let title = shown(folder.label.isEmpty ? folder.id : folder.label)
         guard folder.type != "receiveencrypted", !folder.hasEncryptedDevice else {
-            notes.append("Left out the folder `\(title)`: encrypted folders are not supported.")
+            notes.append("Skipped the folder `\(title)`: encrypted folders are not supported.")
             return
         }
         // The names of Syncthing before 0.14.
         let types = ["": "sendreceive", "readwrite": "sendreceive", "readonly": "sendonly"]
         guard let kind = FolderConfiguration.Kind(rawValue: types[folder.type] ?? folder.type) else {
-            notes.append("Left out the folder `\(title)`: its type `\(shown(folder.type))` is not known.")
+            notes.append("Skipped the folder `\(title)`: its type `\(shown(folder.type))` is not supported.")
             return
         }
         var added = FolderConfiguration(
@@ -160,7 +160,7 @@ struct SyncthingImportBuilder {
                 if let (_, problem) = Configuration.clash(of: added, with: other) { throw problem }
             }
         } catch {
-            notes.append("Left out the folder `\(title)`: \(error.message).")
+            notes.append("Skipped the folder `\(title)`: \(error.message).")
             return
         }
         addVersions(folder.versioning, to: &added, title: title)
@@ -170,7 +170,7 @@ struct SyncthingImportBuilder {
             if devices.contains(where: { $0.id == id }) {
                 added.devices.append(id)
             } else {
-                notes.append("The folder `\(title)` is no longer shared with \(id), which is not known.")
+                notes.append("The folder `\(title)` is no longer shared with \(id), which is an unknown device.")
             }
         }
         folders.append(added)
@@ -184,7 +184,7 @@ struct SyncthingImportBuilder {
         var versions = FolderVersions()
         guard let kind = FolderVersions.Kind(rawValue: type), kind != .none else {
             return notes.append(
-                "Left out the versioning `\(shown(type))` of the folder `\(title)`: known are trashcan, simple and staggered."
+                "Skipped the versioning `\(shown(type))` of the folder `\(title)`: only trashcan, simple and staggered are supported."
             )
         }
         versions.kind = kind
@@ -200,17 +200,17 @@ struct SyncthingImportBuilder {
             do throws(SettingProblem) {
                 versions.path = try FolderPath.clean(inFolder ? folder.path + "/" + path : path, userHome: userHome)
             } catch {
-                return notes.append("Left out the versioning of the folder `\(title)`: \(error.message).")
+                return notes.append("Skipped the versioning of the folder `\(title)`: \(error.message).")
             }
         }
         if let (_, problem) = versions.problem(inFolderAt: folder.path) {
-            return notes.append("Left out the versioning of the folder `\(title)`: \(problem.message).")
+            return notes.append("Skipped the versioning of the folder `\(title)`: \(problem.message).")
         }
         folder.versions = versions
         for other in folders {
             guard let (_, problem) = Configuration.clash(of: folder, with: other) else { continue }
             folder.versions = FolderVersions()
-            return notes.append("Left out the versioning of the folder `\(title)`: \(problem.message).")
+            return notes.append("Skipped the versioning of the folder `\(title)`: \(problem.message).")
         }
     }
 
@@ -227,7 +227,7 @@ struct SyncthingImportBuilder {
             }
             found = found.filter { AddressSyntax.problem(listenAddress: $0) == nil }
             if found.isEmpty {
-                notes.append("Left out the listen address `\(shown(address))`: only tcp:// is supported.")
+                notes.append("Skipped the listen address `\(shown(address))`: only tcp:// is supported.")
             }
             for address in found where !listen.contains(address) { listen.append(address) }
         }

@@ -40,7 +40,7 @@ public struct AgentPlaces: Equatable, Sendable {
             .map { withoutTrailingSlash($0) }
         if let home {
             guard !home.isEmpty else {
-                throw ConfigurationError(.noPlace, "--home is empty; name a directory after it")
+                throw ConfigurationError(.noPlace, "--home is empty; give it a directory")
             }
             return try below(home, userHome: userHome)
         }
@@ -53,8 +53,8 @@ public struct AgentPlaces: Equatable, Sendable {
             guard let userHome else {
                 throw ConfigurationError(
                     .noPlace,
-                    "neither HOME nor \(variable) is set, so there is no place for synctrain's files; "
-                        + "set HOME, or name a directory with --home")
+                    "neither HOME nor \(variable) is set, so there is no directory for synctrain's files; "
+                        + "set HOME, or give a directory with --home")
             }
             return (userHome == "/" ? "" : userHome) + "/" + fallback + "/synctrain"
         }

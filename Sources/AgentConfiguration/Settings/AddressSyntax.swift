@@ -7,12 +7,12 @@ public enum AddressSyntax {
     public static func problem(deviceAddress text: String) -> String? {
         if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
         guard let (host, port) = split(text) else {
-            return "the address `\(text)` is none that synctrain knows; write `dynamic` or `tcp://HOST:PORT`, "
+            return "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
                 + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
         }
-        guard port > 0 else { return "the address `\(text)` has port 0; name the port that the device listens on" }
+        guard port > 0 else { return "the address `\(text)` has port 0; give the port that the device listens on" }
         guard !isWildcard(host) else {
-            return "the address `\(text)` names no device; write the device's own address, or `dynamic`"
+            return "the address `\(text)` is not the address of a device; use the device's own address, or `dynamic`"
         }
         return nil
     }
@@ -23,7 +23,7 @@ public enum AddressSyntax {
     public static func problem(listenAddress text: String) -> String? {
         if portOnly(text) != nil || isVirtual(text) { return nil }
         if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
-        return "the address `\(text)` is none to listen on; write `tcp://:\(defaultPort)` for all addresses of this "
+        return "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "
             + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`"
     }
 

@@ -21,7 +21,7 @@ extension Configuration {
             }
         }
         if Set(listen).count < listen.count {
-            return (.setting(["listen"]), SettingProblem(.duplicate, "an address stands here twice; remove one"))
+            return (.setting(["listen"]), SettingProblem(.duplicate, "an address is listed twice; remove one"))
         }
         if let (key, problem) = bluetooth.problem() { return (.setting(["bluetooth", key]), problem) }
         if let (key, problem) = thumbnails.problem() { return (.setting(["thumbnails", key]), problem) }
@@ -48,7 +48,7 @@ extension Configuration {
                 return (
                     .device(index, key: "id"),
                     SettingProblem(
-                        .duplicate, "the device \(device.id) stands here twice; remove one of the two blocks")
+                        .duplicate, "the device \(device.id) is listed twice; remove one of the two blocks")
                 )
             }
         }
@@ -67,13 +67,13 @@ extension Configuration {
                         SettingProblem(
                             .noSuchDevice,
                             "the folder `\(folder.id)` is shared with the unknown device \(device); "
-                                + "add it with `synctrain device add`, or take it out here")
+                                + "add it with `synctrain device add`, or remove it here")
                     )
                 }
                 guard sharedWith.insert(device).inserted else {
                     return (
                         .folder(index, key: "devices"),
-                        SettingProblem(.duplicate, "the device \(device) stands here twice; remove one")
+                        SettingProblem(.duplicate, "the device \(device) is listed twice; remove one")
                     )
                 }
             }
@@ -106,7 +106,7 @@ extension Configuration {
                 "path",
                 SettingProblem(
                     .nestedFolder,
-                    "the folders `\(folder.id)` (\(folder.path)) and `\(other.id)` (\(other.path)) lie one in the other; "
+                    "the folders `\(folder.id)` (\(folder.path)) and `\(other.id)` (\(other.path)) are nested; "
                         + "choose directories side by side")
             )
         }
@@ -119,7 +119,7 @@ extension Configuration {
                     "versions-path",
                     SettingProblem(
                         .nestedFolder,
-                        "the archive \(archive) and \(path) of the folder `\(other.id)` lie one in the other; choose "
+                        "the archive \(archive) and \(path) of the folder `\(other.id)` are nested; choose "
                             + "directories side by side")
                 )
             }

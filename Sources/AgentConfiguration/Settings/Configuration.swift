@@ -137,10 +137,10 @@ public struct Configuration: Equatable, Sendable {
         let named = devices.filter { !$0.name.isEmpty && $0.name == reference }
         guard let device = named.first else {
             throw ConfigurationError(
-                .noSuchDevice, "no device is called `\(reference)`; `synctrain device list` shows those known")
+                .noSuchDevice, "`\(reference)`: no such device; `synctrain device list` shows the known devices")
         }
         guard named.count == 1 else {
-            throw ConfigurationError(.duplicate, "\(named.count) devices are called `\(reference)`; name one by its id")
+            throw ConfigurationError(.duplicate, "\(named.count) devices are called `\(reference)`; use a device id")
         }
         return device
     }
@@ -148,7 +148,7 @@ public struct Configuration: Equatable, Sendable {
     public func folder(_ id: FolderID) throws(ConfigurationError) -> FolderConfiguration {
         guard let folder = folders.first(where: { $0.id == id }) else {
             throw ConfigurationError(
-                .noSuchFolder, "there is no folder `\(id)`; `synctrain folder list` shows those shared")
+                .noSuchFolder, "`\(id)`: no such folder; `synctrain folder list` shows the shared folders")
         }
         return folder
     }

@@ -40,7 +40,7 @@ extension FolderConfiguration {
                         key,
                         SettingProblem(
                             .noSuchDevice,
-                            "the folder `\(id)` is not shared with the device \(device); add it to `devices`, or take "
+                            "the folder `\(id)` is not shared with the device \(device); add it to `devices`, or remove "
                                 + "it out here")
                     )
                 }
@@ -49,7 +49,8 @@ extension FolderConfiguration {
                         key,
                         SettingProblem(
                             .duplicate,
-                            "the device \(device) stands twice in `readers` and `admins`; it has one role: remove one")
+                            "the device \(device) is listed twice in `readers` and `admins`; remove one entry, a device has one role"
+                        )
                     )
                 }
             }

@@ -129,7 +129,7 @@ public struct FolderConfiguration: Equatable, Sendable {
             return (
                 "rescan-interval",
                 SettingProblem(
-                    .invalidValue, "write the seconds from one scan to the next, at most a year (31536000), 0 for none")
+                    .invalidValue, "the interval between scans must be at most a year (31536000 seconds); 0 for none")
             )
         }
         if let problem = priorityProblem() { return ("priority", problem) }
@@ -144,8 +144,8 @@ public struct FolderConfiguration: Equatable, Sendable {
                 "max-conflicts",
                 SettingProblem(
                     .invalidValue,
-                    "write how many conflict copies of a file are kept, from 1 to 1000, or -1 for all of them; "
-                        + "with none the loser of a conflict would be lost")
+                    "the number of conflict copies to keep must be between 1 and 1000, or -1 for all; "
+                        + "with none, the losing version of a conflict would be lost")
             )
         }
         guard (1...100).contains(minimumCopies) else {
@@ -153,7 +153,7 @@ public struct FolderConfiguration: Equatable, Sendable {
                 "min-copies",
                 SettingProblem(
                     .invalidValue,
-                    "write how many other devices must hold a file before it goes from here to free space, from 1 to 100"
+                    "the number of other devices that must have a file before it is freed here must be between 1 and 100"
                 )
             )
         }
@@ -162,7 +162,8 @@ public struct FolderConfiguration: Equatable, Sendable {
 
     private func priorityProblem() -> SettingProblem? {
         guard priority.count <= Self.priorityLimit else {
-            return SettingProblem(.invalidValue, "at most \(Self.priorityLimit) patterns can come first; remove some")
+            return SettingProblem(
+                .invalidValue, "at most \(Self.priorityLimit) priority patterns are allowed; remove some")
         }
         for pattern in priority {
             let shown = pattern.prefix(80)
@@ -171,7 +172,7 @@ public struct FolderConfiguration: Equatable, Sendable {
             else {
                 return SettingProblem(
                     .invalidValue,
-                    "`\(shown)` is no pattern for files that come first; write one as in .stignore, such as `*.md` or "
+                    "`\(shown)` is not a valid priority pattern; write one as in .stignore, for example `*.md` or "
                         + "`/notes`, without `!`, `#` or `//` before it")
             }
             do throws(IgnoreError) {
@@ -180,7 +181,7 @@ public struct FolderConfiguration: Equatable, Sendable {
                     return SettingProblem(.invalidValue, "a pattern in `priority` is empty; remove it")
                 }
             } catch {
-                return SettingProblem(.invalidValue, "`\(shown)` is no pattern: \(error.message)")
+                return SettingProblem(.invalidValue, "`\(shown)` is not a valid pattern: \(error.message)")
             }
         }
         return nil

@@ -44,7 +44,10 @@ public struct FolderConflicts: Equatable, Sendable {
         if let program = command.first, !program.hasPrefix("/") || !command.allSatisfy({ !$0.utf8.contains(0) }) {
             return (
                 "conflicts-command",
-                SettingProblem(.invalidValue, "the first word is the program with its whole path; write it from `/` on")
+                SettingProblem(
+                    .invalidValue,
+                    "the first word must be the full path of the program, for example "
+                        + "/usr/local/bin/decide")
             )
         }
         guard command.count <= 100, command.allSatisfy({ $0.utf8.count < 4096 }) else {
@@ -53,7 +56,7 @@ public struct FolderConflicts: Equatable, Sendable {
         guard (1...3600).contains(commandSeconds) else {
             return (
                 "conflicts-command-seconds",
-                SettingProblem(.invalidValue, "write how many seconds the command may take, from 1 to 3600")
+                SettingProblem(.invalidValue, "the time limit of the command must be between 1 and 3600 seconds")
             )
         }
         return nil

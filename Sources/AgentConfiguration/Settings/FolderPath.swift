@@ -11,7 +11,7 @@ enum FolderPath {
         guard let userHome else {
             throw SettingProblem(
                 .invalidValue,
-                "`\(text)`: this user's home directory is not known; enter a full path, for example /home/me/Library")
+                "`\(text)`: this user's home directory is unknown; enter a full path, for example /home/me/Library")
         }
         return (userHome == "/" && text.count > 1 ? "" : userHome) + text.dropFirst()
     }
@@ -27,7 +27,7 @@ enum FolderPath {
         }
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
         guard parts.allSatisfy({ !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }) else {
-            throw SettingProblem(.invalidValue, "the path `\(path)` has `.` or `..` in it; write it without")
+            throw SettingProblem(.invalidValue, "the path `\(path)` contains `.` or `..`; remove them")
         }
         guard !parts.isEmpty else {
             throw SettingProblem(.invalidValue, "`/` cannot be a folder; choose a directory below it")

@@ -49,15 +49,15 @@ public struct FolderVersions: Equatable, Sendable {
                     "versions-path",
                     SettingProblem(
                         .nestedFolder,
-                        "the archive \(path) and the folder \(folder) lie one in the other; choose a directory beside the "
-                            + "folder, or leave `versions-path` out for .stversions in it")
+                        "the archive \(path) and the folder \(folder) are nested; choose a directory beside the "
+                            + "folder, or omit `versions-path` for .stversions in the folder")
                 )
             }
         }
         guard (1...10_000).contains(keep) else {
             return (
                 "versions-keep",
-                SettingProblem(.invalidValue, "write how many versions of a file are kept, from 1 to 10000")
+                SettingProblem(.invalidValue, "the number of versions to keep must be between 1 and 10000")
             )
         }
         for (key, days) in [("versions-cleanout-days", cleanoutDays), ("versions-max-age-days", maximumAgeDays)]
@@ -65,7 +65,7 @@ public struct FolderVersions: Equatable, Sendable {
             return (
                 key,
                 SettingProblem(
-                    .invalidValue, "write after how many days a version goes, at most 36500, or 0 for never")
+                    .invalidValue, "the maximum age of versions must be at most 36500 days, or 0 for no limit")
             )
         }
         guard (0...31_536_000).contains(cleanInterval) else {
@@ -73,7 +73,7 @@ public struct FolderVersions: Equatable, Sendable {
                 "versions-clean-interval",
                 SettingProblem(
                     .invalidValue,
-                    "write the seconds between two looks for old versions, at most a year (31536000), 0 for none")
+                    "the interval between cleanups must be at most a year (31536000 seconds); 0 for none")
             )
         }
         return nil

@@ -36,8 +36,8 @@ public struct HTTPSettings: Equatable, Sendable {
                     "listen",
                     SettingProblem(
                         .invalidValue,
-                        "`\(listen.prefix(80))` is no address to listen on; write `127.0.0.1:8384`, or port 0 for any that "
-                            + "is free, or \"\" for nowhere")
+                        "`\(listen.prefix(80))` cannot be listened on; use `127.0.0.1:8384`, or port 0 for any that "
+                            + "is free, or \"\" to disable it")
                 )
             }
             guard isOpenToNetwork || host.hasPrefix("127.") || host == "::1" else {
@@ -46,7 +46,7 @@ public struct HTTPSettings: Equatable, Sendable {
                     SettingProblem(
                         .invalidValue,
                         "other machines reach \(host); write `127.0.0.1:\(address?.port ?? 0)`, or set `network = true` if "
-                            + "whoever has a link is to read the file from there")
+                            + "anyone who has a link may read the file from there")
                 )
             }
         }
@@ -56,7 +56,7 @@ public struct HTTPSettings: Equatable, Sendable {
                 "hosts",
                 SettingProblem(
                     .invalidValue,
-                    "`\(host.prefix(80))` is no name of a machine; write it as `nas.local`, without a port")
+                    "`\(host.prefix(80))` is not a host name; write it as `nas.local`, without a port")
             )
         }
         guard hosts.count <= 100 else {

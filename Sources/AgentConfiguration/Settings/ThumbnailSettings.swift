@@ -37,7 +37,7 @@ public struct ThumbnailSettings: Equatable, Sendable {
                 "directory",
                 SettingProblem(
                     .invalidValue,
-                    "`\(directory.prefix(80))` is no directory in a folder; write it as `.thumbnails` or `a/b`")
+                    "`\(directory.prefix(80))` is not a directory in a folder; write it as `.thumbnails` or `a/b`")
             )
         }
         return nil

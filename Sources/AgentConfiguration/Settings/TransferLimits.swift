@@ -85,13 +85,15 @@ public struct TransferLimits: Equatable, Sendable {
     func problem() -> SettingProblem? {
         guard windows.count <= Self.windowLimit else {
             return SettingProblem(
-                .invalidValue, "at most \(Self.windowLimit) times can have limits of their own; remove some")
+                .invalidValue, "at most \(Self.windowLimit) schedules are allowed; remove some")
         }
         for rates in [usual] + windows.map(\.rates) {
             for rate in [rates.up, rates.down] {
                 if let rate, rate < Self.slowest {
                     return SettingProblem(
-                        .invalidValue, "a limit is at least 1 KiB/s, or 0 for none; `synctrain pause` lets all rest")
+                        .invalidValue,
+                        "a limit is at least 1 KiB/s, or 0 for none; `synctrain pause` stops all "
+                            + "transfers")
                 }
             }
         }

@@ -70,20 +70,22 @@ public struct TransferPolicies: Equatable, Sendable {
                 "on-battery",
                 SettingProblem(
                     .invalidValue,
-                    "a slow transfer takes more of the battery than a fast one; write `\"on-demand-only\"`, `\"pause\"` "
+                    "a slow transfer uses more energy than a fast one; use `\"on-demand-only\"`, `\"pause\"` "
                         + "or `\"nothing\"`")
             )
         }
         if !Self.charges.contains(batteryBelow) {
             return (
                 "battery-below",
-                SettingProblem(.invalidValue, "a charge is from 1 to 100 percent; 100 is whenever on battery")
+                SettingProblem(
+                    .invalidValue, "the charge must be between 1 and 100 percent; 100 applies whenever on battery")
             )
         }
         if meteredRate < TransferLimits.slowest {
             return (
                 "metered-limit",
-                SettingProblem(.invalidValue, "a limit is at least 1 KiB/s; `on-metered = \"pause\"` lets all rest")
+                SettingProblem(
+                    .invalidValue, "a limit is at least 1 KiB/s; `on-metered = \"pause\"` stops all transfers")
             )
         }
         return nil

@@ -31,7 +31,7 @@ struct ImageWalk {
         ]
         while let directory = pending.popLast() {
             guard seen.insert(directory.start).inserted else {
-                throw ArchiveError.damaged("a directory lies in two places")
+                throw ArchiveError.damaged("a directory is in two places")
             }
             pending += try await read(directory).reversed()
         }
@@ -42,7 +42,7 @@ struct ImageWalk {
     private mutating func read(_ directory: Pending) async throws -> [Pending] {
         guard directory.depth <= ArchiveLimits.depth else {
             throw ArchiveError(
-                .tooLarge, "The image has more than \(ArchiveLimits.depth) directories in each other. Fetch it whole.")
+                .tooLarge, "The image has more than \(ArchiveLimits.depth) nested directories. Fetch all of it.")
         }
         try spend(directory.byteCount)
         let bytes = try await reader.bytes(directory.start, count: directory.byteCount)
@@ -58,7 +58,7 @@ struct ImageWalk {
                 continue
             }
             guard let field = bytes.field(position, length), let record = ImageRecord(field) else {
-                throw ArchiveError.damaged("a record of its directory is not whole")
+                throw ArchiveError.damaged("a directory record is incomplete")
             }
             position += length
             // This directory and the one above.
@@ -75,7 +75,7 @@ struct ImageWalk {
             let name = name(of: record, use)
             let path = directory.path.isEmpty ? name : directory.path + "/" + name
             guard path.utf8.count <= ArchiveLimits.path, members.count < ArchiveLimits.members else {
-                throw ArchiveError(.tooLarge, "The image has more or longer names than are read. Fetch it whole.")
+                throw ArchiveError(.tooLarge, "The image has too many or too long names. Fetch all of it.")
             }
             var member = ArchiveMember(
                 path: path, kind: .file, size: 0, modified: use.modified ?? record.modified, content: .none)
@@ -100,7 +100,7 @@ struct ImageWalk {
         bytesLeft -= byteCount
         guard bytesLeft >= 0 else {
             throw ArchiveError(
-                .tooLarge, "The image's directories have more than \(ArchiveLimits.directory) bytes. Fetch it whole.")
+                .tooLarge, "The image's directories have more than \(ArchiveLimits.directory) bytes. Fetch all of it.")
         }
     }
 

@@ -30,13 +30,13 @@ final class MemberDecoder: Sendable {
         case .deflated:
             // Deflate makes no more than 1,032 of one byte.
             guard member.size / 1032 <= data.packedSize else {
-                throw ArchiveError.damaged("\(member.path) cannot be as large as it says")
+                throw ArchiveError.damaged("\(member.path) has an impossible size")
             }
             inflater = try Inflater()
         case .other(let method):
             throw ArchiveError(
                 .unsupported,
-                "\(member.path) is packed by method \(method), which is not read here. Fetch the archive and unpack it."
+                "\(member.path) uses compression method \(method), which is not supported. Fetch the archive and unpack it."
             )
         }
         self.member = member
@@ -58,9 +58,9 @@ final class MemberDecoder: Sendable {
     func finish(emit: @Sendable ([UInt8]) async throws -> Void) async throws {
         let (crc, count, held) = state.withLock { ($0.crc, $0.count, $0.held) }
         guard inflater?.hasEnded ?? true, count == member.size else {
-            throw ArchiveError.damaged("\(member.path) is shorter than it says")
+            throw ArchiveError.damaged("\(member.path) is shorter than announced")
         }
-        guard crc == data.crc else { throw ArchiveError.damaged("\(member.path) has not its checksum") }
+        guard crc == data.crc else { throw ArchiveError.damaged("\(member.path): checksum mismatch") }
         if !held.isEmpty { try await emit(held) }
     }
 
@@ -68,7 +68,7 @@ final class MemberDecoder: Sendable {
         let ready = try state.withLock { state throws(ArchiveError) -> [UInt8] in
             state.count += Int64(bytes.count)
             guard state.count <= member.size else {
-                throw ArchiveError.damaged("\(member.path) is longer than it says")
+                throw ArchiveError.damaged("\(member.path) is longer than announced")
             }
             state.crc = CRC32.of(bytes, continuing: state.crc)
             defer { state.held = bytes }

@@ -26,12 +26,12 @@ struct ZipDirectory: Sendable {
         guard end.byteCount <= ArchiveLimits.directory else {
             throw ArchiveError(
                 .tooLarge,
-                "The archive's directory has \(end.byteCount) bytes; \(ArchiveLimits.directory) are read. Fetch it whole."
+                "The archive's directory has \(end.byteCount) bytes; \(ArchiveLimits.directory) are read. Fetch all of it."
             )
         }
         let start = end.position - end.byteCount
         guard start >= 0, end.start <= start else {
-            throw ArchiveError.damaged("its directory is not where it should be")
+            throw ArchiveError.damaged("its directory is missing")
         }
         base = start - end.start
         self.start = start
@@ -43,12 +43,12 @@ struct ZipDirectory: Sendable {
             count += 1
             guard count <= ArchiveLimits.members else {
                 throw ArchiveError(
-                    .tooLarge, "The archive has more than \(ArchiveLimits.members) members. Fetch it whole.")
+                    .tooLarge, "The archive has more than \(ArchiveLimits.members) members. Fetch all of it.")
             }
         }
         // The count may have been cut to sixteen bits.
         guard Int64(count & 0xFFFF) == end.count & 0xFFFF else {
-            throw ArchiveError.damaged("its directory does not have as many members as it says")
+            throw ArchiveError.damaged("its directory has a wrong number of members")
         }
         memberCount = count
     }
@@ -84,11 +84,11 @@ struct ZipDirectory: Sendable {
     func range(of data: ZipData, reader: WindowReader) async throws -> Range<Int64> {
         let header = try await reader.bytes(data.header, count: 30)
         guard header.starts(with: [0x50, 0x4B, 3, 4]), let name = header.little16(26), let extra = header.little16(28)
-        else { throw ArchiveError.damaged("a member is not where its directory says") }
+        else { throw ArchiveError.damaged("a member is not at the position in the directory") }
         let first = data.header + 30 + Int64(name + extra)
         let (end, isOver) = first.addingReportingOverflow(data.packedSize)
         guard !isOver, end <= next(behind: data.header) else {
-            throw ArchiveError.damaged("its members lie over each other")
+            throw ArchiveError.damaged("its members overlap")
         }
         return first..<end
     }
@@ -157,6 +157,6 @@ struct ZipDirectory: Sendable {
             else { continue }
             return End(count: count, byteCount: byteCount, start: start, position: place)
         }
-        throw ArchiveError.damaged("its zip64 record is not where it should be")
+        throw ArchiveError.damaged("its zip64 record is missing")
     }
 }

@@ -77,6 +77,8 @@ public struct ConnectionMachine {
 
     /// The next thing the peer said; nil when more bytes are needed. Answers to no known request are passed over, as
     /// Syncthing does. After an error, always that error.
+    ///
+    /// - Throws: `ProtocolError` when the peer broke the protocol or a limit; close the connection then.
     public mutating func nextEvent() throws(ProtocolError) -> ConnectionEvent? {
         defer {
             if reader.messageCount != countedMessages { noteProgress() }
@@ -86,7 +88,7 @@ public struct ConnectionMachine {
                 guard let size = outstanding.removeValue(forKey: response.id) else { continue }
                 guard response.data.readableBytes <= size else {
                     let error = ProtocolError(
-                        .tooLarge, "a request for \(size) bytes is answered with \(response.data.readableBytes)")
+                        .tooLarge, "a request for \(size) bytes was answered with \(response.data.readableBytes) bytes")
                     reader.fail(error)
                     throw error
                 }

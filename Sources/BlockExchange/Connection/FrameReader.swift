@@ -191,7 +191,7 @@ struct FrameReader {
             return .again
         }
         if !hasClusterConfig, type != .clusterConfig, type != .close {
-            throw ProtocolError(.unexpectedMessage, "the first message is \(type) and not a cluster config")
+            throw ProtocolError(.unexpectedMessage, "the first message is \(type) instead of a cluster config")
         }
         if !header.isCompressed, type == .index || type == .indexUpdate {
             indexReader = IndexReader(isFullIndex: type == .index, limits: limits)
@@ -200,7 +200,8 @@ struct FrameReader {
         }
         let limit = bufferLimit(of: type)
         guard length <= limit else {
-            throw ProtocolError(.tooLarge, "a message of type \(type) has \(length) bytes; at most \(limit) are taken")
+            throw ProtocolError(
+                .tooLarge, "a message of type \(type) has \(length) bytes; at most \(limit) are accepted")
         }
         state = .body(type, isCompressed: header.isCompressed, length: length)
         return .again

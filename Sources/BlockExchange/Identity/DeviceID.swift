@@ -13,6 +13,8 @@ public struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     /// Reads the text form: 56 characters with check characters or the older 52 without, in any case, dashes and
     /// spaces anywhere, and the digits 0, 1 and 8 taken for the letters O, I and B that they are mistyped for.
+    ///
+    /// - Throws: `wrongLength`, `wrongCharacter`, or `wrongCheckCharacter` with the number of the group, from 1 to 4.
     public init(parsing text: String) throws(DeviceIDError) {
         var characters: [UInt8] = []
         for byte in text.utf8 {
@@ -128,7 +130,7 @@ public enum DeviceIDError: Error, Equatable, Sendable, CustomStringConvertible {
         case .wrongCharacter:
             "a device id has only the letters A to Z and the digits 2 to 7; copy it whole, as `synctrain id` prints it"
         case .wrongCheckCharacter(let group):
-            "the device id has a typing error in its groups \(group * 2 - 1) and \(group * 2); compare them and try again"
+            "the device id has a typing error in groups \(group * 2 - 1) and \(group * 2); compare them and try again"
         }
     }
 }

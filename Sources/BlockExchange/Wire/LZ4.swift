@@ -14,7 +14,7 @@ enum LZ4 {
         let block = UnsafeRawBufferPointer(rebasing: body[sizeByteCount...])
         guard declared <= limit else {
             throw ProtocolError(
-                .tooLarge, "a compressed message unpacks to \(declared) bytes; at most \(limit) are taken")
+                .tooLarge, "a compressed message unpacks to \(declared) bytes; at most \(limit) are accepted")
         }
         // An LZ4 block cannot unpack to more than 255 times its size: a small frame does not get a large buffer.
         guard declared <= block.count * 255 + 16, block.count <= Int(Int32.max) else {

@@ -114,7 +114,7 @@ struct WireReader {
         let start = offset
         let length = try varint()
         guard length <= UInt64(limit) else {
-            throw ProtocolError(.tooLarge, "\(what) has \(length) bytes; at most \(limit) are taken")
+            throw ProtocolError(.tooLarge, "\(what) has \(length) bytes; at most \(limit) are accepted")
         }
         offset = start
         return try borrowed()

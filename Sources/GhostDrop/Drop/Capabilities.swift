@@ -53,7 +53,7 @@ public struct CapabilitiesValue: Hashable, Sendable {
     /// Reads the JSON text; throws `malformed` or `tooLarge`.
     public init(parsing bytes: some Collection<UInt8>) throws(GhostDropError) {
         guard bytes.count <= Self.byteCountLimit else {
-            throw GhostDropError(.tooLarge, "the capabilities of a device near-by are longer than an attribute can be")
+            throw GhostDropError(.tooLarge, "the capabilities of a nearby device are longer than an attribute can be")
         }
         let body = try FrameBody(DropJSON(parsing: Array(bytes)[...]))
         capabilities = try Capabilities(body.object("capabilities"))
@@ -73,7 +73,7 @@ struct FrameBody {
     private let members: [String: DropJSON]
 
     init(_ value: DropJSON) throws(GhostDropError) {
-        guard case .object(let members) = value else { throw .malformed("something else than a JSON object") }
+        guard case .object(let members) = value else { throw .malformed("something other than a JSON object") }
         self.members = members
     }
 

@@ -68,10 +68,10 @@ struct DropChannel: Sendable {
     }
 
     private static let tooEarly = GhostDropError(
-        .unexpectedFrame, "the other side sent something sealed that may not come now; start the transfer again")
+        .unexpectedFrame, "the other side sent encrypted data at the wrong time; start the transfer again")
 
     static func unexpected(_ what: String) -> GhostDropError {
-        GhostDropError(.unexpectedFrame, "the other side sent \(what) when it may not; start the transfer again")
+        GhostDropError(.unexpectedFrame, "the other side sent \(what) at the wrong time; start the transfer again")
     }
 
     mutating func nextFrame() -> DropFrame? { frames.removeFirst(1).first }
@@ -88,7 +88,7 @@ struct DropChannel: Sendable {
     func timeout(at now: Duration) -> GhostDropError? {
         guard !isOver, let deadline, deadline.time <= now else { return nil }
         return GhostDropError(
-            .timedOut, "\(deadline.what) took too long; see that both devices are near and awake, then try again")
+            .timedOut, "\(deadline.what) took too long; check that both devices are nearby and awake, then try again")
     }
 
     mutating func finish() {

@@ -141,7 +141,7 @@ extension DropFrame {
         let header = Array(bytes.prefix(headerByteCount))
         guard zip(header, magic + [version]).allSatisfy({ $0 == $1 }),
             header.count < 6 || Kind(rawValue: header[5]) != nil
-        else { throw .malformed("something else than frames of GhostDrop v1") }
+        else { throw .malformed("something other than GhostDrop v1 frames") }
         guard header.count == headerByteCount else { return nil }
         let count = header[6...].reduce(0) { $0 << 8 | Int($1) }
         guard count <= bodyLimit else {
@@ -215,6 +215,8 @@ public struct DropFrameReader: Sendable {
     public mutating func append(_ bytes: some Collection<UInt8>) { buffer.append(contentsOf: bytes) }
 
     /// The next whole frame; nil: more bytes are needed. After an error the stream is of no use any more.
+    ///
+    /// - Throws: `malformed` for bytes that are not GhostDrop v1 frames, `tooLarge` for a frame above the limit.
     public mutating func next() throws(GhostDropError) -> DropFrame? {
         let header = (0..<min(buffer.count, DropFrame.headerByteCount)).map { buffer[$0] }
         guard let count = try DropFrame.byteCount(header), buffer.count >= count else { return nil }

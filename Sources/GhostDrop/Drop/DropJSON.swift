@@ -76,7 +76,7 @@ private struct DropJSONParser {
         index = bytes.startIndex
     }
 
-    private static let malformed = GhostDropError.malformed("a text that is no JSON of the kind it announced")
+    private static let malformed = GhostDropError.malformed("invalid JSON")
 
     mutating func document() throws(GhostDropError) -> DropJSON {
         let value = try value(depth: 0)

@@ -22,6 +22,8 @@ public struct DropPacketStream: Sendable {
     public var waitingCount: Int { outgoing.count }
 
     /// Takes bytes of frames, cut anywhere. After an error the stream is of no use any more.
+    ///
+    /// - Throws: what `DropFrameReader.next` throws, and `tooLarge` if packets of this size cannot carry a frame.
     public mutating func write(_ bytes: some Collection<UInt8>) throws(GhostDropError) {
         reader.append(bytes)
         while let frame = try reader.next() {

@@ -68,7 +68,7 @@ public struct DropReassembler: Sendable {
         unfinished.removeAll { now - $0.startedAt >= Self.timeout }
         let header = DropPacketizer.headerByteCount
         guard packet.count >= header, packet.starts(with: DropPacketizer.magic) else {
-            throw .malformed("a packet that is none of GhostDrop v1")
+            throw .malformed("an invalid GhostDrop v1 packet")
         }
         func integer(_ range: Range<Int>) -> Int { packet[range].reduce(0) { $0 << 8 | Int($1) } }
         let number = UInt32(truncatingIfNeeded: integer(2..<6))

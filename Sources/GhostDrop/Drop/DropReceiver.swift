@@ -92,7 +92,7 @@ public struct DropReceiver: DropMachine, Sendable {
         guard case .comparing(_, let peer) = phase else { return }
         channel.send(.verifyAck(accepted: areEqual))
         guard areEqual else {
-            return end(GhostDropError(.declined, "the codes are not the same; nothing was received"), tellsPeer: false)
+            return end(GhostDropError(.declined, "the codes differ; nothing was received"), tellsPeer: false)
         }
         phase = .comparing(own: true, peer: peer)
         channel.wait(until: now + Self.userLimit, for: "the answer of the other user")
@@ -122,7 +122,7 @@ public struct DropReceiver: DropMachine, Sendable {
 
     /// The user does not want the file, or wants no more of it.
     public mutating func cancel() {
-        end(GhostDropError(.declined, "the transfer was declined here; nothing of it is kept"))
+        end(GhostDropError(.declined, "the transfer was declined on this device; nothing was kept"))
     }
 
     /// Ends the transfer for a reason of this side's own, which the sender is told.
@@ -146,7 +146,7 @@ public struct DropReceiver: DropMachine, Sendable {
         guard isEqual else {
             return end(
                 GhostDropError(
-                    .digestDiffers, "the file that arrived is not the one that was announced; have it sent again"))
+                    .digestDiffers, "the received file differs from the announced one; send it again"))
         }
         phase = .over
         channel.finish()
@@ -167,7 +167,8 @@ public struct DropReceiver: DropMachine, Sendable {
             guard let keys = channel.keys, hash == keys.transcriptHash, code == keys.code else {
                 throw GhostDropError(
                     .codesDiffer,
-                    "the two devices do not see the same keys: somebody may be between them; try again elsewhere")
+                    "the two devices see different keys: somebody may be intercepting the connection; try again elsewhere"
+                )
             }
             phase = .comparing(own: false, peer: false)
             channel.tell(.compare(code: code))

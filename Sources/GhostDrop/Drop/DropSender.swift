@@ -204,7 +204,7 @@ public struct DropSender: DropMachine, Sendable {
         guard case .comparing(_, let peer) = phase else { return }
         channel.send(.verifyAck(accepted: areEqual))
         guard areEqual else {
-            return end(GhostDropError(.declined, "the codes are not the same; nothing was sent"), tellsPeer: false)
+            return end(GhostDropError(.declined, "the codes differ; nothing was sent"), tellsPeer: false)
         }
         phase = .comparing(own: true, peer: peer)
         channel.wait(until: now + Self.userLimit, for: "the answer of the other user")

@@ -94,5 +94,5 @@ struct RecordProtection: Sendable {
     }
 
     private static let notAuthentic = GhostDropError(
-        .notAuthentic, "something arrived that the other side cannot have sealed; start the transfer again")
+        .notAuthentic, "the received data cannot be decrypted; start the transfer again")
 }

@@ -41,7 +41,7 @@ public struct GhostDropError: Error, Equatable, Sendable, CustomStringConvertibl
     public var description: String { message }
 
     static let linkLost = Self(
-        .linkLost, "the link was lost before the file was here whole; bring the devices near each other and try again")
+        .linkLost, "the link was lost before the file was complete; bring the devices closer together and try again")
 
     static func malformed(_ what: String) -> Self {
         Self(.malformed, "the other side sent \(what); check that it runs a current GhostDrop app and try again")

@@ -38,7 +38,7 @@ public struct LinkPreamble: Sendable {
                         .dialler(own: own, peer: peer), peer,
                         LinkSecurityError(
                             .notWelcome,
-                            "the device at \(information.remoteAddress) is not \(peer.shortID), or does not know this "
+                            "the device at \(information.remoteAddress) is not \(peer.shortID), or does not list this "
                                 + "one; add each other by id, or run `synctrain pair` on both")
                     )
                 case .pairing: (.pairingDialler, nil, .notPairing)

@@ -135,7 +135,7 @@ final class PreambleHandler: ChannelDuplexHandler {
         guard !machine.isOpen else { return }
         promise.fail(
             LinkSecurityError(
-                .notWelcome, "the other end did not begin as a device does that knows this one; nothing was told to it")
+                .notWelcome, "the other end did not prove that it knows this device; the connection was refused")
         )
     }
 }

@@ -53,7 +53,7 @@ struct GroupPattern: Hashable, Sendable {
     init(_ text: String) throws(GroupPatternError) {
         let shown = text.prefix(80)
         func refusal(_ message: String) -> GroupPatternError {
-            GroupPatternError(message: "`\(shown)` names no group of files: \(message)")
+            GroupPatternError(message: "`\(shown)` is not a group pattern: \(message)")
         }
         guard text.utf8.count <= GroupLimits.patternByteCount else {
             throw refusal("it has more than \(GroupLimits.patternByteCount) bytes; write several shorter ones")

@@ -14,7 +14,8 @@ extension Configuration {
             throw ControlError(.invalidRequest, "\(error)", path: settings.id)
         }
         guard id != localDevice else {
-            throw ControlError(.invalidRequest, "\(id) is this device; add the other one's id", path: settings.id)
+            throw ControlError(
+                .invalidRequest, "\(id) is this device; add the id of the other device", path: settings.id)
         }
         guard devices.contains(where: { $0.id == id }) else {
             let device = DeviceConfiguration(
@@ -23,7 +24,7 @@ extension Configuration {
         }
         guard settings.name != nil || settings.addresses != nil else {
             throw ControlError(
-                .alreadyExists, "the device \(id) is known already; --name or --address give it others",
+                .alreadyExists, "the device \(id) is already known; change it with --name or --address",
                 path: settings.id)
         }
         return [settings.name.map { .renameDevice(id, name: $0) }, settings.addresses.map { .setAddresses(id, $0) }]
@@ -32,11 +33,11 @@ extension Configuration {
 
     public func edits(applying change: FolderBluetoothChange) throws -> [ConfigurationEdit] {
         if let limit = change.limit, limit < 0 {
-            throw ControlError(.invalidRequest, "a limit is a number of bytes, 0 for none; \(limit) is neither")
+            throw ControlError(.invalidRequest, "\(limit) is not a limit; use a number of bytes, 0 for no limit")
         }
         let use = try change.use.map { try Self.bluetoothUse($0) }
         guard use != nil || change.limit != nil else {
-            throw ControlError(.invalidRequest, "say what may go over Bluetooth, or the limit")
+            throw ControlError(.invalidRequest, "give a Bluetooth mode or a limit")
         }
         return [.setFolderBluetooth(try folder(FolderID(change.folder)).id, use, limit: change.limit)]
     }
@@ -109,7 +110,7 @@ extension Configuration {
     /// The edit that says what a device may do in a folder that is shared with it.
     public func edits(applying change: FolderRoleChange) throws -> [ConfigurationEdit] {
         guard let role = DeviceRole(rawValue: change.role) else {
-            throw ControlError(.invalidRequest, "there is no role \(change.role.prefix(80)); use read, write or admin")
+            throw ControlError(.invalidRequest, "unknown role \(change.role.prefix(80)); use read, write or admin")
         }
         let (folder, device) = (try folder(FolderID(change.folder)), try device(change.device))
         guard folder.devices.contains(device.id) else {
@@ -126,7 +127,7 @@ extension Configuration {
         guard let use = BluetoothUse(rawValue: word) else {
             let words = BluetoothUse.allCases.map(\.rawValue).joined(separator: ", ")
             throw ControlError(
-                .invalidRequest, "Bluetooth cannot be used for \(word.prefix(80)); write one of \(words)")
+                .invalidRequest, "\(word.prefix(80)) is not a Bluetooth mode; use one of \(words)")
         }
         return use
     }
@@ -134,11 +135,11 @@ extension Configuration {
     /// The edits that add a folder, or share one that is here at the same path with the devices that were said.
     public func edits(adding settings: FolderSettings) throws -> [ConfigurationEdit] {
         guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
-            throw ControlError(.invalidRequest, "there is no folder mode \(settings.mode); use selective or full")
+            throw ControlError(.invalidRequest, "unknown folder mode \(settings.mode); use selective or full")
         }
         guard let kind = FolderConfiguration.Kind(rawValue: settings.type) else {
             throw ControlError(
-                .invalidRequest, "there is no folder type \(settings.type); use sendreceive, sendonly or receiveonly")
+                .invalidRequest, "unknown folder type \(settings.type); use sendreceive, sendonly or receiveonly")
         }
         let id = FolderID(settings.id)
         let references = try settings.devices.map { try device($0).id }

@@ -10,20 +10,20 @@ extension ControlError {
         case .held(let obstacle, let file, let folder):
             self.init(
                 .keptOffBluetooth,
-                "\(file): its holders are reached over Bluetooth only, and \(obstacle.text(folder: folder.rawValue)); or "
+                "\(file): the devices that have it are connected over Bluetooth only, and \(obstacle.text(folder: folder.rawValue)); or "
                     + "connect to a network", isRetryable: true, path: file)
         case .unavailable(let refusal, let file, let holders):
             let reason =
                 switch refusal {
-                case .wrongBytes: "the devices that are connected sent bytes that are not this version's"
-                case .notThere: "the devices that are connected do not have this version any more"
-                case .unreadable: "the devices that are connected cannot read it, or do not let it over this link"
+                case .wrongBytes: "the connected devices sent data of another version"
+                case .notThere: "the connected devices no longer have this version"
+                case .unreadable: "the connected devices cannot read it, or do not allow it over this link"
                 case .noHolder: "no device has announced it"
-                case .disconnected: "none of its \(holders) holders is connected"
+                case .disconnected: "none of the \(holders) devices that have it is connected"
                 }
             self.init(
                 .noHolder,
-                "\(file): \(reason); `synctrain whereis` lists who has it; connect one of them and fetch again",
+                "\(file): \(reason); `synctrain whereis` lists the devices that have it; connect one of them and fetch again",
                 isRetryable: true, path: file)
         case .noSpace(let target, let needed, let free, let floor):
             let kept = floor > 0 ? " of which \(floor) must stay free" : ""
@@ -36,7 +36,7 @@ extension ControlError {
                 switch occupant {
                 case .file: "exists and is not this version; use --force to replace it, or -o for another name"
                 case .directory: "exists and is not this version; it is a directory; choose another name with -o"
-                case .other: "exists; move it away or use -o for another name"
+                case .other: "exists; move it elsewhere or use -o for another name"
                 }
             self.init(.alreadyExists, "\(target) \(text)", path: file)
         case .blocked(let obstacle, let file, let folder):
@@ -47,9 +47,9 @@ extension ControlError {
                 .busy, "\(file) was changed by another device meanwhile; fetch it again", isRetryable: true, path: file)
         case .internalName(let file):
             self.init(
-                .failed, "\(file) is a name that Syncthing keeps for itself; fetch it to another with -o", path: file)
+                .failed, "\(file) is a reserved name; use -o for another name", path: file)
         case .noPlace:
-            self.init(.failed, "the folder's place on this disk cannot be opened; see `synctrain status`", path: path)
+            self.init(.failed, "the folder's directory cannot be opened; see `synctrain status`", path: path)
         }
     }
 }

@@ -19,35 +19,36 @@ extension ControlError {
     init(_ error: FolderError, folder: FolderConfiguration) {
         let id = folder.id.rawValue
         switch error {
-        case .notOnDisk(let path): self.init(.noSuchPath, "there is no \(path) on this disk", path: path)
+        case .notOnDisk(let path): self.init(.noSuchPath, "\(path) is not on this disk", path: path)
         case .noDeviceHas(let path):
             self.init(
-                .noSuchPath, "no device has \(path) in the folder \(id); `synctrain search` finds names", path: path)
+                .noSuchPath, "\(id):\(path): not found on any device; `synctrain search` finds names", path: path)
         case .selected(let path):
             self.init(
-                .invalidRequest, "\(path) is selected; `synctrain extraneous list` shows what is not", path: path)
+                .invalidRequest, "\(path) is selected; `synctrain extraneous list` shows files that are not", path: path
+            )
         case .notSelected(let path):
             self.init(
                 .invalidRequest,
                 "\(id):\(path) is not selected here; select it first: `synctrain select \(id):\(path)`", path: path)
         case .isDirectory(let path):
-            self.init(.alreadyExists, "\(id):\(path) is a directory; move it away first", path: path)
+            self.init(.alreadyExists, "\(id):\(path) is a directory; move it elsewhere first", path: path)
         case .tooManyFiles(let path, let limit):
-            self.init(.tooLarge, "more than \(limit) files in \(path); take a part of it", path: path)
+            self.init(.tooLarge, "more than \(limit) files in \(path); choose part of it", path: path)
         case .differsElsewhere(let path):
             self.init(
                 .alreadyExists,
-                "\(path) is on other devices with other contents; choose with --keep mine, theirs or both", path: path)
+                "\(path) has different contents on other devices; choose with --keep mine, theirs or both", path: path)
         case .noTargetDirectory:
-            self.init(.invalidRequest, "say which directory to move them to, as an absolute path")
+            self.init(.invalidRequest, "give an absolute path of the directory to move them to")
         case .targetInsideFolder(let path):
             self.init(
-                .invalidRequest, "\(path) is inside the folder itself; choose a directory outside of it", path: path)
+                .invalidRequest, "\(path) is inside the folder; choose a directory outside it", path: path)
         case .notSendOnly:
-            self.init(.invalidRequest, "\(id) is not a folder that only sends; there is nothing to override", path: id)
+            self.init(.invalidRequest, "\(id) is not a send-only folder, so there is nothing to override", path: id)
         case .notReceiveOnly:
             self.init(
-                .invalidRequest, "\(id) is not a folder that only receives; there is nothing to revert", path: id)
+                .invalidRequest, "\(id) is not a receive-only folder, so there is nothing to revert", path: id)
         case .receivesOnly(let act):
             let remedy =
                 switch act {
@@ -56,10 +57,11 @@ extension ControlError {
                 case .revert: "revert on a device that sends"
                 }
             self.init(
-                .invalidRequest, "\(id) only receives here: what is done here is not sent; \(remedy)", path: id)
-        case .notHalted: self.init(.invalidRequest, "\(id) has not halted; there is nothing to repair", path: id)
+                .invalidRequest, "\(id) is receive-only here, so changes are not sent; \(remedy)", path: id)
+        case .notHalted: self.init(.invalidRequest, "\(id) is not halted, so there is nothing to repair", path: id)
         case .notHaltedOverDeletions:
-            self.init(.invalidRequest, "\(id) has not halted over deletions; there is nothing to confirm", path: id)
+            self.init(
+                .invalidRequest, "\(id) is not halted because of deletions, so there is nothing to confirm", path: id)
         default: self.init(settling: error, folder: folder)
         }
     }
@@ -71,36 +73,36 @@ extension ControlError {
         case .noConflict(let path):
             self.init(
                 .noSuchPath,
-                "there is no conflict of \(id):\(path) on this disk; `synctrain conflicts list` shows those there are",
+                "\(id):\(path): no conflict on this disk; `synctrain conflicts list` shows the conflicts",
                 path: path)
         case .ambiguousConflict(let path, let copies):
-            self.init(.invalidRequest, "there are \(copies) copies of \(path); name the one")
-        case .copyGone(let path): self.init(.noSuchPath, "\(path) is not a file any more", path: path)
+            self.init(.invalidRequest, "\(path) has \(copies) conflict copies; give the path of one of them")
+        case .copyGone(let path): self.init(.noSuchPath, "\(path) is no longer a file", path: path)
         case .notInStep(let path):
             self.init(
-                .busy, "\(id):\(path) is not in step with the other devices yet; try again when it is",
+                .busy, "\(id):\(path) is not yet in sync with the other devices; try again later",
                 isRetryable: true, path: path)
         case .nothingMerged:
-            self.init(.failed, "the command for conflicts said that it has merged, and there is no file")
+            self.init(.failed, "the conflict command reported a merge but wrote no file")
         case .noVersion(let path, let isAtTime):
             self.init(
                 .noSuchPath,
                 isAtTime
-                    ? "no version of \(id):\(path) was archived then or later: what was there at that time is there now"
-                    : "there is no archived version of \(id):\(path); `synctrain versions list` shows those there are",
+                    ? "no version of \(id):\(path) was archived then or later; the current version is the one from that time"
+                    : "\(id):\(path): no archived version; `synctrain versions list` shows what is archived",
                 path: path)
         case .wouldReplace(let path, let size, let archived, let isArchiving):
-            let fate = isArchiving ? "and goes to the archive" : "and is gone then"
+            let fate = isArchiving ? "archived" : "deleted"
             self.init(
                 .confirmationNeeded,
-                "\(id):\(path) is there, with \(size) bytes; it is replaced by what was archived at \(archived), \(fate). "
-                    + "Go on?", path: path)
+                "\(id):\(path) exists, with \(size) bytes; the version archived at \(archived) replaces it, "
+                    + "and the current one is \(fate). Go on?", path: path)
         case .noSpace(let path):
-            self.init(.noSpace, "the disk has too little free for \(id):\(path); free some space", path: path)
+            self.init(.noSpace, "not enough free space for \(id):\(path); free some space", path: path)
         case .badNoteKey(let key):
             self.init(
                 .invalidRequest,
-                "`\(key.prefix(80))` is no key of a note: write 1 to \(NoteFile.keyByteLimit) letters, digits, `.`, `_` or `-`"
+                "`\(key.prefix(80))` is not a valid key of a note: use 1 to \(NoteFile.keyByteLimit) letters, digits, `.`, `_` or `-`"
             )
         case .badNoteValue:
             self.init(
@@ -108,7 +110,7 @@ extension ControlError {
                 "a note has at most \(NoteFile.valueByteLimit) bytes and no control characters; make it shorter")
         case .notesIncomplete(let path):
             self.init(
-                .busy, "the notes that this device wrote earlier are still to come; try again in a moment",
+                .busy, "the earlier notes of this device are still being downloaded; try again in a moment",
                 isRetryable: true, path: path)
         case .tooManyNotes(let path):
             self.init(
@@ -119,7 +121,7 @@ extension ControlError {
             self.init(.tooLarge, "this device's notes in \(id) have more than a mebibyte; remove some")
         case .nothingRefused(let path):
             self.init(
-                .noSuchPath, "nothing is refused at \(id):\(path); `synctrain refused list` shows what is", path: path)
+                .noSuchPath, "\(id):\(path): no refused changes; `synctrain refused list` shows them", path: path)
         default: self.init(.failed, "\(id): \(error)", path: id)
         }
     }

@@ -32,11 +32,12 @@ struct EntryReader: Sendable {
         if isOnDisk, let entry = try await localEntry(path, names) { return entry }
         if let file = found?.file, file.isDeleted {
             throw ControlError(
-                .gone, "\(path) was deleted in the folder \(folder.id); `synctrain log` says when and where", path: path
+                .gone, "\(path) was deleted in the folder \(folder.id); `synctrain log` shows when and where",
+                path: path
             )
         }
         throw ControlError(
-            .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names", path: path)
+            .noSuchPath, "\(folder.id):\(path): not found; `synctrain search` finds names", path: path)
     }
 
     /// The entry at `path` if it is no directory, else what is in it, by name.
@@ -118,7 +119,7 @@ struct EntryReader: Sendable {
         if found.isDirectory { return try await directoryEntry(found, names) }
         let selected = selected(found.path)
         guard let file = found.file else {
-            throw ControlError(.noSuchPath, "there is no \(found.path)", path: found.path)
+            throw ControlError(.noSuchPath, "\(found.path): not found", path: found.path)
         }
         let state = try await state(of: found, file, names, selected)
         return Entry(

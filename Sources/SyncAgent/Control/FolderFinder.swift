@@ -17,7 +17,7 @@ struct FolderFinder: Sendable {
     func folder(_ id: String) throws(ControlError) -> Folder {
         guard let folder = folders.folder(FolderID(id)) else {
             throw ControlError(
-                .noSuchFolder, "there is no folder \(id); `synctrain folder list` names those there are", path: id)
+                .noSuchFolder, "\(id): no such folder; `synctrain folder list` shows the folders", path: id)
         }
         return folder
     }

@@ -27,7 +27,7 @@ struct PathResolver: Sendable {
             if !text[..<colon].contains("/") {
                 throw ControlError(
                     .noSuchFolder,
-                    "there is no folder \(text[..<colon]); `synctrain folder list` names those there are (a file of that "
+                    "\(text[..<colon]): no such folder; `synctrain folder list` shows the folders (a file of that "
                         + "name here: ./\(text))", path: text)
             }
         }
@@ -36,7 +36,7 @@ struct PathResolver: Sendable {
         guard let folder = matches.max(by: { $0.path.utf8.count < $1.path.utf8.count }) else {
             throw ControlError(
                 .noSuchPath,
-                "\(absolute) lies in no folder of synctrain; name one as FOLDER:path, `synctrain folder list` shows them",
+                "\(absolute) is not inside a synced folder; use FOLDER:path, `synctrain folder list` shows the folders",
                 path: text)
         }
         let rest = absolute.utf8.dropFirst(folder.path.utf8.count + (absolute == folder.path ? 0 : 1))
@@ -50,7 +50,7 @@ struct PathResolver: Sendable {
             return (state.depth + step, min(state.lowest, state.depth + step))
         }
         guard climbs.lowest >= 0 else {
-            throw ControlError(.noSuchPath, "\(text) leads out of its folder", path: text)
+            throw ControlError(.noSuchPath, "\(text) is outside its folder", path: text)
         }
         return String(path.dropFirst())
     }

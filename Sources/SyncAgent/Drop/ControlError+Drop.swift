@@ -23,10 +23,10 @@ extension ControlError {
     static func refusedHere(_ file: String?) -> ControlError {
         ControlError(
             .confirmationNeeded,
-            file.map { "\($0) was not taken or sent: you said no." } ?? "Nothing was taken or sent.",
+            file.map { "\($0) was not transferred: you declined." } ?? "Nothing was transferred.",
             path: file)
     }
 
     static let nothingToAnswer = ControlError(
-        .invalidRequest, "No transfer waits for that answer. Begin with `synctrain drop send` or `drop receive`.")
+        .invalidRequest, "No transfer is waiting for that answer. Start with `synctrain drop send` or `drop receive`.")
 }

@@ -56,7 +56,7 @@ final class DropReceiveSession: Sendable {
                 try IncomingFile.removeExpired(from: directory, now: environment.time.wall())
             } catch {
                 // It takes room, and hinders nothing.
-                environment.logger.debug("what is left of old transfers stays: \(error)")
+                environment.logger.debug("partial files of old transfers were not removed: \(error)")
             }
             return directory
         }
@@ -118,7 +118,7 @@ final class DropReceiveSession: Sendable {
             guard let arrival = await nextArrival() else {
                 try Task.checkCancellation()
                 guard totals.files > 0, request.count == nil else {
-                    throw ControlError(.timeout, "Nobody has sent anything in time.", isRetryable: true)
+                    throw ControlError(.timeout, "Timed out: no file was sent.", isRetryable: true)
                 }
                 break
             }

@@ -38,7 +38,7 @@ final class DropRegistry: Sendable {
             return conversation
         }
         guard let conversation else {
-            throw ControlError(.busy, "Too many transfers are under way. End one of them first.", isRetryable: true)
+            throw ControlError(.busy, "Too many transfers in progress. Stop one of them first.", isRetryable: true)
         }
         return conversation
     }

@@ -96,7 +96,7 @@ struct DropSendSession: Sendable {
         if let id = try? DeviceID(parsing: name) {
             guard let device = known.first(where: { $0.id == id }) else {
                 throw ControlError(
-                    .noSuchDevice, "No paired device has that id; pair with it by `synctrain pair`.", path: name)
+                    .noSuchDevice, "No paired device has that id; pair with it first: `synctrain pair`.", path: name)
             }
             return .device(device.id)
         }
@@ -116,7 +116,7 @@ struct DropSendSession: Sendable {
         guard environment.transports.contains(where: { $0.serves(address) }) else {
             throw ControlError(
                 .noSuchDevice,
-                "Nothing can be sent to \(address): give a paired device's name, or an address of one near-by as ble://….",
+                "Cannot send to \(address): use the name of a paired device, or the address of a nearby one, ble://….",
                 path: address.description)
         }
         return target
@@ -134,7 +134,7 @@ struct DropSendSession: Sendable {
                 guard matches.count < 2 else {
                     throw ControlError(
                         .noSuchDevice,
-                        "Several devices near-by are called \(name): \(matches.map(\.address).joined(separator: ", ")). Give "
+                        "Several nearby devices are called \(name): \(matches.map(\.address).joined(separator: ", ")). Give "
                             + "the address of one.", path: name)
                 }
                 if let match = matches.first { return try target(match) }
@@ -150,7 +150,7 @@ struct DropSendSession: Sendable {
                 let what = request.target.map { "a device called \($0)" } ?? "a device to send to"
                 throw ControlError(
                     .noSuchDevice,
-                    "There is no \(what.dropFirst(2)) near-by or among the paired ones. See that it receives, "
+                    "No nearby or paired \(what.dropFirst(2)) found. Check that it is receiving, "
                         + "and that Bluetooth is on: `synctrain status`.", isRetryable: true, path: request.target)
             }
             await conversation.wake.wait(atMost: Self.nearbyInterval, clock: environment.time.clock)
@@ -225,8 +225,8 @@ struct DropSendSession: Sendable {
                 guard silences < (attempt == 1 ? Self.silences.atFirst : Self.silences.later) else {
                     throw ControlError(
                         .dropRefused,
-                        "\(peer.name ?? peer.address) ends the link at once. See that it receives: by "
-                            + "`synctrain drop receive`, or in its GhostDrop app.", isRetryable: true)
+                        "\(peer.name ?? peer.address) closes the link at once. Check that it is receiving: "
+                            + "`synctrain drop receive`, or a GhostDrop app.", isRetryable: true)
                 }
                 try await environment.time.clock.sleep(for: .seconds(1))
             } catch let error as ControlError where error.code == .linkLost && attempt < Self.attempts {
@@ -240,7 +240,7 @@ struct DropSendSession: Sendable {
     /// Dials until the device is there or the time is over.
     private func connect(to address: LinkAddress) async throws -> LegacyLink {
         guard let transport = environment.transports.first(where: { $0.serves(address) }) else {
-            throw ControlError(.noSuchDevice, "Nothing here can dial \(address).", path: address.description)
+            throw ControlError(.noSuchDevice, "Cannot dial \(address): unsupported address.", path: address.description)
         }
         conversation.tell(.connecting(address: address.description))
         let deadline = environment.now() + .seconds(request.seconds)
@@ -256,7 +256,7 @@ struct DropSendSession: Sendable {
                 let pause = Duration.seconds(1)
                 guard error.isTransient, rest > pause else {
                     throw ControlError(
-                        .linkLost, "\(address) is not reached: \(error.message).", isRetryable: error.isTransient,
+                        .linkLost, "\(address) cannot be reached: \(error.message).", isRetryable: error.isTransient,
                         path: address.description)
                 }
                 try await environment.time.clock.sleep(for: pause)

@@ -37,7 +37,7 @@ final class DropSource: Sendable {
         guard let slash = place.lastIndex(of: "/"),
             let name = RelativePath(String(place[place.index(after: slash)...]))
         else {
-            throw ControlError(.noSuchPath, "\(path) is no file that can be sent.", path: path)
+            throw ControlError(.noSuchPath, "\(path) is not a regular file; choose another one.", path: path)
         }
         do throws(FileAccessError) {
             let root = try RootDirectory(path: slash == place.startIndex ? "/" : String(place[..<slash]))
@@ -64,7 +64,7 @@ final class DropSource: Sendable {
             return hasher.finalize()
         }
         guard try await isUnchanged() else {
-            throw ControlError(.failed, "\(name) is being written to; send it when that is done.", isRetryable: true)
+            throw ControlError(.failed, "\(name) is being written to; send it once it is complete.", isRetryable: true)
         }
         return digest
     }

@@ -48,7 +48,7 @@ struct IncomingDrop: Sendable {
     private func receive(_ end: inout DeviceDropMessage.End) async throws -> ReceivedDrop {
         let bytes = try await ask(.about, size: DeviceDropMessage.aboutByteCount)
         guard let about = DeviceDropAbout(Array(bytes.readableBytesView)) else {
-            throw ControlError(.dropFailed, "The other device offers something that is no file.")
+            throw ControlError(.dropFailed, "The other device offers something that is not a file.")
         }
         let offer = DropOffer(
             name: DropName.local(about.name), size: about.size, digest: about.digest, device: device.description)
@@ -101,7 +101,9 @@ struct IncomingDrop: Sendable {
             try checkGoing()
             if let answer = conversation.takeAnswer() { return answer.action == .accept }
             let rest = deadline - environment.now()
-            guard rest > .zero else { throw ControlError(.timeout, "\(offer.name) was offered, and nobody answered.") }
+            guard rest > .zero else {
+                throw ControlError(.timeout, "\(offer.name) was offered, but the offer was not answered in time.")
+            }
             await conversation.wake.wait(atMost: rest, clock: environment.time.clock)
         }
     }
@@ -135,7 +137,7 @@ struct IncomingDrop: Sendable {
             guard start > 0 else {
                 end = .digestDiffers
                 throw ControlError(
-                    .digestDiffers, "\(offer.name) is not the file that was announced; have it sent again.",
+                    .digestDiffers, "\(offer.name) differs from the announced file; send it again.",
                     isRetryable: true)
             }
             start = 0
@@ -221,14 +223,14 @@ struct IncomingDrop: Sendable {
     private func lost(_ error: RequestError) throws {
         try checkGoing()
         if case .refused = error {
-            throw ControlError(.dropRefused, "The other device has ended the transfer.", isRetryable: true)
+            throw ControlError(.dropRefused, "The other device stopped the transfer.", isRetryable: true)
         }
     }
 
     private func checkGoing() throws {
         try Task.checkCancellation()
         if cancellation.isCancelled {
-            throw ControlError(.dropRefused, "The other device has ended the transfer.", isRetryable: true)
+            throw ControlError(.dropRefused, "The other device stopped the transfer.", isRetryable: true)
         }
     }
 

@@ -71,8 +71,8 @@ final class IncomingFile: Sendable {
         guard missing > available else { return }
         throw ControlError(
             .noSpace,
-            "There is no room for \(name) in \(directory.path): it needs \(missing) bytes more, and "
-                + "\(available) are free. Free some space and have it sent again.", path: name)
+            "Not enough space for \(name) in \(directory.path): it needs \(missing) more bytes, and "
+                + "\(available) are free. Free some space and send it again.", path: name)
     }
 
     /// Begins behind the first `byteCount` bytes of the earlier attempt; what is there beyond them is given up.

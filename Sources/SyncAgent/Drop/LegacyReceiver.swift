@@ -101,7 +101,7 @@ struct LegacyReceiver: Sendable {
                 capabilities: DropEnvironment.capabilities)
         } catch {
             link.drop()
-            throw ControlError(.dropFailed, "No key can be made: \(error).")
+            throw ControlError(.dropFailed, "No key can be created: \(error).")
         }
     }
 

@@ -67,7 +67,7 @@ struct LegacySender: Sendable {
             throw ControlError(error)
         } catch {
             link.drop()
-            throw ControlError(.dropFailed, "No key can be made: \(error).")
+            throw ControlError(.dropFailed, "No key can be created: \(error).")
         }
     }
 
@@ -89,7 +89,7 @@ struct LegacySender: Sendable {
                 do {
                     machine.provide(try await source.read(range), at: environment.now())
                 } catch {
-                    machine.fail(GhostDropError(.fileChanged, "the file cannot be read any more: \(error)"))
+                    machine.fail(GhostDropError(.fileChanged, "the file can no longer be read: \(error)"))
                 }
             }
             guard let frame = machine.nextFrame(at: environment.now()) else { return }

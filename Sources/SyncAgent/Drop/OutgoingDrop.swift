@@ -144,7 +144,9 @@ final class OutgoingDrop: Sendable {
                 guard now - (lostAt ?? now) < linkLimit else { throw Self.unreachable(peer) }
             } else if environment.now() - state.withLock({ $0.lastAsked }) > Self.patience {
                 throw ControlError(
-                    .timeout, "The other device asks for nothing any more. See that it is awake, and send it again.",
+                    .timeout,
+                    "The other device stopped requesting data. Check that it is awake, and send the "
+                        + "file again.",
                     isRetryable: true)
             }
             // A look at the links now and then is all that a transfer of seconds needs.
@@ -156,7 +158,7 @@ final class OutgoingDrop: Sendable {
     private func offer(on session: PeerSession) async throws -> Bool {
         guard session.speaksSynctrain else {
             throw ControlError(
-                .dropFailed, "\(peer.name ?? "The device") is no synctrain; share a folder with it instead.")
+                .dropFailed, "\(peer.name ?? "The device") does not run synctrain; share a folder with it instead.")
         }
         state.withLock { state in
             state.peer = environment.peer(of: session)
@@ -172,7 +174,7 @@ final class OutgoingDrop: Sendable {
             guard case .refused = error else { return false }
             throw ControlError(
                 .dropRefused,
-                "\(peer.name ?? "The other device") does not take files now: run `synctrain drop receive` there.",
+                "\(peer.name ?? "The other device") is not receiving files: run `synctrain drop receive` there.",
                 isRetryable: true)
         }
     }
@@ -180,22 +182,24 @@ final class OutgoingDrop: Sendable {
     private func finish(_ end: DeviceDropMessage.End) throws {
         switch end {
         case .done: return
-        case .declined: throw ControlError(.dropRefused, "The other device's user does not want \(source.name).")
+        case .declined: throw ControlError(.dropRefused, "The other device's user declined \(source.name).")
         case .noSpace:
-            throw ControlError(.noSpace, "The other device has no room for \(source.name): free some space there.")
+            throw ControlError(
+                .noSpace, "The other device has not enough space for \(source.name); free some space there.")
         case .digestDiffers:
             throw ControlError(
                 .digestDiffers, "\(source.name) changed while it was being sent; send it again.", isRetryable: true)
         case .failed:
             throw ControlError(
-                .dropFailed, "The other device could not keep \(source.name); it says why.", isRetryable: true)
+                .dropFailed, "The other device could not store \(source.name); see the message there.",
+                isRetryable: true)
         }
     }
 
     static func unreachable(_ peer: DropPeer) -> ControlError {
         ControlError(
             .linkLost,
-            "\(peer.name ?? peer.device ?? peer.address) is not reached; bring the devices near each other or to one "
-                + "network, and send it again: it goes on where it ended.", isRetryable: true)
+            "\(peer.name ?? peer.device ?? peer.address) cannot be reached; bring the devices closer together or into one "
+                + "network, and send the file again to resume.", isRetryable: true)
     }
 }

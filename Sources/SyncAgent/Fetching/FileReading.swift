@@ -23,18 +23,18 @@ struct FileReading: Sendable {
             let file = try await entries.index.file(folder.id, path)
         else {
             throw ControlError(
-                .noSuchPath, "\(path) is on this disk only, not in the index of \(folder.id); read it where it is",
+                .noSuchPath, "\(path) exists only on this disk, not in the index of \(folder.id); read it directly",
                 path: path)
         }
         guard file.kind == .file else {
-            throw ControlError(.invalidRequest, "\(path) is no file; only files can be read", path: path)
+            throw ControlError(.invalidRequest, "\(path) is not a file; `cat` and `fetch` need a file", path: path)
         }
         let bytes: ClosedRange<Int64>?
         if let range {
             bytes = range.resolved(size: file.size)
             guard bytes != nil else {
                 throw ControlError(
-                    .rangeNotSatisfiable, "\(path) has \(file.size) bytes; the range asks for none of them",
+                    .rangeNotSatisfiable, "\(path) has \(file.size) bytes; the range is outside the file",
                     path: path)
             }
         } else {

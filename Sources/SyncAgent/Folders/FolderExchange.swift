@@ -201,7 +201,7 @@ final class FolderExchange: Sendable {
         do {
             return try await body()
         } catch let error as IndexStoreError where error.isAboutStoring {
-            noteGap(of: device, "\(error.message); it goes on by itself then, and at once with `synctrain fetch`")
+            noteGap(of: device, "\(error.message); it resumes automatically then, or at once with `synctrain fetch`")
             throw error
         }
     }
@@ -242,7 +242,7 @@ final class FolderExchange: Sendable {
         do {
             try await index.record(changes, in: id)
         } catch {
-            logger.warning("what changed cannot be noted for `synctrain log`: \(error)")
+            logger.warning("changes cannot be recorded for `synctrain log`: \(error)")
         }
         events.post("files-changed", folder: id)
     }

@@ -58,28 +58,30 @@ struct FolderOutlook: Sendable {
             let end = pausedUntil.map { " until \($0)" } ?? ""
             return [
                 FolderWait(
-                    reason: .paused, message: "it is paused\(end): nothing is scanned, sent or fetched",
-                    remedy: "`synctrain resume \(folder)` lets it go on")
+                    reason: .paused, message: "the folder is paused\(end)",
+                    remedy: "`synctrain resume \(folder)` resumes it")
             ]
         }
         if condition == .lowSpace {
             return [
                 wait(
                     .space, status.message ?? "the disk is full", total,
-                    "free some space, `synctrain free \(folder) --until SIZE` lets go what other devices hold, or deselect "
+                    "free some space, `synctrain free \(folder) --until SIZE` frees files that other devices have, or deselect "
                         + "files")
             ]
         }
         if condition.isFailure {
             return [
-                wait(.halted, status.message ?? "it cannot go on", nil, Self.remedy(for: condition, folder: folder))
+                wait(
+                    .halted, status.message ?? "the folder cannot sync",
+                    nil, Self.remedy(for: condition, folder: folder))
             ]
         }
         var waits: [FolderWait] = []
         if peers.isEmpty {
             waits.append(
                 wait(
-                    .unshared, "it is shared with no device", nil,
+                    .unshared, "the folder is not shared with any device", nil,
                     "`synctrain folder add \(folder) PATH --device DEVICE`, with the path it has, shares it"))
         }
         waits += aboutPeers + aboutNeed
@@ -87,21 +89,21 @@ struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .policy,
-                    "\(waiting.files) of the needed files wait "
-                        + (Self.conditions[waiting.reason ?? ""] ?? "for another link than there is"),
+                    "\(waiting.files) of the needed files are waiting "
+                        + (Self.conditions[waiting.reason ?? ""] ?? "for another link"),
                     (waiting.files, waiting.bytes), waiting.message))
         }
         if !status.problems.isEmpty {
             waits.append(
                 wait(
-                    .problems, "something is wrong with \(status.errors) of its names", nil,
-                    "`synctrain status` says of each what to do; it is tried again by itself"))
+                    .problems, "\(status.errors) of its names have errors", nil,
+                    "`synctrain status` shows what to do; the agent retries automatically"))
         }
         if waits.isEmpty, !status.need.isZero, condition.isAtRest {
             waits.append(
                 wait(
-                    .unavailable, "what is needed does not come from the devices that are connected", total,
-                    "`synctrain fetch` tries again at once; else it is tried when a device connects"))
+                    .unavailable, "the connected devices do not send the needed files", total,
+                    "`synctrain fetch` retries at once; otherwise the agent retries when a device connects"))
         }
         return waits
     }
@@ -145,8 +147,8 @@ struct FolderOutlook: Sendable {
         if !silent.isEmpty {
             waits.append(
                 wait(
-                    .index, "\(Self.names(silent)) has not told yet what is in it", nil,
-                    "switch that device on, with the folder shared with this one; `synctrain device list` says why it is "
+                    .index, "\(Self.names(silent)) has not sent its index yet", nil,
+                    "switch that device on, with the folder shared with this one; `synctrain device list` shows why it is "
                         + "not connected", silent))
         }
         let resting = peers.filter { $0.isConnected && $0.sharing == .paused }
@@ -159,9 +161,9 @@ struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .encryptedThere,
-                    "\(Self.names(sealed)) keeps it encrypted, which synctrain does not support yet: nothing is exchanged",
+                    "\(Self.names(sealed)) keeps the folder encrypted, which is not supported yet",
                     nil,
-                    "share it unencrypted there, then remove the device's id from `untrusted` of the folder in config.toml "
+                    "share it unencrypted there, remove the device from `untrusted` of the folder in config.toml "
                         + "and run `synctrain reload`; or stop sharing the folder with it", sealed))
         }
         let foreign = peers.filter { $0.isConnected && $0.sharing == .notSharing }
@@ -187,15 +189,15 @@ struct FolderOutlook: Sendable {
                 waits.append(
                     wait(
                         .unavailable,
-                        "no device has said that it has \(lack.files) of the needed files whole", amount,
-                        "switch on the device that made them, `synctrain stat` says which; it may still be sending them "
+                        "no device has reported a complete copy of \(lack.files) of the needed files", amount,
+                        "switch on the device that made them, as shown by `synctrain stat`; it may still be sending them "
                             + "to another"))
             } else if !holders.contains(where: { $0.isConnected || $0.isPaused }) {
                 waits.append(
                     wait(
                         .holder,
                         "\(lack.files) of the needed files are on \(Self.names(holders)), not connected", amount,
-                        "switch one of them on; `synctrain device list` says why it is not connected", holders))
+                        "switch one of them on; `synctrain device list` shows why it is not connected", holders))
             }
         }
         return waits
@@ -206,17 +208,18 @@ struct FolderOutlook: Sendable {
         let repair = "`synctrain folder repair \(folder)`"
         switch state {
         case .haltedRootEmptied, .haltedMassDelete:
-            return "if it was meant, `synctrain folder confirm \(folder)` deletes it on the other devices too; else "
-                + "\(repair) brings back what is gone"
+            return "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices "
+                + "too; otherwise "
+                + "\(repair) restores the files"
         case .haltedRootMissing, .haltedMarkerMissing:
-            return "if the disk is only not mounted, mount it; else \(repair) begins anew"
+            return "if the disk is not mounted, mount it; otherwise run \(repair)"
         case .selectionError:
             return
-                "mend the line of .stignore that the message names, or say what is meant with `synctrain folder mode "
+                "correct the line of .stignore in the message, or set the mode with `synctrain folder mode "
                 + "\(folder) full` or `selective`"
         default:
             return
-                "remove the cause that the message names; it is tried again by itself, and at once by `synctrain scan "
+                "remove the cause in the message; the agent retries automatically, or at once with `synctrain scan "
                 + "\(folder)`"
         }
     }

@@ -29,7 +29,7 @@ struct FolderPlace: Sendable {
             root = try RootDirectory(path: configuration.path, interposer: interposer, unlocksDirectories: true)
         } catch {
             let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
-            let remedy = error.isAbsence ? "; is its disk mounted? Or: synctrain folder repair \(configuration.id)" : ""
+            let remedy = error.isAbsence ? "; mount its disk, or run: synctrain folder repair \(configuration.id)" : ""
             return .failure(FolderHalt(reason: reason, message: error.message + remedy))
         }
         return read(configuration, in: root)
@@ -49,15 +49,15 @@ struct FolderPlace: Sendable {
                     FolderHalt(
                         reason: .markerMissing,
                         message:
-                            "\(configuration.path) has no \(Self.marker): is its disk mounted? If this is the right "
-                            + "place: synctrain folder repair \(configuration.id)"))
+                            "\(configuration.path) has no \(Self.marker); mount its disk, or if this is the right "
+                            + "directory, run: synctrain folder repair \(configuration.id)"))
             }
             var sources: [String: FileAccess.FileStatus?] = [:]
             let text = try read(ignoreFile, in: root, noting: &sources)
             let file = try IgnoreFile(parsing: text ?? "")
             let selection = try Selection(file) { name in
                 guard let text = try read(name, in: root, noting: &sources) else {
-                    throw FolderHalt(reason: .selection, message: "there is no file \(name)")
+                    throw FolderHalt(reason: .selection, message: "\(name): no such file")
                 }
                 return text
             }
@@ -67,8 +67,8 @@ struct FolderPlace: Sendable {
                     reason: .selection,
                     message:
                         "\(configuration.path)/\(ignoreFile) \(text == nil ? "is gone" : "has no lines"), which would select "
-                        + "everything: nothing is synced. Put its lines back; or, to select nothing: synctrain folder "
-                        + "mode \(configuration.id) selective; or everything: synctrain folder mode \(configuration.id) full"
+                        + "everything, so the folder is not synced. Restore its lines; or select nothing: synctrain folder "
+                        + "mode \(configuration.id) selective; or select everything: synctrain folder mode \(configuration.id) full"
                 )
             }
             return .success(
@@ -109,7 +109,7 @@ struct FolderPlace: Sendable {
     func readIncluded(_ name: String) throws -> String {
         var sources: [String: FileAccess.FileStatus?] = [:]
         guard let text = try Self.read(name, in: root, noting: &sources) else {
-            throw FolderHalt(reason: .selection, message: "there is no file \(name)")
+            throw FolderHalt(reason: .selection, message: "\(name): no such file")
         }
         return text
     }
@@ -129,7 +129,7 @@ struct FolderPlace: Sendable {
         guard status.size <= ignoreByteLimit else {
             throw FolderHalt(
                 reason: .selection,
-                message: "\(name) has \(status.size) bytes; at most \(ignoreByteLimit) are read: make it shorter")
+                message: "\(name) has \(status.size) bytes; the limit is \(ignoreByteLimit); make it shorter")
         }
         sources[name] = status
         return String(decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)

@@ -72,7 +72,7 @@ struct FolderStatusReading: Sendable {
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {
         if let halt { return halt.message }
         guard state == .lowSpace else { return nil }
-        return "the disk has less free than what is needed and minimum-free ask for; free some space, or deselect files"
+        return "not enough free space for the needed files and minimum-free; free some space, or deselect files"
     }
 }
 

@@ -405,7 +405,7 @@ actor DeviceSession {
             switch choice {
             case .refuse: return false
             case .replace:
-                current.session.close(reason: "another link took over")
+                current.session.close(reason: "replaced by another link")
                 active = nil
             case .wait:
                 await linkEnded.wait(atMost: Self.crossingPatience, clock: environment.time.clock)
@@ -450,7 +450,7 @@ actor DeviceSession {
             // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
             try await Task { try await index.noteSeen(id, at: time.seconds) }.value
         } catch {
-            environment.logger.warning("cannot note when a device was seen: \(error)")
+            environment.logger.warning("cannot record when a device was last seen: \(error)")
         }
     }
 

@@ -16,7 +16,7 @@ struct LinkDialer: Sendable {
         _ address: LinkAddress, _ effort: RadioEffort = .searching, install: @escaping LinkInstaller<SecureLink>
     ) async throws -> SecureLink {
         guard let transport = transports.first(where: { $0.serves(address) }) else {
-            throw LinkError(.unsupportedAddress, "nothing here can dial \(address)", isTransient: false)
+            throw LinkError(.unsupportedAddress, "cannot dial \(address): unsupported address", isTransient: false)
         }
         let timeout = address.isSlow ? Self.radioTimeout : Self.timeout
         guard let radio = transport as? any RadioTransport else {
@@ -35,7 +35,7 @@ struct LinkDialer: Sendable {
         }
         guard address.isDialable, transports.contains(where: { $0.serves(address) }) else {
             throw ControlError(
-                .invalidRequest, "Nothing here can dial \(address); give an address such as tcp://HOST:PORT.",
+                .invalidRequest, "Cannot dial \(address): unsupported address; use an address such as tcp://HOST:PORT.",
                 path: text)
         }
         return address

@@ -118,7 +118,7 @@ final class PeerSession: BlockSource {
         } catch let error as ProtocolError {
             reason = error.message
         } catch is CancellationError {
-            reason = "the agent ended the link"
+            reason = "the agent closed the link"
         } catch {
             reason = "\(error)"
         }
@@ -198,7 +198,7 @@ final class PeerSession: BlockSource {
     /// What Syncthing warns of, too, and accepts.
     private func warnAboutOddities() {
         if link.applicationProtocol == nil {
-            logger.warning("\(device.shortID) at \(information.remoteAddress) names no protocol; taken for BEP")
+            logger.warning("\(device.shortID) at \(information.remoteAddress) announced no protocol; assuming BEP")
         }
         if !link.isNamedSyncthing {
             logger.info(
@@ -248,7 +248,7 @@ final class PeerSession: BlockSource {
         case .request(let id, let request):
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
             guard requests.sendIfRoom((id, request)) else {
-                close(reason: "more than \(Self.waitingRequests) requests wait for an answer")
+                close(reason: "more than \(Self.waitingRequests) requests are waiting for an answer")
                 return false
             }
         case .response(let response):

@@ -56,6 +56,6 @@ final class PendingRegistry: Sendable {
     }
 
     private func note(_ what: String, _ body: () async throws -> Void) async {
-        do { try await body() } catch { logger.warning("cannot note a \(what): \(error)") }
+        do { try await body() } catch { logger.warning("cannot record a \(what): \(error)") }
     }
 }

@@ -62,7 +62,7 @@ struct SharedFolders: Sendable {
             // What an encrypted folder holds cannot be read here, and the device must never get what is here.
             if folder.isTrusted(device) {
                 logger.warning(
-                    "\(device.shortID) keeps the folder \(id) encrypted; it does not get it unencrypted from here")
+                    "\(device.shortID) keeps the folder \(id) encrypted, so this device does not send it unencrypted")
             }
             try await folder.distrust(device)
             distrust(id)

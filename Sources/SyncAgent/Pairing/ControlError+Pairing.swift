@@ -28,10 +28,10 @@ extension ControlError {
         case let error as LinkSecurityError where error.code == .otherProtocol:
             self.init(
                 .notPairing,
-                "\(Self.nothingStored): the device at \(address) does not pair by a code; if it is a Syncthing, add its "
+                "\(Self.nothingStored): the device at \(address) does not support pairing; if it runs Syncthing, add its "
                     + "id with `synctrain device add`, and this device's id there.", path: address)
         case is CancellationError:
-            self.init(.stopping, "The agent is stopping. Start it again and pair anew.", isRetryable: true)
+            self.init(.stopping, "The agent is stopping. Start it again and repeat the pairing.", isRetryable: true)
         default:
             self.init(.pairingFailed, "\(Self.nothingStored): \(error).", isRetryable: true, path: address)
         }
@@ -41,13 +41,14 @@ extension ControlError {
         let seconds = wait.components.seconds + 1
         return ControlError(
             .pairingBlocked,
-            "Pairing has failed too often, which may be somebody's attempts to guess the code. Try again in \(seconds) s.",
+            "Pairing has failed too often; somebody may be trying to guess the code. Try again in \(seconds) s.",
             isRetryable: true)
     }
 
     static let pairingTimeout = ControlError(
-        .timeout, "\(nothingStored): no device came to be paired in time. Begin again on both.", isRetryable: true)
+        .timeout, "\(nothingStored): no device started pairing in time. Start again on both devices.", isRetryable: true
+    )
 
     static let notPairingHere = ControlError(
-        .notPairing, "There is no code to confirm. Begin with `synctrain pair` on both devices.")
+        .notPairing, "There is no code to confirm. Run `synctrain pair` on both devices.")
 }

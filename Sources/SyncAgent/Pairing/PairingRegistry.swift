@@ -97,7 +97,7 @@ final class PairingRegistry: Sendable {
         }
         guard isFirst else {
             throw ControlError(
-                .busy, "This device is being paired already, by another `synctrain pair`. End that one first.",
+                .busy, "Another `synctrain pair` is already running. Stop it first.",
                 isRetryable: true)
         }
     }

@@ -97,7 +97,7 @@ actor PairingSession {
 
     func refuse() async {
         if let current = attempt { await step(current.number) { $0.refuse() } }
-        if attempt == nil { finish(ControlError(PairingFailure(.refusedHere, "it was called off on this device"))) }
+        if attempt == nil { finish(ControlError(PairingFailure(.refusedHere, "pairing was cancelled on this device"))) }
     }
 
     var status: PairStatus {

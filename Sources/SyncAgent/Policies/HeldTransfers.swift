@@ -80,18 +80,18 @@ extension TransferPolicies.Hold {
         let what =
             switch restraint {
             case .nothing: "nothing waits"
-            case .limit: "blocks come and go slowly"
-            case .onDemandOnly: "only what is asked for comes"
-            case .pause: "only indexes go"
+            case .limit: "transfers are limited"
+            case .onDemandOnly: "only requested files are downloaded"
+            case .pause: "only indexes are exchanged"
             }
         return switch cause {
-        case .metered: "the connection is metered, and \(what) then (on-metered)"
-        case .battery: "the battery is low, and \(what) then (on-battery)"
+        case .metered: "the connection is metered; \(what) (on-metered)"
+        case .battery: "the battery is low; \(what) (on-battery)"
         }
     }
 
     var remedy: String {
-        let ignore = "`synctrain policy ignore --for 1h` lets everything go"
-        return restraint == .onDemandOnly ? "\(ignore), `synctrain fetch` gets a file" : ignore
+        let ignore = "`synctrain policy ignore --for 1h` suspends the policies"
+        return restraint == .onDemandOnly ? "\(ignore), `synctrain fetch` downloads a file" : ignore
     }
 }

@@ -75,6 +75,6 @@ final class PolicyBoard: Sendable {
                     cause: $0.cause.rawValue, restraint: $0.restraint.rawValue, message: $0.text, remedy: $0.remedy)
             }, isIgnored: override != .none, ignoredUntil: ignoredUntil,
             remarks: source?.remarks
-                ?? ["there is no system bus, which says how this machine is connected and powered"])
+                ?? ["no system bus; the state of connection and battery is unknown"])
     }
 }

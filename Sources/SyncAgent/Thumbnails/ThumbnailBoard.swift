@@ -136,7 +136,7 @@ final class ThumbnailBoard: Sendable {
             case .turnAway(let waiter):
                 state.withLock { $0.waiting.removeValue(forKey: waiter) }?.resume(
                     throwing: ControlError(
-                        .busy, "more than \(Self.waitingLimit) newer thumbnails are waited for; ask again",
+                        .busy, "more than \(Self.waitingLimit) newer thumbnails are queued; try again",
                         isRetryable: true))
             }
         }
@@ -170,7 +170,7 @@ final class ThumbnailBoard: Sendable {
     private static func none(_ subject: ThumbnailSubject) -> ControlError {
         ControlError(
             .noThumbnail,
-            "there is no thumbnail of \(subject.file.name): it is no picture or film that can be read; `synctrain open` shows "
+            "\(subject.file.name): no thumbnail, because the file cannot be read as a picture or film; `synctrain open` shows "
                 + "the file itself", path: subject.file.name)
     }
 
@@ -221,7 +221,7 @@ final class ThumbnailBoard: Sendable {
                 cache.keep(bytes, as: subject.name)
             }
         } catch {
-            environment.logger.debug("a thumbnail was not kept: \(error)")
+            environment.logger.debug("a thumbnail was not cached: \(error)")
         }
     }
 }

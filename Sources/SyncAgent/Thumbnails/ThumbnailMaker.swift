@@ -170,8 +170,8 @@ private final class ThumbnailSource: Sendable {
             let key = isEachByteFelt ? "fetch-limit-slow" : "fetch-limit"
             throw ControlError(
                 .noThumbnail,
-                "a thumbnail of \(subject.file.name) would need more than \(limit) bytes of other devices; set \(key) in "
-                    + "[thumbnails] higher, or fetch the file", path: subject.file.name)
+                "a thumbnail of \(subject.file.name) needs more than \(limit) bytes from other devices; raise \(key) in "
+                    + "[thumbnails], or fetch the file", path: subject.file.name)
         }
     }
 

@@ -80,7 +80,7 @@ final class ThumbnailSandbox: Sendable {
             let what = tool == .film ? "films" : "pictures"
             return ControlError(
                 .thumbnailsOff,
-                "there are no thumbnails of \(what): \(missing.map(\.path).joined(separator: ", ")) is missing; "
+                "no thumbnails of \(what): \(missing.map(\.path).joined(separator: ", ")) is missing; "
                     + "`apt install \(packages)`, or `enabled = false` in [thumbnails]")
         }
         let trial = ThumbnailCommand.trial(of: tool)
@@ -96,7 +96,7 @@ final class ThumbnailSandbox: Sendable {
             let words = String(decoding: outcome.output.prefix(200), as: UTF8.self).split(whereSeparator: \.isNewline)
             return ControlError(
                 .thumbnailsOff,
-                "there are no thumbnails: \(tool.program.path) cannot be run in a sandbox on this machine "
+                "no thumbnails: \(tool.program.path) cannot run in a sandbox on this machine "
                     + "(\(words.first ?? "it says nothing")); bubblewrap needs unprivileged user namespaces "
                     + "(sysctl kernel.unprivileged_userns_clone, or AppArmor's restriction of them)")
         }

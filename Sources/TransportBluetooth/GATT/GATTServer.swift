@@ -188,7 +188,7 @@ final class GATTServer: Sendable {
         }
         guard isFirst else { return }
         logger.notice(
-            "A device wants to send a file; to take it, run `synctrain drop receive`.",
+            "A device wants to send a file; to accept it, run `synctrain drop receive`.",
             metadata: ["device": "\(device)"])
     }
 

@@ -243,7 +243,7 @@ private struct Sockets {
             ? .impaired("local discovery works in part (\(text))")
             : .failed(
                 "local discovery cannot open its port (\(text)); "
-                    + "stop the program that holds it alone, or switch discovery off and give devices an address")
+                    + "stop the program that uses the port, or switch discovery off and give devices an address")
     }
 
     mutating func close() async {

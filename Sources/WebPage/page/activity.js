@@ -11,12 +11,12 @@ const hour = 3600;
 export function mount(root, app) {
   const { api } = app;
   const tools = h("div", { class: "tools" });
-  const held = section("Held back");
-  const wrong = section("In the way");
-  const moving = section("Moving now");
+  const held = section("Restricted by policies");
+  const wrong = section("Problems");
+  const moving = section("Transfers");
   const jobs = section("Jobs");
   const parts = section("Folders and devices", tools);
-  const filter = choice([["", "all folders"]], "", { "aria-label": "Changes of which folder" });
+  const filter = choice([["", "all folders"]], "", { "aria-label": "Folder to show changes of" });
   const changes = section("Recent changes", filter);
   root.append(h("h2", { class: "unseen" }, title), wrong.element, held.element, moving.element, jobs.element,
     parts.element, changes.element);
@@ -25,10 +25,10 @@ export function mount(root, app) {
     act("Pause all", () => pause({ all: true, paused: true })),
     act("Pause all for an hour", () => pause({ all: true, paused: true, seconds: hour })),
     act("Resume all", () => pause({ all: true, paused: false })),
-    act("Try everything now", () => app.attempt(async () => {
+    act("Retry everything now", () => app.attempt(async () => {
       await api.post("sync", {});
-      app.say("The devices are being called, and what waited is tried again.");
-    }), { title: "Calls all devices, and tries what waits for another try" }));
+      app.say("Connecting to all devices and retrying failed transfers.");
+    }), { title: "Connects to all devices and retries failed transfers" }));
 
   const pause = (change) => app.attempt(async () => {
     await api.patch("pause", { folders: [], devices: [], all: false, ...change });
@@ -49,7 +49,7 @@ export function mount(root, app) {
       files.get(key).push(row);
     }
     draw(moving.body, [transfers, total], () => {
-      if (files.size === 0) return h("p", { class: "quiet" }, "Nothing moves: no file is on its way.");
+      if (files.size === 0) return h("p", { class: "quiet" }, "No transfers in progress.");
       const list = [...files].slice(0, 50).map(([key, rows]) => transfer(key, rows));
       const rest = files.size - list.length;
       return [h("ul", { class: "plain" }, list), rest > 0 && h("p", { class: "quiet" }, `and ${count(rest, "file")} more`)];
@@ -122,9 +122,9 @@ export function mount(root, app) {
       app.refresh();
     });
     draw(held.body, policies, () => policies.ignored
-      ? [h("p", {}, "The rules for metered connections and batteries are set aside",
+      ? [h("p", {}, "The policies for metered connections and batteries are suspended",
         policies.ignoredUntil ? [" until ", new Date(policies.ignoredUntil).toLocaleTimeString()] : "", "."),
-      h("div", { class: "tools" }, act("Have them hold again", () => set(false), { "data-key": "hold" }))]
+      h("div", { class: "tools" }, act("Re-enable policies", () => set(false), { "data-key": "hold" }))]
       : [h("ul", { class: "plain" }, policies.holds.map((hold) => trouble(
         { metered: "Metered connection", battery: "Battery" }[hold.cause] ?? hold.cause, sentence(hold.message), sentence(hold.remedy)))),
       h("div", { class: "tools" }, act("Ignore for an hour", () => set(true, hour), { "data-key": "ignore" }))]);
@@ -134,7 +134,7 @@ export function mount(root, app) {
     const list = troubles(status, app);
     wrong.element.hidden = list.length === 0;
     draw(wrong.body, list, () => h("ul", { class: "plain" }, list.map(({ what, message, remedy, link, isWait }) => {
-      const item = trouble(what, message, remedy, ...link ? [h("a", { href: app.address(...link) }, "Look at it")] : []);
+      const item = trouble(what, message, remedy, ...link ? [h("a", { href: app.address(...link) }, "View")] : []);
       if (isWait) item.classList.add("wait");
       return item;
     })));
@@ -144,7 +144,7 @@ export function mount(root, app) {
     const value = [status.folders.map((folder) => [folder.id, folder.label, folder.state, folder.progress, folder.need, folder.copy]),
       status.devices.map((device) => [device.id, device.name, device.connected, device.paused, device.pausedUntil, device.transport])];
     draw(parts.body, value, () => {
-      if (status.folders.length + status.devices.length === 0) return h("p", { class: "quiet" }, "There is no folder and no device yet.");
+      if (status.folders.length + status.devices.length === 0) return h("p", { class: "quiet" }, "No folders or devices yet.");
       return h("ul", { class: "plain" },
         status.folders.map((folder) => h("li", { class: "line", "data-folder": folder.id },
           h("span", { class: "main-text" }, h("strong", {}, folder.label || folder.id), " ",
@@ -154,7 +154,7 @@ export function mount(root, app) {
         status.devices.map((device) => h("li", { class: "line", "data-device": device.id },
           h("span", { class: "main-text" }, h("strong", {}, app.deviceName(device.id)), " ",
             h("span", { class: `tag ${device.connected ? "good" : ""}` },
-              device.paused ? "paused" : device.connected ? `connected by ${transportName(device.transport)}` : "not connected"),
+              device.paused ? "paused" : device.connected ? `connected over ${transportName(device.transport)}` : "not connected"),
             device.pausedUntil && h("div", { class: "quiet" }, `until ${new Date(device.pausedUntil).toLocaleString()}`)),
           rest("device", app.deviceName(device.id), device.paused, (paused) => pause({ devices: [device.id], paused })))));
     });
@@ -183,7 +183,7 @@ export function mount(root, app) {
 
   function drawChanges(list) {
     draw(changes.body, [list, shown, Math.floor(Date.now() / 60000)], () => {
-      if (list.length === 0) return h("p", { class: "quiet" }, "No change has been noted yet.");
+      if (list.length === 0) return h("p", { class: "quiet" }, "No changes recorded yet.");
       return [h("ul", { class: "plain changes" }, list.map((change) => h("li", { class: "line" },
         h("span", { class: "main-text" }, h("span", { class: "tag" }, change.what), " ", changed(change)),
         h("span", { class: "quiet" }, change.local ? "here" : change.name || change.device ? `by ${change.name || change.device}` : "",
@@ -247,12 +247,12 @@ function folderText(folder) {
     const files = filesTotal === undefined ? count(filesDone, "file") : `${filesDone} of ${count(filesTotal, "file")}`;
     return `${files}, ${bytes(bytesDone)}${bytesTotal === undefined ? "" : ` of ${bytes(bytesTotal)}`}`;
   }
-  if (folder.incomplete) return "not all that other devices have is known";
+  if (folder.incomplete) return "the index of other devices is incomplete";
   const { files, bytes: size, deletions = 0 } = folder.need;
-  const needs = [files > 0 && `${count(files, "file")} (${bytes(size)}) still to come`, deletions > 0 && `${count(deletions, "name")} to be deleted`]
+  const needs = [files > 0 && `${count(files, "file")} (${bytes(size)}) to download`, deletions > 0 && `${count(deletions, "name")} to delete`]
     .filter(Boolean);
   if (needs.length > 0) return needs.join(", ");
-  return { complete: "a complete copy", selected: "all that is selected is here", partial: "not all is here", unknown: "nobody has told yet what there is" }[folder.copy] ?? "";
+  return { complete: "up to date (full copy)", selected: "up to date", partial: "incomplete", unknown: "waiting for the index of other devices" }[folder.copy] ?? "";
 }
 
 /** All that is in the way, with its remedy: what the agent, its folders and its devices say. */
@@ -268,11 +268,11 @@ export function troubles(status, app) {
       list.push({ what, message: wait.message, remedy: wait.remedy, isWait: true, link: wait.reason === "unshared" ? ["devices"] : undefined });
     }
     if (folder.watch && ["partial", "failed"].includes(folder.watch.state)) {
-      list.push({ what, message: folder.watch.message ?? "Not all changes are noticed at once; the next scan finds them." });
+      list.push({ what, message: folder.watch.message ?? "Not all changes are noticed immediately; the next scan finds them." });
     }
     for (const problem of folder.problems ?? []) list.push({ what: `${what}: ${problem.path}`, message: problem.message });
     const rest = folder.errors - (folder.problems ?? []).length;
-    if (folder.problems?.length && rest > 0) list.push({ what, message: `and ${count(rest, "name")} more that something is wrong with` });
+    if (folder.problems?.length && rest > 0) list.push({ what, message: `and ${count(rest, "more name")} with problems` });
   }
   for (const device of status.devices) {
     if (device.connected || device.paused || !device.lastError) continue;

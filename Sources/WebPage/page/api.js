@@ -134,7 +134,7 @@ export async function run(path, body, changed = () => {}) {
       if (job.state === "running") return;
       jobs.delete(ask);
       if (job.state === "done") resolve(job.result ?? {});
-      else reject(new APIError(job.error ?? { code: "interrupted", message: "It was cancelled." }));
+      else reject(new APIError(job.error ?? { code: "interrupted", message: "The job was cancelled." }));
     };
     const ask = (job) => {
       if (job) { if (job.id === answer.job.id) follow(job); return; }

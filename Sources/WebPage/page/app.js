@@ -114,7 +114,7 @@ function drawBar() {
   const connected = status.devices.filter((device) => device.connected).length;
   const working = status.folders.filter((folder) => ["syncing", "scanning", "receiving-index"].includes(folder.state)).length;
   document.getElementById("state").textContent =
-    `${connected} of ${status.devices.length} devices connected` + (working ? `, ${count(working, "folder")} at work` : "");
+    `${connected} of ${status.devices.length} devices connected` + (working ? `, ${count(working, "folder")} active` : "");
   drawLinks();
 }
 
@@ -124,7 +124,7 @@ function drawLinks() {
     const badge = app.status && view.badge?.(app.status);
     return h("a", { href: address(name), "aria-current": shown.name === name && "page" },
       icon(view.icon), h("span", {}, view.title),
-      badge ? h("span", { class: "badge" }, String(badge), h("span", { class: "unseen" }, " to look at")) : null);
+      badge ? h("span", { class: "badge" }, String(badge), h("span", { class: "unseen" }, " to review")) : null);
   }));
 }
 
@@ -149,9 +149,9 @@ function showLogin() {
   shown.view?.unmount?.();
   shown = { name: null, view: { route() {} } };
   replace(document.getElementById("view"), h("section", { class: "empty login" },
-    h("h2", {}, "This browser is not known to the agent"),
+    h("h2", {}, "This browser is not logged in"),
     h("p", {}, "In a terminal on this machine, run"), h("pre", {}, "synctrain ui"),
-    h("p", {}, "It opens this page with a link that is good once, for a minute.")));
+    h("p", {}, "It opens this page with a login link that works once and expires after a minute.")));
 }
 
 async function begin() {
@@ -170,7 +170,7 @@ async function begin() {
     for (const listen of eventListeners) listen(event);
   }, () => app.refresh(), (isConnected) => {
     document.body.classList.toggle("away", !isConnected);
-    if (!isConnected) document.getElementById("state").textContent = "The agent does not answer; trying again.";
+    if (!isConnected) document.getElementById("state").textContent = "The agent does not answer; retrying.";
     else app.refresh();
   });
   window.addEventListener("hashchange", follow);

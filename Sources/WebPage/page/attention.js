@@ -17,10 +17,10 @@ export function badge(status) {
 
 export function mount(root, app) {
   const { api } = app;
-  const stopped = section("Folders that have stopped");
-  const waiting = section("Waiting to be let in");
+  const stopped = section("Halted folders");
+  const waiting = section("Pending devices and folders");
   const well = h("div", { class: "well", hidden: true, role: "status" }, h("p", { class: "sign", "aria-hidden": "true" }, "✓"),
-    h("h2", {}, "All is well"), h("p", { class: "quiet" }, "No folder has stopped, no versions conflict, and nobody waits to be let in."));
+    h("h2", {}, "Nothing needs attention"), h("p", { class: "quiet" }, "No halted folders, no conflicts, and no pending devices or folders."));
   const loaded = new Set();
   const parts = [conflicts, extraneous, refused].map((make) => make(app, () => { loaded.add(make); drawWell(); }));
   stopped.element.hidden = waiting.element.hidden = true;
@@ -39,9 +39,9 @@ export function mount(root, app) {
     loaded.add(loadPending);
     draw(waiting.body, [pending.devices.map(({ id, name }) => [id, name]), pending.folders.map(({ id, label }) => [id, label])], () => h("ul", { class: "plain" },
       pending.devices.map((device) => h("li", { class: "line" }, h("span", { class: "main-text" }, `The device ${device.name || device.id.slice(0, 7)} wants to connect.`),
-        h("a", { href: app.address("devices", "pending") }, "Look at it"))),
+        h("a", { href: app.address("devices", "pending") }, "View"))),
       pending.folders.map((folder) => h("li", { class: "line" }, h("span", { class: "main-text" }, `${app.deviceName(folder.device)} offers the folder ${folder.label || folder.id}.`),
-        h("a", { href: app.address("devices", "pending") }, "Look at it")))));
+        h("a", { href: app.address("devices", "pending") }, "View")))));
     drawWell();
   });
 
@@ -69,11 +69,11 @@ export function mount(root, app) {
       return h("article", { class: "card", "data-stopped": folder.id },
         h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, stateName(folder.state))),
         h("p", {}, folder.message), h("p", { class: "quiet" }, folder.path),
-        folder.state === "low-space" && h("p", {}, `${count(folder.need.files, "file")}, ${bytes(folder.need.bytes)}, still to come. Free space on the disk, or deselect files in `,
+        folder.state === "low-space" && h("p", {}, `${count(folder.need.files, "file")}, ${bytes(folder.need.bytes)}, to download. Free some space on the disk, or deselect files in `,
           h("a", { href: app.address("files", folder.id) }, "Files"), "."),
         folder.state.startsWith("halted-") && h("div", { class: "tools" },
-          act("Bring it back…", () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
-          canConfirm && act("It was deleted on purpose…", () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })));
+          act("Restore the files…", () => settle(folder, "repair"), { class: "main", "data-key": `repair ${folder.id}` }),
+          canConfirm && act("Confirm the deletion…", () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })));
     }));
   }
 
@@ -84,16 +84,16 @@ export function mount(root, app) {
     const numbers = [plan.files > 0 && `${count(plan.files, "file")} (${bytes(plan.bytes)})`, plan.directories > 0 && count(plan.directories, "directory", "directories"),
       plan.deletions > 0 && `${count(plan.deletions, "name")} to delete`].filter(Boolean).join(", ") || "nothing";
     const answer = await app.ask({
-      title: action === "repair" ? `Bring back what is missing of ${name}?` : `Delete it on the other devices, too?`,
-      body: [h("p", {}, action === "repair" ? `Nothing is deleted anywhere. What is missing comes back: ${numbers}.`
-        : `What is gone here was deleted on purpose, and the other devices delete it, too: ${numbers}.`),
+      title: action === "repair" ? `Restore the missing files of ${name}?` : `Delete the files on the other devices, too?`,
+      body: [h("p", {}, action === "repair" ? `Nothing is deleted anywhere. The missing files are restored: ${numbers}.`
+        : `The files missing here were deleted on purpose, and the other devices delete them, too: ${numbers}.`),
       plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
-      choices: [{ label: "Not now", value: "no" }, action === "repair" ? { label: "Bring it back", value: "yes", kind: "main" }
-        : { label: "Delete it everywhere", value: "yes", kind: "danger" }],
+      choices: [{ label: "Not now", value: "no" }, action === "repair" ? { label: "Restore the files", value: "yes", kind: "main" }
+        : { label: "Delete everywhere", value: "yes", kind: "danger" }],
     });
     if (answer !== "yes") return;
     const outcome = await app.attempt(() => api.run("folders/action", { folder: folder.id, action, dryRun: false }));
-    if (outcome) app.say(action === "repair" ? `${name} goes on; what is missing comes back.` : `${name} goes on; the other devices delete it.`);
+    if (outcome) app.say(action === "repair" ? `${name} resumes; the missing files are being restored.` : `${name} resumes; the other devices delete the files.`);
     app.refresh();
   }
 

@@ -46,7 +46,7 @@ export function conflicts(app, done) {
   function draft(conflict) {
     const text = h("div", {});
     const details = h("details", { ontoggle: () => { if (details.open && !text.hasChildNodes()) compare(conflict, text); } },
-      h("summary", {}, "How they differ"), text);
+      h("summary", {}, "Differences"), text);
     const choices = h("div", { class: "tools" },
       act("Keep both", () => settle(conflict, "both"), { class: "main" }),
       act("Keep mine", () => settle(conflict, "mine")), act("Keep theirs", () => settle(conflict, "theirs")));
@@ -64,7 +64,7 @@ export function conflicts(app, done) {
     return h("div", { class: "side" }, h("h4", {}, label),
       h("dl", { class: "pairs" }, h("dt", {}, "by"), h("dd", {}, who),
         isThere ? [h("dt", {}, "size"), h("dd", {}, bytes(version.size)), h("dt", {}, "changed"), h("dd", {}, when(version.modified), h("span", { class: "quiet" }, ` (${exact(version.modified)})`))]
-          : [h("dt", {}, "state"), h("dd", {}, "deleted, or not here")],
+          : [h("dt", {}, "state"), h("dd", {}, "deleted, or not present")],
         h("dt", {}, "name"), h("dd", {}, version.path)),
       isThere && picture.test(name) && h("img", { src: api.fileURL(reference(folder, version.path)), alt: `${label}: ${version.path}`, loading: "lazy" }));
   }
@@ -73,7 +73,7 @@ export function conflicts(app, done) {
     const answer = await app.attempt(() => api.get("conflicts/details", { path: reference(conflict.folder, conflict.copy) }));
     const found = answer?.conflicts.find((one) => one.conflict.copy === conflict.copy);
     if (!found) return;
-    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, found.remark ?? "Nothing is known of how they differ.")]
+    text.replaceChildren(...[found.diff ? difference(found.diff, found.cut) : h("p", { class: "quiet" }, found.remark ?? "The differences cannot be shown.")]
       .flat().filter(Boolean));
   }
 
@@ -82,7 +82,7 @@ export function conflicts(app, done) {
       const loser = keep === "mine" ? "theirs" : "mine";
       const answer = await app.ask({
         title: `Keep ${keep} of ${conflict.path}?`,
-        body: h("p", {}, `The version that is ${loser} gives way on all devices. It goes to this folder's archive of old versions; if the folder has none, it is gone.`),
+        body: h("p", {}, `The version that is ${loser} is replaced on all devices. It is kept in the folder's archive of old versions; without an archive it is deleted.`),
         choices: [{ label: "Cancel", value: "no" }, { label: `Keep ${keep}`, value: "yes", kind: "danger" }],
       });
       if (answer !== "yes") return;
@@ -92,8 +92,8 @@ export function conflicts(app, done) {
     if (!answer) return load();
     for (const outcome of answer.outcomes ?? []) {
       if (outcome.problem) app.fail(new api.APIError({ message: outcome.problem }));
-      else if (outcome.renamed) app.say(`Both are kept: the other is ${outcome.renamed}.`);
-      else app.say(outcome.archived ? `Settled; the other version is in ${outcome.archived}.` : "Settled.");
+      else if (outcome.renamed) app.say(`Both versions are kept; the other is now ${outcome.renamed}.`);
+      else app.say(outcome.archived ? `Resolved; the other version is now ${outcome.archived}.` : "Resolved.");
     }
     app.refresh();
     load();

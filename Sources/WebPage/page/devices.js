@@ -7,21 +7,21 @@ import { act, addressList, choice, draw, field, poll, section, soon, transportNa
 export const title = "Devices";
 export const icon = "devices";
 
-const roles = [["read", "may read"], ["write", "may read and change"], ["admin", "may also bring devices and folders"]];
-const modes = [["selective", "only what is selected"], ["full", "all of it"]];
+const roles = [["read", "may read"], ["write", "may read and change"], ["admin", "may also add devices and folders"]];
+const modes = [["selective", "only selected files"], ["full", "everything"]];
 
 export function mount(root, app) {
   const { api } = app;
   const self = section("This device");
-  const pending = section("Waiting to be let in");
+  const pending = section("Pending devices and folders");
   const list = section("Other devices");
-  const near = section("Pair a device near-by");
+  const near = section("Pair a nearby device");
   const add = section("Add a device by its id");
   const folder = section("Share a new folder");
   const invite = section("Invitations");
   list.body.className = "cards";
   pending.element.hidden = true;
-  const none = h("p", { class: "quiet" }, "This device knows no other yet: pair one near-by, or add one by its id.");
+  const none = h("p", { class: "quiet" }, "No other devices yet: pair a nearby device, or add one by its id.");
   list.element.append(none);
   root.append(h("h2", { class: "unseen" }, title), pending.element, list.element, near.element, add.element, invite.element,
     folder.element, self.element);
@@ -92,9 +92,9 @@ function drawSelf(body, status, app) {
       onerror: (event) => { event.target.hidden = true; } }),
     h("div", {}, h("h3", {}, status.name),
       h("p", { class: "id", id: "own-id" }, status.device),
-      navigator.clipboard && act("Copy the id", () => app.attempt(async () => {
+      navigator.clipboard && act("Copy id", () => app.attempt(async () => {
         await navigator.clipboard.writeText(status.device);
-        app.say("The id is copied.");
+        app.say("Id copied.");
       })),
       h("dl", { class: "pairs" }, h("dt", {}, "listens on"), h("dd", {}, status.listening.join(", ") || "nothing"),
         status.bluetooth && [h("dt", {}, "Bluetooth"), h("dd", {}, [status.bluetooth.message, status.bluetooth.remedy].filter(Boolean).join(" "))],
@@ -115,7 +115,7 @@ function deviceCard(id, app) {
   const settings = h("details", {}, h("summary", {}, "Name, addresses, removing"),
     h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field("Name", name), h("button", {}, "Rename")),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
-      field("Addresses", addresses, "dynamic: look for it near-by; or tcp://HOST:PORT; several with commas"), h("button", {}, "Set addresses")),
+      field("Addresses", addresses, "dynamic for discovery, or tcp://HOST:PORT; separate several with commas"), h("button", {}, "Set addresses")),
     h("div", { class: "tools" }, act("Remove this device…", remove, { class: "danger" })));
   const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings);
   let device = null;
@@ -128,12 +128,12 @@ function deviceCard(id, app) {
   const move = () => change(async () => {
     await api.post("devices", { id, addresses: addressList(addresses.value) });
     addresses.dataset.typed = "";
-  }, "The addresses are set.");
+  }, "Addresses saved.");
   async function remove() {
     const answer = await app.ask({
       title: `Remove ${device.name || id.slice(0, 7)}?`,
-      body: h("p", {}, "It is shared with no more. Files stay on both devices."),
-      choices: [{ label: "Keep it", value: "keep" }, { label: "Remove it", value: "remove", kind: "danger" }],
+      body: h("p", {}, "Its folders are no longer shared. Files are kept on both devices."),
+      choices: [{ label: "Cancel", value: "keep" }, { label: "Remove device", value: "remove", kind: "danger" }],
     });
     if (answer === "remove") await change(() => api.remove("devices", { device: id }), "Removed.");
   }
@@ -164,7 +164,7 @@ function deviceCard(id, app) {
         !device.connected && !device.paused && [h("dt", {}, "why"), h("dd", {}, device.lastError || waitingText(device))],
         device.client && [h("dt", {}, "program"), h("dd", {}, device.client)],
         h("dt", {}, "carried"), h("dd", {}, `${bytes(device.bytesIn)} in, ${bytes(device.bytesOut)} out`),
-        device.introducedBy && [h("dt", {}, "brought by"), h("dd", {}, app.deviceName(device.introducedBy))],
+        device.introducedBy && [h("dt", {}, "added by"), h("dd", {}, app.deviceName(device.introducedBy))],
         h("dt", {}, "id"), h("dd", { class: "id" }, id)]);
       drawShares(status);
     },
@@ -176,25 +176,25 @@ function deviceCard(id, app) {
     draw(shares, [shared.map((folder) => [folder.id, folder.label, folder.roles?.[id]]), others.map((folder) => [folder.id, folder.label])], () => {
       const pick = choice(others.map((folder) => [folder.id, folder.label || folder.id]), undefined, { "aria-label": "Folder to share" });
       return [
-        shared.length === 0 && h("p", { class: "quiet" }, "No folder is shared with it."),
+        shared.length === 0 && h("p", { class: "quiet" }, "No shared folders."),
         h("ul", { class: "plain" }, shared.map((folder) => h("li", { class: "line", "data-folder": folder.id },
           h("span", {}, folder.label || folder.id),
           choice(roles, folder.roles?.[id] ?? "write", {
-            "aria-label": `What it may do in ${folder.label || folder.id}`, "data-key": `role ${folder.id}`,
-            onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), "The role is set."),
+            "aria-label": `Role in ${folder.label || folder.id}`, "data-key": `role ${folder.id}`,
+            onchange: (event) => change(() => api.patch("folders/role", { folder: folder.id, device: id, role: event.target.value }), "Role saved."),
           })))),
-        others.length > 0 && h("div", { class: "tools" }, pick, act("Share with it", () => {
+        others.length > 0 && h("div", { class: "tools" }, pick, act("Share", () => {
           const folder = others.find((one) => one.id === pick.value);
-          return change(() => share(api, folder, [id]), `${folder.label || folder.id} is shared with it.`);
+          return change(() => share(api, folder, [id]), `${folder.label || folder.id} is now shared with this device.`);
         }, { "data-key": "share" }))];
     });
   }
 }
 
 function waitingText(device) {
-  if (device.addresses.length === 0) return "It has no address here and has to call this device: switch it on.";
+  if (device.addresses.length === 0) return "No address configured; waiting for it to connect. Check that it is switched on.";
   return device.addresses.every((address) => address === "dynamic")
-    ? "Not seen near-by yet: switch it on, or set its address below." : "It is being called: is it switched on?";
+    ? "Not found nearby yet: switch it on, or enter its address below." : "Connecting; check that it is switched on.";
 }
 
 /** Shares a folder that is here with further devices. */
@@ -214,18 +214,18 @@ function pendingDevice(device, app, reload) {
     for (const box of boxes.map((box) => box.firstChild).filter((box) => box.checked)) {
       await share(api, app.status.folders.find((folder) => folder.id === box.value), [device.id]);
     }
-    app.say(`${name.value || device.id.slice(0, 7)} is let in.`);
+    app.say(`${name.value || device.id.slice(0, 7)} was added.`);
     app.refresh();
     reload();
   });
   return h("li", { "data-pending": device.id },
-    h("p", {}, h("strong", {}, device.name || "A device without a name"), ` at ${device.address} wants to connect, `, when(device.lastSeen)),
+    h("p", {}, h("strong", {}, device.name || "An unnamed device"), ` at ${device.address} wants to connect, `, when(device.lastSeen)),
     h("p", { class: "id" }, device.id),
-    h("p", { class: "quiet" }, "Anybody can call himself anything: compare the id with what the other device shows."),
-    h("details", {}, h("summary", {}, "Let it in"),
+    h("p", { class: "quiet" }, "A name proves nothing: compare the id with the one on the other device."),
+    h("details", {}, h("summary", {}, "Add"),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } }, field("Name", name),
-        boxes.length > 0 && h("fieldset", {}, h("legend", {}, "Folders to share with it"), boxes),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Add this device")))));
+        boxes.length > 0 && h("fieldset", {}, h("legend", {}, "Folders to share"), boxes),
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Add device")))));
 }
 
 function pendingFolder(offer, app, reload) {
@@ -234,16 +234,16 @@ function pendingFolder(offer, app, reload) {
   const mode = choice(modes, "selective");
   const accept = () => app.attempt(async () => {
     await api.post("folders", { id: offer.id, label: offer.label, path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [offer.device], paused: false });
-    app.say(`${offer.label || offer.id} is here.`);
+    app.say(`${offer.label || offer.id} was added.`);
     app.refresh();
     reload();
   });
   return h("li", { "data-offer": offer.id },
     h("p", {}, app.deviceName(offer.device), " offers the folder ", h("strong", {}, offer.label || offer.id), " ", h("span", { class: "quiet" }, `(${offer.id})`), ", ", when(offer.lastSeen)),
-    h("details", {}, h("summary", {}, "Take it"),
+    h("details", {}, h("summary", {}, "Accept"),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
-        field("Directory on this device", directory, "absolute; it is made if it is not there"), field("What is kept here", mode),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Take this folder")))));
+        field("Directory on this device", directory, "full path; created if it does not exist"), field("Keep on this device", mode),
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Accept folder")))));
 }
 
 /** Beside the folders that there are. */
@@ -265,7 +265,7 @@ function drawAdd(body, app) {
     try {
       const list = addressList(addresses.value);
       await api.post("devices", { id: id.value.trim(), name: name.value.trim() || undefined, addresses: list.length > 0 ? list : undefined });
-      app.say(`${name.value || "The device"} is added. It has to add this device, too.`);
+      app.say(`${name.value || "The device"} was added. Add this device there, too.`);
       for (const input of [id, name, addresses]) input.value = "";
       app.refresh();
     } catch (error) {
@@ -274,7 +274,7 @@ function drawAdd(body, app) {
     }
   };
   replace(body, h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-    field("Id", id, "as the other device shows it"), field("Name", name), field("Addresses", addresses, "where to call it, such as tcp://HOST:PORT; nothing: look for it near-by"),
+    field("Id", id, "as the other device shows it"), field("Name", name), field("Addresses", addresses, "for example tcp://HOST:PORT; empty for discovery"),
     wrong, h("div", { class: "tools" }, h("button", { class: "main" }, "Add"), pictureButton(id, wrong))));
 }
 
@@ -287,14 +287,14 @@ function pictureButton(id, wrong) {
     try {
       const picture = await createImageBitmap(file.files[0]);
       const [found] = await new BarcodeDetector({ formats: ["qr_code"] }).detect(picture);
-      if (!found) throw new Error("There is no QR code in this picture. Take it from nearer, with the whole code in it.");
+      if (!found) throw new Error("No QR code found in this picture. Take a closer picture of the whole code.");
       id.value = found.rawValue.trim();
       id.focus();
     } catch (error) {
       wrong.textContent = error.message;
     }
   }
-  return field("Or a picture of its QR code", file);
+  return field("Or picture of its QR code", file);
 }
 
 function drawNewFolder(body, app) {
@@ -305,12 +305,12 @@ function drawNewFolder(body, app) {
   const mode = choice(modes, "full");
   const submit = () => app.attempt(async () => {
     await api.post("folders", { id: id.value.trim(), label: label.value.trim(), path: directory.value.trim(), mode: mode.value, type: "sendreceive", devices: [], paused: false });
-    app.say(`${label.value || id.value} is a folder now. Share it with a device above.`);
+    app.say(`${label.value || id.value} was added. Share it with a device above.`);
     for (const input of [id, label, directory]) input.value = "";
     app.refresh();
   });
-  replace(body, h("details", {}, h("summary", {}, "A directory of this device"),
+  replace(body, h("details", {}, h("summary", {}, "Share a directory of this device"),
     h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); submit(); } },
-      field("Id", id, "the same on all devices"), field("Name", label), field("Directory", directory, "absolute"), field("What is kept here", mode),
-      h("div", { class: "tools" }, h("button", { class: "main" }, "Add the folder")))));
+      field("Id", id, "the same on all devices"), field("Name", label), field("Directory", directory, "absolute"), field("Keep on this device", mode),
+      h("div", { class: "tools" }, h("button", { class: "main" }, "Add folder")))));
 }

@@ -25,6 +25,6 @@ export function difference(text, isCut) {
   return [
     h("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "Differences, from theirs to mine" },
       lines.slice(0, 2000).map(({ kind, text: line }) => h("div", { class: kind === "where" ? "hunk" : kind }, h("span", { class: "sign" }, signs[kind]), h("span", {}, line || " ")))),
-    (isCut || lines.length > 2000) && h("p", { class: "quiet" }, "There is more; open both files to see all of it."),
+    (isCut || lines.length > 2000) && h("p", { class: "quiet" }, "Truncated; open both files to see everything."),
   ];
 }

@@ -4,13 +4,13 @@ import { act, draw, isFailed, section, soon } from "./parts.js";
 
 const pageSize = 100;
 const words = {
-  select: ["Keep and share", "kept from now on; the other devices get them"],
-  ignore: ["Leave them be", "they stay here, and are not asked about any more"],
-  "move-to": ["Move out…", "moved out of the folder"],
-  "keep-both": ["Keep both", "theirs comes here, and the one here stays beside it"],
-  "keep-mine": ["Keep mine", "the one here becomes the newest, for all devices"],
-  "keep-theirs": ["Keep theirs…", "the one here goes, and theirs comes"],
-  delete: ["Delete here…", "removed from this disk; no other device hears of it"],
+  select: ["Keep and share", "select the files and share them with the other devices"],
+  ignore: ["Ignore", "keep the files here and stop listing them"],
+  "move-to": ["Move out…", "move the files out of the folder"],
+  "keep-both": ["Keep both", "download theirs and keep mine beside it"],
+  "keep-mine": ["Keep mine", "make the version here the newest on all devices"],
+  "keep-theirs": ["Keep theirs…", "replace the version here with theirs"],
+  delete: ["Delete here…", "delete from this disk only"],
 };
 
 /**
@@ -19,7 +19,7 @@ const words = {
  */
 export function extraneous(app, done) {
   const { api } = app;
-  const part = section("On this disk, and not selected", act("Look again", () => load()));
+  const part = section("On this disk, not selected", act("Refresh", () => load()));
   part.element.hidden = true;
   const folders = new Map();
 
@@ -42,7 +42,7 @@ export function extraneous(app, done) {
 
   function one(id) {
     const picks = h("div", { class: "picks", role: "group", "aria-label": `Files of ${app.folderName(id)}` });
-    const all = h("input", { type: "checkbox", "aria-label": "All that are shown" });
+    const all = h("input", { type: "checkbox", "aria-label": "All shown" });
     const said = h("span", { class: "quiet" });
     const buttons = h("div", { class: "tools" });
     const more = h("div", { class: "tools" });
@@ -50,7 +50,7 @@ export function extraneous(app, done) {
     let entries = [];
     let limit = pageSize;
     const element = h("article", { class: "card", "data-extraneous": id }, h("header", {}, h("h3", { tabindex: "-1" }, app.folderName(id)), said),
-      h("label", { class: "check" }, all, h("span", {}, "all that are shown")), picks, more, buttons);
+      h("label", { class: "check" }, all, h("span", {}, "all shown")), picks, more, buttons);
     all.addEventListener("change", () => {
       for (const entry of entries) if (all.checked) chosen.add(entry.path); else chosen.delete(entry.path);
       for (const box of picks.querySelectorAll("input")) box.checked = all.checked;
@@ -69,7 +69,7 @@ export function extraneous(app, done) {
       draw(picks, entries.map(({ path, size, modified, other }) => [path, size, modified, other]), () => entries.map((entry) => h("label", {},
         h("input", { type: "checkbox", checked: chosen.has(entry.path), "data-key": entry.path, value: entry.path,
           onchange: (event) => { if (event.target.checked) chosen.add(entry.path); else chosen.delete(entry.path); drawButtons(); } }),
-        h("span", {}, entry.path, entry.other && h("small", { class: "warn" }, ` others have another version${entry.other.device ? ` by ${app.deviceName(entry.other.device)}` : ""}, ${bytes(entry.other.size)}`)),
+        h("span", {}, entry.path, entry.other && h("small", { class: "warn" }, ` other devices have another version${entry.other.device ? ` by ${app.deviceName(entry.other.device)}` : ""}, ${bytes(entry.other.size)}`)),
         h("span", { class: "quiet" }, bytes(entry.size), ", ", when(entry.modified)))));
       draw(more, [entries.length, total], () => total > entries.length && limit < 1000
         ? act(`Show more of ${total}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
@@ -82,11 +82,11 @@ export function extraneous(app, done) {
       all.indeterminate = picked.length > 0 && !all.checked;
       const possible = Object.keys(words).filter((word) => picked.length > 0 && picked.every((entry) => (entry.choices ?? []).includes(word)));
       draw(buttons, [picked.length, possible], () => picked.length === 0
-        ? h("p", { class: "quiet" }, "Choose files to say what is to become of them.")
+        ? h("p", { class: "quiet" }, "Select files to choose an action.")
         : [h("span", {}, `${count(picked.length, "file")} chosen:`),
           possible.map((word) => act(words[word][0], () => settle(id, picked, word),
             { title: words[word][1], class: word === "delete" || word === "keep-theirs" ? "danger" : undefined, "data-key": word })),
-          possible.length < 3 && h("span", { class: "quiet" }, "The chosen files leave different choices: choose fewer.")]);
+          possible.length < 3 && h("span", { class: "quiet" }, "The selected files have no action in common; select fewer.")]);
     }
     return { element, load: loadOne };
   }
@@ -104,7 +104,7 @@ export function extraneous(app, done) {
     for (const outcome of answer?.folders ?? []) {
       app.say(`${count(outcome.files, "file")}: ${words[action][1]}.`);
       for (const name of outcome.staying.slice(0, 3)) app.fail(new api.APIError({ message: `${name.path} stays: ${name.message}` }));
-      if (outcome.staying.length > 3) app.fail(new api.APIError({ message: `${outcome.staying.length - 3} more stay as they are.` }));
+      if (outcome.staying.length > 3) app.fail(new api.APIError({ message: `${outcome.staying.length - 3} more are unchanged.` }));
     }
     app.refresh();
     load();
@@ -112,8 +112,8 @@ export function extraneous(app, done) {
 
   async function askDirectory() {
     const input = h("input", { type: "text", "aria-label": "Directory", placeholder: "/home/…", autocomplete: "off", spellcheck: "false" });
-    const answer = await app.ask({ title: "Move them where?", body: [h("p", {}, "An absolute directory of this device, outside of the folder."), input],
-      choices: [{ label: "Cancel", value: "no" }, { label: "Go on", value: "yes", kind: "main" }] });
+    const answer = await app.ask({ title: "Move files to", body: [h("p", {}, "Full path of a directory outside the folder."), input],
+      choices: [{ label: "Cancel", value: "no" }, { label: "Continue", value: "yes", kind: "main" }] });
     return answer === "yes" && input.value.trim();
   }
 
@@ -125,9 +125,9 @@ export function extraneous(app, done) {
     return await app.ask({
       title: `${words[action][0].replace("…", "")}: ${count(sum("files"), "file")}, ${bytes(sum("bytes"))}`,
       body: [h("p", {}, `They are ${words[action][1]}.`.replace("They are the one", "The one")),
-        lost > 0 && h("p", { class: "bad" }, `${count(lost, "file")} of them (${bytes(sum("lostBytes"))}) ${lost === 1 ? "is" : "are"} nowhere else as here, and would be lost:`),
+        lost > 0 && h("p", { class: "bad" }, `${count(lost, "file")} of them (${bytes(sum("lostBytes"))}) ${lost === 1 ? "is" : "are"} only on this device in this version and would be lost:`),
         lost > 0 && h("ul", {}, outcomes.flatMap((outcome) => outcome.lost).slice(0, 10).map((name) => h("li", {}, name.path))),
-        elsewhere.length > 0 && h("p", { class: "bad" }, `The other devices delete, too: ${elsewhere.slice(0, 10).join(", ")}`)],
+        elsewhere.length > 0 && h("p", { class: "bad" }, `The other devices also delete: ${elsewhere.slice(0, 10).join(", ")}`)],
       choices: [{ label: "Cancel", value: "no" }, { label: words[action][0].replace("…", ""), value: "yes", kind: "danger" }],
     }) === "yes";
   }

@@ -6,7 +6,7 @@ import { removeEverywhere } from "./files-select.js";
 
 const holdings = {
   complete: "has it", partly: "has a part", older: "has an older version", other: "has another version", deleted: "deleted it",
-  "not-kept": "does not keep it", nothing: "does not have it", unknown: "has not told yet",
+  "not-kept": "not selected there", nothing: "does not have it", unknown: "has not reported yet",
 };
 
 /** `actions`: `tick(entry)`, `close()`, `changed()`. A part is drawn again only if it says something else. */
@@ -115,7 +115,7 @@ export class Details {
     const isFile = entry.type === "file";
     const canFetch = isFile && ["absent", "queued", "partial"].includes(entry.state);
     this.#once("buttons", [path, keeps, isFile, canFetch], this.buttons, () => [
-      isRoot ? null : button(keeps ? "Let go" : "Keep here", () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
+      isRoot ? null : button(keeps ? "Stop keeping" : "Keep here", () => this.actions.tick(this.entry), { class: keeps ? "" : "main", "data-key": "keep" }),
       isFile ? h("a", { class: "button", href: app.api.fileURL(path, { download: true }), download: nameOf(entry.path), "data-key": "download" }, icon("download"), "Download") : null,
       isFile ? button("Copy link", () => this.#link(path), { "data-key": "link" }) : null,
       canFetch ? button("Fetch now", () => this.#fetch(path), { "data-key": "fetch" }) : null,
@@ -138,7 +138,7 @@ export class Details {
       ? ` in ${count(entry.files, "file")} and ${count(entry.directories ?? 0, "directory", "directories")}` : "";
     add("Size", bytes(entry.size), inside);
     if (entry.modified) add("Modified", when(entry.modified), details.modifiedBy ? ` by ${this.#maker(details.modifiedBy)}` : "");
-    if (details.symlinkTarget !== undefined) add("Leads to", h("bdi", {}, shown(details.symlinkTarget)));
+    if (details.symlinkTarget !== undefined) add("Link target", h("bdi", {}, shown(details.symlinkTarget)));
     if (details.version) add("Version", h("span", { class: "mono" }, details.version));
     if (details.blocks) add("Blocks", `${details.blocks.toLocaleString()} of ${bytes(details.blockSize)}`);
     if (details.localPath) add("On this disk", h("bdi", { class: "mono path" }, shown(details.localPath)));
@@ -158,18 +158,18 @@ export class Details {
       const isKept = explained.selected !== "no";
       const { line } = explained;
       const text = {
-        line: isKept ? "It is kept" : "It is not kept",
-        "no-line": "It is kept, because no line leaves it out.",
-        root: "The folder itself.",
-        "internal-name": "It is one of Syncthing's own files, which are never synced.",
-        "temporary-name": "It is the name of a file that is still being written.",
-      }[explained.reason] ?? (isKept ? "It is kept." : "It is not kept.");
+        line: isKept ? "Kept" : "Not kept",
+        "no-line": "Kept: no line of .stignore excludes it.",
+        root: "Kept: the folder itself.",
+        "internal-name": "Never synced: the name is reserved.",
+        "temporary-name": "Never synced: a temporary file.",
+      }[explained.reason] ?? (isKept ? "Kept." : "Not kept.");
       return [h("h3", {}, isKept ? "Why it is kept" : "Why it is not kept"),
         explained.reason === "line" && line
           ? h("p", {}, `${text} because of line ${line.number} of ${line.file}: `, h("code", {}, shown(line.text)),
             explained.matchedPath && explained.matchedPath !== explained.path ? [", which takes in ", h("bdi", {}, shown(explained.matchedPath))] : null)
           : h("p", {}, text),
-        explained.parentOfSelected && !isKept ? h("p", {}, "The directory is there because something in it is kept.") : null];
+        explained.parentOfSelected && !isKept ? h("p", {}, "The directory exists because something in it is kept.") : null];
     });
   }
 
@@ -178,21 +178,21 @@ export class Details {
       if (error) return h("p", { class: "bad" }, error.message);
       const devices = where.devices ?? [];
       const nobody = !devices.some((device) => !device.this && device.has === "complete");
-      return [h("h3", {}, "Where it is"), h("ul", { class: "devices" }, devices.map((device) => h("li", {},
+      return [h("h3", {}, "Available from"), h("ul", { class: "devices" }, devices.map((device) => h("li", {},
         h("span", { class: `dot ${device.this || device.connected ? "on" : ""}`, "aria-hidden": "true" }),
         h("bdi", { class: "who" }, device.this ? "This device" : shown(device.name || device.id.slice(0, 7))),
         h("span", {}, holdings[device.has] ?? "does not have it"),
         h("span", { class: "quiet" }, device.this ? "" : device.connected ? "connected" : device.lastSeen ? ["last seen ", when(device.lastSeen)] : "never seen"),
         device.files !== undefined ? h("span", { class: "quiet" }, `${count(device.files, "file")}, ${bytes(device.bytes)}`) : null))),
       nobody && this.entry?.type === "file" && !["present", "modified"].includes(this.entry.state)
-        ? h("p", { class: "warn" }, "No other device has said that it has it whole.") : null];
+        ? h("p", { class: "warn" }, "No other device has reported a complete copy.") : null];
     });
   }
 
   #drawVersions(versions) {
     this.#once("versions", versions ?? [], this.versions, () => {
       if (!versions?.length) return null;
-      return [h("h3", {}, "Versions kept in the archive"), h("ul", { class: "devices" }, versions.map((version) => h("li", {},
+      return [h("h3", {}, "Archived versions"), h("ul", { class: "devices" }, versions.map((version) => h("li", {},
         h("span", {}, when(version.archived)), h("span", { class: "quiet" }, bytes(version.size)),
         button("Restore", () => this.#restore(version), { "data-key": `restore ${version.archived}`, "aria-label": `Restore the version of ${new Date(version.archived).toLocaleString()}` }))))];
     });
@@ -202,7 +202,7 @@ export class Details {
     const { app } = this;
     const choice = await app.ask({
       title: "Restore this version?",
-      body: h("p", {}, "It becomes the newest version on all devices. What is there now goes to the archive."),
+      body: h("p", {}, "It becomes the newest version on all devices. The current version is archived."),
       choices: [{ label: "Cancel", value: null }, { label: "Restore", value: "restore", kind: "main" }],
     });
     if (choice !== "restore") return;
@@ -220,11 +220,11 @@ export class Details {
     if (!link) return;
     try {
       await navigator.clipboard.writeText(link.url);
-      app.say("The link is copied. It is good for two hours; any player or browser on this machine opens it.");
+      app.say("Link copied. It works for two hours in any player or browser on this machine.");
     } catch {
       await app.ask({
-        title: "A link to the file",
-        body: [h("p", {}, "It is good for two hours; any player or browser on this machine opens it."),
+        title: "Link to the file",
+        body: [h("p", {}, "It works for two hours in any player or browser on this machine."),
           h("input", { type: "text", readonly: true, value: link.url, class: "wide", "aria-label": "Link", onfocus: (event) => event.target.select() })],
         choices: [{ label: "Close", value: null }],
       });

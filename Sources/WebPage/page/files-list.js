@@ -8,7 +8,7 @@ const columns = [
   { key: "name", label: "Name", sort: "name" },
   { key: "state", label: "State" },
   { key: "size", label: "Size", sort: "size" },
-  { key: "holders", label: "Held by", title: "How many other devices have it whole" },
+  { key: "holders", label: "Available from", title: "Number of other devices with a complete copy" },
   { key: "modified", label: "Modified", sort: "modified" },
 ];
 

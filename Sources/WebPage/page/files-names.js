@@ -60,7 +60,7 @@ export function stateOf(entry) {
     const title = `${entry.presentFiles} of ${count(entry.selectedFiles, "selected file")} in it on this disk`;
     if (entry.state !== "present") return { word: `${presence(entry)} here`, icon: "clock", tone: "accent", title };
     return boxOf(entry) === "true"
-      ? { word: "Kept", icon: "check", tone: "good", title: "All in it is selected, and on this disk" }
+      ? { word: "Kept", icon: "check", tone: "good", title: "Everything in it is selected and on this disk" }
       : { word: `${presence(entry)} here`, icon: "check", tone: "accent", title };
   }
   const [word, icon, tone] = words[entry.state] ?? [entry.state, "file", "quiet"];
@@ -77,10 +77,10 @@ function presence({ selectedFiles, selectedBytes, presentFiles, presentBytes, st
 const titles = {
   absent: "Only on other devices; open it to read it from there",
   queued: "Selected; not on this disk yet",
-  partial: "Some of it is on this disk",
+  partial: "Partly on this disk",
   present: "On this disk, in the newest version",
   modified: "On this disk, changed here",
-  conflict: "A version that is in conflict with another",
+  conflict: "In conflict with another version",
   extraneous: "On this disk, but not selected",
 };
 

@@ -18,7 +18,7 @@ export function preview(app, file) {
   const show = () => { replace(element); (makers[kind] ?? makers.file)(app, file, element, controller.signal); };
   const isLarge = !file.isHere && file.size > unaskedMost && kind === "picture";
   if (isLarge) {
-    replace(element, small(file), h("p", {}, h("button", { type: "button", onclick: show }, `Fetch the picture (${bytes(file.size)}) to look at it`)));
+    replace(element, small(file), h("p", {}, h("button", { type: "button", onclick: show }, `Download the picture (${bytes(file.size)})`)));
   } else {
     show();
   }
@@ -49,12 +49,12 @@ const otherProgram = "Copy a link and open it with another program.";
 const makers = {
   picture(app, file, element) {
     const image = h("img", { alt: `Picture ${shown(file.name)}`, decoding: "async" });
-    image.addEventListener("error", () => replace(element, small(file), h("p", { class: "quiet" }, `This browser cannot show it, or nobody gives it. ${otherProgram}`)));
+    image.addEventListener("error", () => replace(element, small(file), h("p", { class: "quiet" }, `This browser cannot show it, or no connected device has it. ${otherProgram}`)));
     image.src = file.url;
     element.append(image);
   },
   photo(app, file, element) {
-    element.append(small(file), h("p", { class: "quiet" }, `Browsers do not show such pictures. ${otherProgram}`));
+    element.append(small(file), h("p", { class: "quiet" }, `Browsers cannot show this type of picture. ${otherProgram}`));
   },
   film(app, file, element) { play("video", "Film", file, element); },
   sound(app, file, element) { play("audio", "Sound", file, element); },
@@ -69,7 +69,7 @@ const makers = {
       if (!response.ok) throw new app.api.APIError(await response.json().catch(() => ({})), response.status);
       const text = new TextDecoder().decode(await response.arrayBuffer());
       const isBinary = text.includes("\u0000");
-      if (isBinary) return remark(element, `It holds no text. ${otherProgram}`);
+      if (isBinary) return remark(element, `Not a text file. ${otherProgram}`);
       replace(element, h("pre", { tabindex: "0", role: "region", "aria-label": `Beginning of ${shown(file.name)}` }, text),
         file.size > textMost ? h("p", { class: "quiet" }, `The first 64 KiB of ${bytes(file.size)}.`) : null);
     } catch (error) {
@@ -87,7 +87,7 @@ function play(tag, word, file, element) {
   const player = h(tag, { controls: true, preload: "metadata", "aria-label": `${word} ${shown(file.name)}` });
   player.addEventListener("error", () => {
     if (!player.isConnected) return;
-    replace(element, small(file), h("p", { class: "quiet" }, `This browser cannot play it, or nobody gives it. ${otherProgram}`));
+    replace(element, small(file), h("p", { class: "quiet" }, `This browser cannot play it, or no connected device has it. ${otherProgram}`));
   });
   player.src = file.url;
   element.append(player);
@@ -97,9 +97,9 @@ function play(tag, word, file, element) {
 async function showMembers(app, file, element, signal) {
   const rows = h("tbody");
   const more = h("button", { type: "button", hidden: true }, "Show more");
-  const head = h("p", { class: "quiet" }, "Reading what is in it…");
+  const head = h("p", { class: "quiet" }, "Reading the contents…");
   const table = h("table", { class: "members", hidden: true }, h("caption", { class: "unseen" }, `In ${shown(file.name)}`),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Name"), h("th", { scope: "col" }, "Size"), h("th", { scope: "col" }, h("span", { class: "unseen" }, "Get it")))), rows);
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Name"), h("th", { scope: "col" }, "Size"), h("th", { scope: "col" }, h("span", { class: "unseen" }, "Download")))), rows);
   const list = h("div", {}, head, table, more);
   const look = h("div", { hidden: true });
   replace(element, list, look);
@@ -118,7 +118,7 @@ async function showMembers(app, file, element, signal) {
     try {
       const answer = await app.api.get("archive", { path: file.archive, limit: membersAtOnce, offset: shownCount }, signal);
       shownCount += answer.members.length;
-      head.textContent = `${count(answer.total, "member")}; each is read without the rest of the archive.`;
+      head.textContent = `${count(answer.total, "member")}; each can be opened without downloading the whole archive.`;
       table.hidden = answer.total === 0;
       rows.append(...answer.members.map((member) => row(member)));
       more.hidden = shownCount >= answer.total || answer.members.length === 0;

@@ -39,17 +39,17 @@ export async function keep(app, entries) {
   const choice = await app.ask({
     title: `Keep ${name} on this device?`,
     body: [
-      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(size)}, will be fetched.` : "Nothing has to be fetched."),
-      adopted ? h("p", {}, `${count(adopted, "file")} that lie here already will be kept from now on.`) : null,
+      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(size)}, will be downloaded.` : "No download needed."),
+      adopted ? h("p", {}, `${count(adopted, "file")} already on this disk will be kept.`) : null,
       h("p", { class: "quiet" }, entries.some((entry) => entry.type === "directory")
-        ? "What is added to it later, on any device, comes here as well." : "Changes of other devices come here as well."),
+        ? "Files added to it later, on any device, are downloaded as well." : "Changes on other devices are downloaded as well."),
       lines(plan),
     ],
     choices: [{ label: "Keep", value: "keep", kind: "main" }, { label: "Cancel", value: null }],
   });
   if (choice !== "keep") return false;
   const done = await app.attempt(() => app.api.run("selection", { ...body, dryRun: false }));
-  if (done) app.say(files ? `${name} is kept from now on; ${bytes(size)} are on their way.` : `${name} is kept from now on.`);
+  if (done) app.say(files ? `${name} is now kept; downloading ${bytes(size)}.` : `${name} is now kept.`);
   return Boolean(done);
 }
 
@@ -65,16 +65,16 @@ export async function letGo(app, entries) {
   const name = called(app, entries);
   const isHere = freed > 0 || stays > 0;
   const choices = [{ label: "Cancel", value: null }];
-  if (isHere) choices.push({ label: "Let go, leave the files here", value: "keep" });
-  choices.push(freed > 0 ? { label: `Let go and free ${bytes(size)}`, value: "free", kind: "main" }
-    : { label: "Let go", value: isHere ? "free" : "keep", kind: "main" });
+  if (isHere) choices.push({ label: "Stop keeping, leave the files here", value: "keep" });
+  choices.push(freed > 0 ? { label: `Stop keeping and free ${bytes(size)}`, value: "free", kind: "main" }
+    : { label: "Stop keeping", value: isHere ? "free" : "keep", kind: "main" });
   // With nothing to be freed both choices would do the same.
   if (isHere && freed === 0) choices.splice(1, 1);
   const choice = await app.ask({
-    title: `Let ${name} go from this device?`,
+    title: `Stop keeping ${name} on this device?`,
     body: [
-      freed ? h("p", { class: "cost" }, `${count(freed, "file")}, ${bytes(size)}, can go from this disk: other devices have them as they are here.`) : null,
-      spared ? h("p", {}, `${count(spared, "file")} will not be fetched any more.`) : null,
+      freed ? h("p", { class: "cost" }, `${count(freed, "file")}, ${bytes(size)}, can be freed: other devices have the same version.`) : null,
+      spared ? h("p", {}, `${count(spared, "file")} will no longer be downloaded.`) : null,
       stays ? [h("p", { class: "warn" }, `${count(stays, "file")} will stay on this disk:`),
         stayingList(plan.folders.flatMap(({ freeing }) => freeing?.staying ?? []), stays)] : null,
       h("p", { class: "quiet" }, "Nothing is deleted on other devices."),
@@ -86,7 +86,7 @@ export async function letGo(app, entries) {
   const done = await app.attempt(() => app.api.run("selection", { ...body, local: choice, dryRun: false }));
   if (!done) return false;
   const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
-  app.say(gone ? `${name} was let go; ${bytes(gone)} are free again.` : `${name} was let go.`);
+  app.say(gone ? `${name} is no longer kept; ${bytes(gone)} freed.` : `${name} is no longer kept.`);
   return true;
 }
 
@@ -100,22 +100,22 @@ export async function changeMode(app, folder) {
   const files = sum(plan, ({ cost }) => cost.fetchFiles);
   const staying = sum(plan, ({ cost }) => cost.extraneousFiles);
   const choice = await app.ask({
-    title: isFull ? `Keep only what you tick of ${name}?` : `Keep all of ${name} on this device?`,
+    title: isFull ? `Keep only selected files of ${name}?` : `Keep all of ${name} on this device?`,
     body: isFull ? [
-      h("p", { class: "cost" }, "Nothing of it is ticked then, and nothing more is fetched."),
+      h("p", { class: "cost" }, "Nothing is selected at first, and nothing more is downloaded."),
       staying ? h("p", {}, `${count(staying, "file")}, ${bytes(sum(plan, ({ cost }) => cost.extraneousBytes))}, stay on this disk until you `
         + "tick them, or free their space under Attention.") : null,
       lines(plan),
     ] : [
-      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(sum(plan, ({ cost }) => cost.fetchBytes))}, will be fetched.` : "Nothing has to be fetched."),
-      h("p", { class: "quiet" }, "What is added to it later, on any device, comes here as well."),
+      h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(sum(plan, ({ cost }) => cost.fetchBytes))}, will be downloaded.` : "No download needed."),
+      h("p", { class: "quiet" }, "Files added to it later, on any device, are downloaded as well."),
       lines(plan),
     ],
-    choices: [{ label: "Cancel", value: null }, { label: isFull ? "Keep what I tick" : "Keep all of it", value: "change", kind: "main" }],
+    choices: [{ label: "Cancel", value: null }, { label: isFull ? "Keep only selected files" : "Keep everything", value: "change", kind: "main" }],
   });
   if (choice !== "change") return false;
   const done = await app.attempt(() => app.api.post("folders/mode", { ...body, dryRun: false }));
-  if (done) app.say(isFull ? `Of ${name} what you tick is kept from now on.` : `All of ${name} is kept from now on.`);
+  if (done) app.say(isFull ? `Only what you tick of ${name} is kept from now on.` : `All of ${name} is now kept.`);
   app.refresh();
   return Boolean(done);
 }
@@ -133,8 +133,8 @@ export async function removeEverywhere(app, entries) {
     body: [
       h("p", { class: "cost bad" }, `${count(files, "file")}, ${bytes(sum(plan, (folder) => folder.bytes))}, will be deleted everywhere.`),
       holders.length ? [h("p", {}, "It is on:"), h("ul", {}, holders.map((holder) =>
-        h("li", {}, `${shown(holder.name || holder.id.slice(0, 7))}: ${count(holder.files, "file")}${holder.connected ? "" : ", not connected: when it comes back"}`)))] : null,
-      staying.length ? [h("p", { class: "warn" }, "These are deleted nowhere:"), stayingList(staying)] : null,
+        h("li", {}, `${shown(holder.name || holder.id.slice(0, 7))}: ${count(holder.files, "file")}${holder.connected ? "" : ", not connected; deletes it later"}`)))] : null,
+      staying.length ? [h("p", { class: "warn" }, "These are not deleted:"), stayingList(staying)] : null,
     ],
     choices: [{ label: "Cancel", value: null }, { label: "Delete everywhere", value: "delete", kind: "danger" }],
   });

@@ -15,16 +15,16 @@ const filters = [
   ["all", "All"], ["here", "Only here"], ["selected", "Only kept"], ["conflicts", "Conflicts"], ["extraneous", "Extraneous"],
 ];
 const emptyTexts = {
-  all: "Nothing is in this directory.", here: "Nothing of this directory is on this disk.", selected: "Nothing in this directory is kept.",
-  conflicts: "There is no conflict in this directory.", extraneous: "Nothing extraneous is in this directory.",
+  all: "This directory is empty.", here: "Nothing in this directory is on this disk.", selected: "Nothing in this directory is kept.",
+  conflicts: "No conflicts in this directory.", extraneous: "No extraneous files in this directory.",
 };
 const folderStates = {
-  idle: "up to date", paused: "paused", fetching: "for fetching only", starting: "starting", "receiving-index": "receiving the index",
+  idle: "up to date", paused: "paused", fetching: "on demand only", starting: "starting", "receiving-index": "receiving the index",
   scanning: "scanning", syncing: "syncing",
 };
 const remembered = 50;
 
-const modeWords = (folder) => folder.mode === "full" ? "Keep only what I tick…" : "Keep all of it…";
+const modeWords = (folder) => folder.mode === "full" ? "Keep only selected files…" : "Keep everything…";
 
 export function mount(root, app) { return new FilesView(root, app); }
 
@@ -231,9 +231,9 @@ class FilesView {
     if (this.coming) this.#moveTo(this.coming);
     const { total, error } = this.source;
     let words = error ? "" : total === null ? "" : this.isSearching
-      ? (total === 0 ? "Nothing was found." : `${count(total, "name")} found.`)
+      ? (total === 0 ? "No results." : `${count(total, "name")} found.`)
       : count(total, "entry", "entries");
-    if (this.source.isTruncated) words = `More than ${count(total, "name")} found; these are the first of them.`;
+    if (this.source.isTruncated) words = `More than ${count(total, "name")} found; showing the first of them.`;
     if (this.summary.textContent !== words) this.summary.textContent = words;
     if (this.details.isOpen && !error) {
       const { entry } = this.details;
@@ -272,7 +272,7 @@ class FilesView {
     this.summary.textContent = "";
     this.drawnOverview = null;
     if (this.app.status) this.#drawOverview(this.app.status);
-    else replace(this.overview, h("p", { class: "empty" }, "Asking the agent…"));
+    else replace(this.overview, h("p", { class: "empty" }, "Loading…"));
   }
 
   #drawOverview(status) {
@@ -281,8 +281,8 @@ class FilesView {
     this.drawnOverview = state;
     const focused = this.overview.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     if (status.folders.length === 0) {
-      replace(this.overview, h("div", { class: "empty" }, h("p", {}, "There is no folder yet."),
-        h("p", {}, "Pair a device under Devices and take one that it offers, or in a terminal: ", h("code", {}, "synctrain folder add ID PATH"))));
+      replace(this.overview, h("div", { class: "empty" }, h("p", {}, "No folders yet."),
+        h("p", {}, "Pair a device under Devices and accept a folder that it offers, or run in a terminal: ", h("code", {}, "synctrain folder add ID PATH"))));
       return;
     }
     replace(this.overview, h("ul", { class: "folder-cards" }, status.folders.map((folder) => {
@@ -290,8 +290,8 @@ class FilesView {
       return h("li", { class: "card" },
         h("h2", {}, drawIcon("folder"), h("a", { href: this.app.address("files", folder.id), "data-key": `open ${folder.id}` }, h("bdi", {}, shown(folder.label || folder.id)))),
         h("p", {}, `${count(folder.global.files, "file")}, ${bytes(folder.global.bytes)}${folder.incomplete ? " (incomplete)" : ""}`),
-        h("p", { class: "quiet" }, `${bytes(folder.local.bytes)} on this disk · ${folder.mode === "full" ? "all is kept" : "what you tick is kept"}`),
-        folder.need.bytes > 0 ? h("p", {}, `${bytes(folder.need.bytes)} still to come`) : null,
+        h("p", { class: "quiet" }, `${bytes(folder.local.bytes)} on this disk · ${folder.mode === "full" ? "everything is kept" : "only selected files are kept"}`),
+        folder.need.bytes > 0 ? h("p", {}, `${bytes(folder.need.bytes)} to download`) : null,
         failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
         button(modeWords(folder), () => changeMode(this.app, folder), {
           "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${shown(folder.label || folder.id)}`,
@@ -449,7 +449,7 @@ class FilesView {
     this.#closePanel();
     this.#use(new PagedSource((offset, limit, signal) => this.app.api.page("search", { text, folder, limit, offset }, signal), () => this.#sourceChanged()),
       { label: `Names with ${shown(text)}`, showsPath: true });
-    this.list.emptyText = "No name has this in it.";
+    this.list.emptyText = "No matching names.";
     this.#showSort();
   }
 

@@ -2,7 +2,7 @@
 import { h, replace, when } from "./dom.js";
 import { act, choice, draw, field, soon } from "./parts.js";
 
-const roles = [["read", "may read"], ["write", "may read and change"], ["admin", "may also bring devices and folders"]];
+const roles = [["read", "may read"], ["write", "may read and change"], ["admin", "may also add devices and folders"]];
 const times = [["3600", "an hour"], ["86400", "a day"], ["604800", "a week"], ["2592000", "30 days"]];
 const states = { open: "open", redeemed: "used", expired: "expired" };
 
@@ -16,16 +16,16 @@ export function invitations(body, app) {
   const time = choice(times, "86400");
   const code = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
   const directory = h("input", { type: "text", required: true, autocomplete: "off", spellcheck: "false" });
-  const mode = choice([["selective", "only what is selected"], ["full", "all of it"]], "selective");
+  const mode = choice([["selective", "only selected files"], ["full", "everything"]], "selective");
 
   const make = () => app.attempt(async () => {
     const invitation = await api.post("invitations", { folder: folder.value, role: role.value, seconds: Number(time.value) });
-    replace(made, h("div", { class: "card" }, h("p", {}, `Give this code to one person; it lets one device into ${app.folderName(invitation.folder)} until `,
-      new Date(invitation.expires).toLocaleString(), ". It is shown only now."),
+    replace(made, h("div", { class: "card" }, h("p", {}, `Give this code to one person; it lets one device join ${app.folderName(invitation.folder)} until `,
+      new Date(invitation.expires).toLocaleString(), ". It is shown only once."),
     h("p", { class: "id", "data-code": invitation.code }, invitation.code),
-    navigator.clipboard && act("Copy the code", () => app.attempt(async () => {
+    navigator.clipboard && act("Copy code", () => app.attempt(async () => {
       await navigator.clipboard.writeText(invitation.code);
-      app.say("The code is copied.");
+      app.say("Code copied.");
     }))));
     load();
   });
@@ -40,7 +40,7 @@ export function invitations(body, app) {
   const load = soon(async () => {
     let invited;
     try { ({ invitations: invited } = await api.get("invitations")); } catch (error) { return app.fail(error); }
-    draw(list, invited, () => invited.length === 0 ? h("p", { class: "quiet" }, "There is no invitation.")
+    draw(list, invited, () => invited.length === 0 ? h("p", { class: "quiet" }, "No invitations.")
       : h("ul", { class: "plain" }, invited.map((one) => h("li", { class: "line", "data-invitation": one.number },
         h("span", { class: "main-text" }, `${app.folderName(one.folder)}, ${roles.find(([word]) => word === one.role)?.[1] ?? one.role} `,
           h("span", { class: "tag" }, states[one.state] ?? one.state), one.name || one.device ? ` by ${one.name || one.device.slice(0, 7)}` : ""),
@@ -53,13 +53,13 @@ export function invitations(body, app) {
   load();
 
   replace(body, list, made,
-    h("details", {}, h("summary", {}, "Invite somebody"),
+    h("details", {}, h("summary", {}, "Invite a device"),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); make(); } },
-        field("Folder", folder), field("What the device may do", role), field("Good for", time),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Make an invitation")))),
-    h("details", {}, h("summary", {}, "Use an invitation that you were given"),
+        field("Folder", folder), field("Role of the device", role), field("Valid for", time),
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Create invitation")))),
+    h("details", {}, h("summary", {}, "Use an invitation"),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); join(); } },
-        field("Code", code), field("Directory on this device", directory, "absolute; the folder lies there"), field("What is kept here", mode),
+        field("Code", code), field("Directory on this device", directory, "full path of the folder"), field("Keep on this device", mode),
         h("div", { class: "tools" }, h("button", { class: "main" }, "Join")))));
   return {
     load,

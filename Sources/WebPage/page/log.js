@@ -21,11 +21,11 @@ export function mount(root, app) {
   let frame = null;
 
   const list = h("ol", { class: "records", tabindex: "0", role: "log", "aria-live": "off", "aria-label": "Log" });
-  const text = h("input", { type: "search", placeholder: "Filter", "aria-label": "Only lines with this text" });
+  const text = h("input", { type: "search", placeholder: "Filter", "aria-label": "Lines containing this text" });
   const level = choice([["trace", "all levels"], ["info", "info and above"], ["notice", "notice and above"], ["warning", "warnings and errors"], ["error", "errors"]], "trace", { "aria-label": "Level" });
-  const about = h("select", { "aria-label": "Only what is about" });
+  const about = h("select", { "aria-label": "Subject" });
   const said = h("span", { class: "quiet", role: "status" });
-  const follow = act("To the newest", () => { setFollowing(true); list.focus(); });
+  const follow = act("Jump to newest", () => { setFollowing(true); list.focus(); });
   root.append(h("h2", { class: "unseen" }, title), h("div", { class: "tools" }, text, level, about, follow,
     act("Save as NDJSON", save), act("Clear", clear), said), list);
 
@@ -148,7 +148,7 @@ export function mount(root, app) {
   }
 
   function drawSaid() {
-    follow.textContent = missed > 0 ? `To the newest (${count(missed, "new line")})` : "To the newest";
+    follow.textContent = missed > 0 ? `Jump to newest (${count(missed, "new line")})` : "Jump to newest";
     const now = `${count(list.childElementCount, "line")}${list.childElementCount < lines.length ? ` of ${lines.length.toLocaleString()}` : ""}`;
     if (said.textContent !== now) said.textContent = now;
   }

@@ -7,10 +7,10 @@ const outcomes = {
   "pairing-refused": "The other device's user said no",
   "confirmation-needed": "You said that they differ",
   "pairing-blocked": "Pairing has failed too often",
-  "not-pairing": "The other device does not wait to be paired",
-  "pairing-failed": "The pairing did not come about",
-  timeout: "The time is over",
-  busy: "Another pairing is under way",
+  "not-pairing": "The other device is not waiting to be paired",
+  "pairing-failed": "Pairing failed",
+  timeout: "Pairing timed out",
+  busy: "Another pairing is in progress",
 };
 
 /**
@@ -33,9 +33,9 @@ export function pairing(root, app) {
     const boxes = (app.status?.folders ?? []).map((folder) => h("label", { class: "check" },
       h("input", { type: "checkbox", value: folder.id }), h("span", {}, folder.label || folder.id)));
     replace(root, before,
-      h("p", {}, "Begin here and on the other device, which must be near-by or at an address that you know. Both then show six digits."),
-      boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, "Share these folders with it"), boxes),
-      h("div", { class: "tools" }, act("Begin pairing", () => {
+      h("p", {}, "Start pairing here and on the other device, which must be nearby or at a known address. Both then show six digits."),
+      boxes.length > 0 && h("fieldset", { class: "whole" }, h("legend", {}, "Folders to share"), boxes),
+      h("div", { class: "tools" }, act("Start pairing", () => {
         begin(boxes.map((box) => box.firstChild).filter((box) => box.checked).map((box) => box.value));
       }, { class: "main", "data-key": "begin" })));
   }
@@ -51,7 +51,7 @@ export function pairing(root, app) {
     clearInterval(timer);
     timer = setInterval(show, 1000);
     replace(root, h("h3", { tabindex: "-1" }, outcomes["pairing-blocked"]),
-      h("p", {}, "That may be somebody's attempts to guess the code. It can be tried again in ", left, "."));
+      h("p", {}, "Somebody may be trying to guess the code. Try again in ", left, "."));
     show();
   }
 
@@ -63,9 +63,9 @@ export function pairing(root, app) {
     const left = h("span", {});
     const address = h("input", { type: "text", placeholder: "tcp://HOST:PORT", autocomplete: "off", spellcheck: "false" });
     const form = h("form", { onsubmit: (event) => { event.preventDefault(); dial(address.value.trim()); } },
-      field("Or the address of the other device", address), h("button", {}, "Call this address"));
+      field("Or address of the other device", address), h("button", {}, "Connect"));
     replace(waiting, h("h3", { tabindex: "-1" }, "Waiting for the other device"),
-      h("p", {}, "This device can be paired with for ", left, " more. Begin on the other one, too, then choose it here or there."),
+      h("p", {}, "This device waits for ", left, " more. Start pairing on the other device, too, then choose it here or there."),
       near, form, h("div", { class: "tools" }, act("Stop", stop)));
     replace(root, waiting);
     waiting.querySelector("h3").focus();
@@ -74,11 +74,11 @@ export function pairing(root, app) {
     const dial = (where) => where && app.attempt(() => api.post("pair/answer", { action: "dial", address: where }));
     function drawNear(devices) {
       draw(near, devices, () => devices.length === 0
-        ? h("p", { class: "quiet" }, "No device that waits to be paired is in reach yet.")
+        ? h("p", { class: "quiet" }, "No device waiting to be paired found yet.")
         : h("ul", { class: "plain near" }, devices.map((device) => h("li", { class: "line" },
           h("span", { class: "main-text" }, h("strong", {}, device.name || device.address), " ",
             h("span", { class: "quiet" }, [transportName(device.transport), device.address, device.signal && `${device.signal} dBm`,
-              device.known && "known already"].filter(Boolean).join(", "))),
+              device.known && "already known"].filter(Boolean).join(", "))),
           act("Pair", () => dial(device.address), { class: "main", "aria-label": `Pair with ${device.name || device.address}`, "data-key": device.address })))));
     }
 
@@ -102,7 +102,7 @@ export function pairing(root, app) {
           case "already-paired": return drawAlready(event);
         }
       }
-      if (mine === request) fail(new api.APIError({ code: "interrupted", message: "Nothing was stored: the agent ended the pairing." }));
+      if (mine === request) fail(new api.APIError({ code: "interrupted", message: "Nothing was stored: the agent stopped the pairing." }));
     } catch (error) {
       if (mine === request && error.name !== "AbortError") fail(error);
     } finally {
@@ -120,7 +120,7 @@ export function pairing(root, app) {
     const same = act("They are the same", () => app.attempt(async () => {
       await api.post("pair/answer", { action: "confirm", code });
       same.remove();
-      if (!said.textContent) said.textContent = "Now the other device's user has to say so, too.";
+      if (!said.textContent) said.textContent = "Waiting for the other device's user to confirm.";
     }), { class: "main", "aria-describedby": "pair-digits", "data-key": "same" });
     replace(root, h("div", { class: "code", role: "group", "aria-labelledby": "pair-question" },
       h("h3", { id: "pair-question" }, "Does the other device show the same digits?"),
@@ -133,18 +133,18 @@ export function pairing(root, app) {
   function drawConfirmed() {
     const said = root.querySelector("#pair-said");
     if (said) said.textContent = root.querySelector('[data-key="same"]')
-      ? "The other device's user has said that they are the same." : "Both have said yes.";
+      ? "The other device's user confirmed the digits." : "Both users confirmed.";
   }
 
   function drawPaired(event) {
     const folders = event.folders.map((id) => app.folderName(id)).join(", ");
     finish(`Paired with ${event.name || event.device.slice(0, 7)}`,
-      h("p", {}, event.mutual ? "Each device knows the other from now on." : "This device knows the other from now on; whether the other does it has not said.",
+      h("p", {}, event.mutual ? "Both devices stored each other." : "This device stored the other one; the other device did not confirm.",
         folders && ` It shares ${folders}.`));
   }
 
   function drawAlready(event) {
-    finish(`${event.name || event.device.slice(0, 7)} is paired already`, h("p", {}, "Each device knew the other before."));
+    finish(`${event.name || event.device.slice(0, 7)} is already paired`, h("p", {}, "Both devices already knew each other."));
   }
 
   async function fail(error) {

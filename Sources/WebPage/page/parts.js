@@ -101,10 +101,10 @@ export function transportName(word) {
 /** What a folder does, in words. */
 export function stateName(state) {
   return {
-    idle: "up to date", paused: "paused", stopped: "stopped", starting: "starting", scanning: "looking for changes",
-    "receiving-index": "hearing what there is", syncing: "syncing", fetching: "fetching what was asked for",
+    idle: "up to date", paused: "paused", stopped: "stopped", starting: "starting", scanning: "scanning",
+    "receiving-index": "receiving the index", syncing: "syncing", fetching: "downloading",
     "halted-marker-missing": "halted: the marker is missing", "halted-root-missing": "halted: the directory is missing",
-    "halted-root-emptied": "halted: everything is gone", "halted-mass-delete": "halted: much was deleted at once",
+    "halted-root-emptied": "halted: all files are missing", "halted-mass-delete": "halted: mass deletion",
     "selection-error": "the selection cannot be read", "low-space": "too little space", error: "in error",
   }[state] ?? state;
 }

@@ -8,7 +8,7 @@ const kinds = { new: "new", changed: "changed", deleted: "deleted" };
 /** A section of the view Attention. */
 export function refused(app, done) {
   const { api } = app;
-  const part = section("Changes by devices that may only read");
+  const part = section("Refused changes from read-only devices");
   part.element.hidden = true;
   const list = h("div", {});
   const more = h("div", { class: "tools" });
@@ -25,9 +25,9 @@ export function refused(app, done) {
       h("span", { class: "main-text" }, h("span", { class: "tag warn" }, kinds[change.change] ?? change.change), " ", change.path,
         h("div", { class: "quiet" }, `by ${change.name || app.deviceName(change.device)} in ${app.folderName(change.folder)}`,
           change.change === "deleted" ? "" : `, ${bytes(change.size)}`, change.modified ? ", " : "", change.modified && when(change.modified),
-          change.current ? `; the folder has ${bytes(change.current.size)}${change.current.here ? "" : ", not on this disk"}` : "; the folder has nothing of that name")),
+          change.current ? `; the folder has ${bytes(change.current.size)}${change.current.here ? "" : ", not on this disk"}` : "; not in the folder")),
       h("span", { class: "tools" },
-        act("Give back ours…", () => settle(change, "revert"), { "data-key": `revert ${change.path}`, "aria-label": `Give back ours of ${change.path}` }),
+        act("Revert…", () => settle(change, "revert"), { "data-key": `revert ${change.path}`, "aria-label": `Revert ${change.path}` }),
         act("Accept…", () => settle(change, "accept"), { "data-key": `accept ${change.path}`, "aria-label": `Accept ${change.path}` }))))));
     draw(more, [found, answer.total], () => (answer.total ?? 0) > found && limit < 1000
       ? act(`Show more of ${answer.total}`, () => { limit = Math.min(1000, limit + pageSize); load(); }, { "data-key": "more" }) : null);
@@ -43,14 +43,14 @@ export function refused(app, done) {
     const answer = await app.ask({
       title: action === "accept" ? `Accept what ${who} made of ${change.path}?` : `Give ${who} back what the folder has of ${change.path}?`,
       body: [h("p", {}, action === "accept"
-        ? `It counts for all devices from then on: ${count(sum("count"), "name")}, of which ${sum("replacements")} replaced and ${sum("deletions")} deleted.`
-        : `What ${who} changed is undone there, and lost unless it keeps old versions: ${count(sum("count"), "name")}.`),
+        ? `The change is then applied on all devices: ${count(sum("count"), "name")}, of which ${sum("replacements")} replaced and ${sum("deletions")} deleted.`
+        : `What ${who} changed is reverted there, and lost unless the device keeps old versions: ${count(sum("count"), "name")}.`),
       plan.folders.flatMap((outcome) => outcome.staying).map((name) => h("p", { class: "warn" }, `${name.path} stays: ${name.message}`))],
-      choices: [{ label: "Cancel", value: "no" }, { label: action === "accept" ? "Accept" : "Give back ours", value: "yes", kind: "danger" }],
+      choices: [{ label: "Cancel", value: "no" }, { label: action === "accept" ? "Accept" : "Revert", value: "yes", kind: "danger" }],
     });
     if (answer !== "yes") return;
     const outcome = await app.attempt(() => api.post("refused", { ...body, dryRun: false }));
-    if (outcome) app.say(action === "accept" ? "Accepted." : "Given back.");
+    if (outcome) app.say(action === "accept" ? "Accepted." : "Reverted.");
     app.refresh();
     load();
   }

@@ -12,15 +12,17 @@ struct AgentCommandGroup: ParsableCommand {
 struct AgentRunCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run the agent in the foreground until SIGTERM or SIGINT.",
-        discussion: "Logs to standard error; prints `ready` on standard output once it listens and answers.")
+        discussion: "Logs to standard error; prints `ready` on standard output once it accepts connections and "
+            + "requests.")
     static let handlesSignals = true
 
-    @Option(help: ArgumentHelp("text or json; as configured if not given.", valueName: "format"))
+    @Option(help: ArgumentHelp("Log format, text or json; as configured if omitted.", valueName: "format"))
     var logFormat: CommandEnvironment.RunOptions.LogFormat?
 
     @Option(
         help: ArgumentHelp(
-            "trace, debug, info, notice, warning, error or critical; as configured if not given.", valueName: "level"))
+            "Log level: trace, debug, info, notice, warning, error or critical; as configured if omitted.",
+            valueName: "level"))
     var logLevel: CommandEnvironment.RunOptions.LogLevel?
 
     @OptionGroup var global: GlobalOptions
@@ -40,9 +42,9 @@ struct AgentRunCommand: RunnableCommand {
 
 struct AgentStartCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start the agent in the background and wait until it answers.")
+        commandName: "start", abstract: "Start the agent in the background and wait until it is ready.")
 
-    @Option(help: ArgumentHelp("Seconds to wait for it.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Timeout in seconds.", valueName: "seconds"))
     var timeout = 30
 
     @OptionGroup var global: GlobalOptions
@@ -50,21 +52,21 @@ struct AgentStartCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let places = try context.places()
         if try await AgentProcess.isAnswering(context.environment.connect(places)) {
-            try context.remark("The agent runs already.")
+            try context.remark("The agent is already running.")
             return
         }
         try context.checkSetUp(.invalidConfiguration)
         try await AgentProcess.start(
             places, connect: context.environment.connect, timeout: .seconds(max(1, min(timeout, 3600))))
-        try context.remark("The agent runs; it logs to \(places.logFile).")
+        try context.remark("The agent is running. Log: \(places.logFile)")
     }
 }
 
 struct AgentStopCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stop", abstract: "Stop the agent and wait until it has ended.")
+        commandName: "stop", abstract: "Stop the agent and wait until it has exited.")
 
-    @Option(help: ArgumentHelp("Seconds to wait for it.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Timeout in seconds.", valueName: "seconds"))
     var timeout = 10
 
     @OptionGroup var global: GlobalOptions
@@ -73,7 +75,7 @@ struct AgentStopCommand: RunnableCommand {
         let places = try context.places()
         try await context.environment.connect(places).call(Endpoints.stop)
         try await AgentProcess.waitForEnd(of: places, timeout: .seconds(max(1, min(timeout, 3600))))
-        try context.remark("The agent has ended.")
+        try context.remark("The agent has stopped.")
     }
 }
 
@@ -89,7 +91,7 @@ struct AgentInstallCommand: RunnableCommand {
             executable: try AgentProcess.executable(), home: places.home,
             path: places.unitDirectory + "/" + SystemdUnit.name)
         if try unit.isOtherwiseInstalled() {
-            try context.confirm("\(unit.path) is there and differs. Replace it?")
+            try context.confirm("\(unit.path) exists and differs. Replace it?")
         }
         try unit.install()
         try context.output.print(unit.path)

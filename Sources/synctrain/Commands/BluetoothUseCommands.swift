@@ -12,13 +12,15 @@ enum BluetoothWord: String, ExpressibleByArgument, CaseIterable {
 
 struct FolderBluetoothCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bluetooth", abstract: "Say what of a folder may go over Bluetooth.",
+        commandName: "bluetooth", abstract: "Set what a folder may transfer over Bluetooth.",
         discussion: """
-            all: the index and every file up to the limit; selected-and-on-demand: the index, selected files and what \
-            is fetched by its path; index-only: names and sizes; off: nothing, not even that the folder is shared.
+            all: the index and every file up to the limit; selected-and-on-demand: the index, selected files and \
+            files fetched by path; index-only: names and sizes; off: nothing, not even that the folder is shared.
+
+            Example: synctrain folder bluetooth photos index-only
             """)
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
     @Argument(help: "all, selected-and-on-demand, index-only or off.")
@@ -26,17 +28,18 @@ struct FolderBluetoothCommand: RunnableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Larger files wait for a network unless they are fetched by their path; 0: no limit.", valueName: "size"))
+            "Largest file to send over Bluetooth without being asked, for example 10MB; 0 for no limit.",
+            valueName: "size"))
     var limit: String?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard use != nil || limit != nil else {
-            throw ValidationError("Say what may go over Bluetooth, or the --limit.")
+            throw ValidationError("Give a mode (all, selected-and-on-demand, index-only, off), --limit, or both.")
         }
         guard let limit, ByteCountText.parse(limit) == nil else { return }
-        throw ValidationError("“\(limit)” is no size; write it as 10MB, 512KiB or a number of bytes.")
+        throw ValidationError("“\(limit)” is not a size. Use 10MB, 512KiB or a number of bytes.")
     }
 
     func execute(in context: CommandContext) async throws {
@@ -49,10 +52,14 @@ struct FolderBluetoothCommand: RunnableCommand {
 
 struct DeviceBluetoothCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bluetooth", abstract: "Say what may go over Bluetooth with a device.",
-        discussion: "The words are those of `folder bluetooth`; the stricter of folder and device counts.")
+        commandName: "bluetooth", abstract: "Set what may be transferred to a device over Bluetooth.",
+        discussion: """
+            The modes are those of `folder bluetooth`; the stricter of folder and device applies.
 
-    @Argument(help: "The device's id or name.")
+            Example: synctrain device bluetooth phone off
+            """)
+
+    @Argument(help: "Device id or name.")
     var device: String
 
     @Argument(help: "all, selected-and-on-demand, index-only or off.")

@@ -3,9 +3,9 @@ import ControlAPI
 
 struct CatCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cat", abstract: "Write a file's bytes to standard output, fetching what is not here.")
+        commandName: "cat", abstract: "Write a file to standard output, downloading missing blocks.")
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "File.", completion: .file())
     var path: String
 
     // A suffix, -N, begins like an option.
@@ -23,7 +23,7 @@ struct CatCommand: RunnableCommand {
 /// `A-B`, `A-` or `-N` on the command line.
 struct ByteRangeArgument: ExpressibleByArgument, Equatable, Sendable {
     static let help = ArgumentHelp(
-        "Only bytes A to B, counted from 0, both included; A- to the end, -N the last N.", valueName: "a-b")
+        "Bytes A-B, counted from 0, both included; A- to the end, -N for the last N.", valueName: "a-b")
 
     var range: ByteRange
 

@@ -6,15 +6,15 @@ struct CompletionCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completion", abstract: "Show how much of a folder this device and the others have.",
         discussion: """
-            In percent by bytes: of what each wants, and of a complete copy. What another device has said that it does \
-            not keep, it does not want. A Syncthing that ignores patterns says so only of names that it has come by; of \
-            the others it looks as if it still needed them.
+            Percentages are by bytes: of what each device wants, and of a complete copy. A device does not want \
+            files it has reported as not selected. A Syncthing device reports an ignored file only once it has seen \
+            it; until then the file counts as still needed.
             """)
 
-    @Argument(help: "The folder's id; all folders if not given.")
+    @Argument(help: "Folder id; all folders if omitted.")
     var folder: String?
 
-    @Option(help: ArgumentHelp("Only this device, id or name; `this` is this one.", valueName: "device"))
+    @Option(help: ArgumentHelp("Device id or name; `this` for this device.", valueName: "device"))
     var device: String?
 
     @OptionGroup var global: GlobalOptions
@@ -30,9 +30,9 @@ struct CompletionCommand: RunnableCommand {
             folder.devices.map { Self.row(folder, $0, context.style) }
         }
         guard !rows.isEmpty else {
-            return try context.remark("There are no folders. Add one with `synctrain folder add`.")
+            return try context.remark("No folders yet. Add one with `synctrain folder add`.")
         }
-        let heading = ["folder", "device", "of what it wants", "of a complete copy", "has", "still needs"]
+        let heading = ["folder", "device", "of selection", "of full copy", "has", "still needs"]
         for line in Table.lines([heading] + rows) { try context.output.print(line) }
     }
 
@@ -41,7 +41,7 @@ struct CompletionCommand: RunnableCommand {
     ) -> [String] {
         let name = device.name.isEmpty ? StatusRendering.short(device.id) : device.name
         let cells = [style.name(folder.folder), style.name(name) + (device.isThis ? " (this device)" : "")]
-        guard device.hasIndex else { return cells + ["-", "-", "it has not told yet", "-"] }
+        guard device.hasIndex else { return cells + ["-", "-", "not reported yet", "-"] }
         return cells + [
             percent(device.wanted), percent(device.copy),
             "\(Quantity.count(device.held.files, "file")), \(Quantity.size(device.held.bytes))",

@@ -11,7 +11,7 @@ struct CompletionsCommand: RunnableCommand {
 
     enum Shell: String, ExpressibleByArgument, CaseIterable { case bash, zsh, fish }
 
-    @Argument(help: "bash, zsh or fish.")
+    @Argument(help: "Shell: bash, zsh or fish.")
     var shell: Shell
 
     @OptionGroup var global: GlobalOptions

@@ -3,20 +3,20 @@ import ControlAPI
 
 struct ConflictsCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conflicts", abstract: "Files that were changed on two devices at once.",
+        commandName: "conflicts", abstract: "List and resolve conflicting versions of files.",
         discussion: """
-            Of two versions that do not know of each other, the newer one bears the file's name; the other is the conflict \
-            copy beside it. Mine is what this device had, theirs is the other one; on a device that had neither, mine is \
-            what bears the file's name.
+            If two devices change a file independently, the newer version keeps the file's name; the other becomes a \
+            conflict copy beside it. Mine is the version this device had, theirs is the other one; on a device that \
+            had neither, mine is the one with the file's name.
             """,
         subcommands: [ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self])
 }
 
 struct ConflictsListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List conflicts: each file, and both versions with device, size and time.")
+        commandName: "list", abstract: "List conflicts with device, size and time of both versions.")
 
-    @Argument(help: "The folder's id; all folders if not given.")
+    @Argument(help: "Folder id; all folders if omitted.")
     var folder: String?
 
     @OptionGroup var global: GlobalOptions
@@ -33,10 +33,10 @@ struct ConflictsListCommand: RunnableCommand {
 
 struct ConflictsShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the conflicts of a file, and how texts differ.",
-        discussion: "The differences are those that diff(1) shows, from theirs to mine.")
+        commandName: "show", abstract: "Show the conflicts of a file and the differences between texts.",
+        discussion: "Shows the output of diff(1), from theirs to mine.")
 
-    @Argument(help: "The file, or one of its conflict copies.", completion: .file())
+    @Argument(help: "File, or one of its conflict copies.", completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -55,18 +55,20 @@ struct ConflictsShowCommand: RunnableCommand {
 
 struct ConflictsResolveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: "Settle conflicts, here and on all devices.",
+        commandName: "resolve", abstract: "Resolve conflicts on all devices.",
         discussion: """
-            mine and theirs keep one version under the file's name; the other goes, to the archive if the folder has one \
-            (`synctrain versions`). both gives the conflict copy an ordinary name.
+            mine and theirs keep one version under the file's name; the other is archived if the folder has an \
+            archive (`synctrain versions`), else deleted. both gives the conflict copy an ordinary name.
+
+            Example: synctrain conflicts resolve docs:report.txt --keep mine
             """)
 
     enum Keep: String, ExpressibleByArgument, CaseIterable { case mine, theirs, both }
 
-    @Argument(help: "The files, or their conflict copies.", completion: .file())
+    @Argument(help: "Files, or their conflict copies.", completion: .file())
     var paths: [String]
 
-    @Option(help: ArgumentHelp("What to keep: mine, theirs or both.", valueName: "which"))
+    @Option(help: ArgumentHelp("Version to keep: mine, theirs or both.", valueName: "which"))
     var keep: Keep
 
     @OptionGroup var global: GlobalOptions
@@ -83,7 +85,7 @@ struct ConflictsResolveCommand: RunnableCommand {
         }
         let failed = answer.outcomes.count { $0.problem != nil }
         if failed > 0 {
-            throw ControlError(.someFailed, "\(Quantity.count(Int64(failed), "conflict")) could not be settled.")
+            throw ControlError(.someFailed, "\(Quantity.count(Int64(failed), "conflict")) could not be resolved.")
         }
     }
 }

@@ -3,25 +3,26 @@ import ControlAPI
 
 struct DemoCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo", abstract: "Show what synctrain does, on this machine alone.",
+        commandName: "demo", abstract: "Demonstrate synctrain on this machine.",
         discussion: """
-            --ble: two agents in a temporary place and a virtual radio between them, as fast as Bluetooth LE is. They \
-            pair by six digits and share a folder, one selects a part of it and fetches another file, walks out of range \
-            on the way and comes back, and a large file waits until there is a network. Nothing of yours is touched, and everything is removed in the end.
+            --ble: two agents in a temporary directory, connected by a virtual radio with the speed of Bluetooth LE. \
+            They pair with six digits and share a folder; one selects part of it and fetches another file, leaves \
+            the radio's range and comes back; a large file waits for a network. Your own files are not touched, and \
+            everything is removed at the end.
             """)
 
-    @Flag(help: "Over a virtual Bluetooth LE radio.")
+    @Flag(help: "Use a virtual Bluetooth LE radio.")
     var ble = false
 
     @Option(
         name: .customLong("set"), parsing: .singleValue,
-        help: ArgumentHelp("A figure of the radio, as loss=0.05 or phy=2M; may be repeated.", valueName: "name=value"))
+        help: ArgumentHelp("Radio setting, for example loss=0.05 or phy=2M; repeatable.", valueName: "name=value"))
     var settings: [String] = []
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        guard ble else { throw ValidationError("Say which demo: --ble.") }
+        guard ble else { throw ValidationError("Choose a demo: --ble.") }
     }
 
     func execute(in context: CommandContext) async throws {

@@ -3,7 +3,7 @@ import ControlAPI
 
 struct DeviceCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "The devices that this one shares folders with.",
+        commandName: "device", abstract: "Manage the devices this one shares folders with.",
         subcommands: [
             DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
             DeviceBluetoothCommand.self,
@@ -12,10 +12,10 @@ struct DeviceCommandGroup: ParsableCommand {
 
 struct DeviceListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List devices and how they are linked.",
-        discussion: "Without a running agent the configured devices are listed.")
+        commandName: "list", abstract: "List devices and their connections.",
+        discussion: "Without a running agent, lists the configured devices.")
 
-    @Flag(help: "List the devices that knocked without being known.")
+    @Flag(help: "List pending devices: unknown devices that tried to connect.")
     var pending = false
 
     @OptionGroup var global: GlobalOptions
@@ -27,18 +27,18 @@ struct DeviceListCommand: RunnableCommand {
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(PendingDeviceList(devices: devices)))
             } else if devices.isEmpty {
-                try context.remark("No unknown device has knocked.")
+                try context.remark("No pending devices.")
             } else {
                 for line in rendering.pending(devices) { try context.output.print(line) }
             }
             return
         }
         let (devices, _, isFromAgent) = try await context.known()
-        if !isFromAgent { try context.remark("No agent runs: this is what is configured.") }
+        if !isFromAgent { try context.remark("The agent is not running; showing the configuration.") }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceList(devices: devices)))
         } else if devices.isEmpty {
-            try context.remark("There are no devices. Add one with `synctrain device add`.")
+            try context.remark("No devices yet. Add one with `synctrain device add`.")
         } else {
             for line in rendering.devices(devices) { try context.output.print(line) }
         }
@@ -53,17 +53,17 @@ struct PendingDeviceList: Codable, Equatable {
 
 struct DeviceAddCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a device by its id; at once in a running agent.")
+        commandName: "add", abstract: "Add a device by its id.")
 
-    @Argument(help: "The device's id.")
+    @Argument(help: "Device id.")
     var id: String
 
-    @Option(help: ArgumentHelp("What to call it; what it calls itself if not given.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name for the device; its own name if omitted.", valueName: "name"))
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where to reach it, tcp://HOST:PORT or dynamic; may be given again.", valueName: "address"))
+            "Address, tcp://HOST:PORT or dynamic; repeatable.", valueName: "address"))
     var address: [String] = []
 
     @OptionGroup var global: GlobalOptions
@@ -76,12 +76,12 @@ struct DeviceAddCommand: RunnableCommand {
 
 struct DeviceRenameCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Change what a device is called here.")
+        commandName: "rename", abstract: "Rename a device on this device.")
 
-    @Argument(help: "The device's id or name.")
+    @Argument(help: "Device id or name.")
     var device: String
 
-    @Argument(help: "Its new name.")
+    @Argument(help: "New name.")
     var name: String
 
     @OptionGroup var global: GlobalOptions
@@ -93,10 +93,10 @@ struct DeviceRenameCommand: RunnableCommand {
 
 struct DeviceRemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a device and share nothing with it any more. Files stay.",
-        discussion: "Asks first.")
+        commandName: "remove", abstract: "Remove a device and stop sharing folders with it. Files are kept.",
+        discussion: "Asks for confirmation.")
 
-    @Argument(help: "The device's id or name.")
+    @Argument(help: "Device id or name.")
     var device: String
 
     @OptionGroup var global: GlobalOptions
@@ -104,7 +104,7 @@ struct DeviceRemoveCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if !global.yes { try context.confirm(try await question(context)) }
         try await context.edit(.removeDevice(device))
-        try Removed(device).say("Removed the device \(context.style.name(device)). Files stay.", in: context)
+        try Removed(device).say("Removed device \(context.style.name(device)). Files are kept.", in: context)
     }
 
     /// Throws `noSuchDevice` if there is none to ask about.
@@ -112,14 +112,14 @@ struct DeviceRemoveCommand: RunnableCommand {
         let known = try await context.known()
         guard let found = known.devices.first(where: { $0.id == id || $0.name == device }) else {
             throw ControlError(
-                .noSuchDevice, "No device is called `\(device)`. `synctrain device list` shows those known.",
+                .noSuchDevice, "`\(device)`: no such device. `synctrain device list` shows the known devices.",
                 path: device)
         }
         let short = StatusRendering.short(found.id)
         let name = found.name.isEmpty ? short : "\(EscapedName.escape(found.name)) (\(short))"
         let shared = known.folders.filter { $0.devices.contains(found.id) }.map { EscapedName.escape($0.id) }
         let folders = shared.isEmpty ? "" : ", which shares \(shared.joined(separator: ", "))"
-        return "Remove the device \(name)\(folders)? Files stay."
+        return "Remove device \(name)\(folders)? Files are kept."
     }
 
     /// The argument in the form that ids are shown in.

@@ -3,44 +3,45 @@ import ControlAPI
 
 struct DropCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop", abstract: "Send files one by one to a device near-by or a paired one, or receive them.",
+        commandName: "drop", abstract: "Send files to a nearby or paired device, or receive them.",
         discussion: """
-            To a paired device a file goes over whatever link there is. To any other, and to phones and Macs, it goes by \
-            GhostDrop over Bluetooth: both devices show six digits, and both users say whether they are the same. For devices \
-            that you use often, `synctrain pair` is the safer way: GhostDrop's digits do not stop somebody who sits between \
-            the two with a fast computer.
+            Files for a paired device use any available link. Files for other devices, including phones and Macs, \
+            use GhostDrop over Bluetooth: both devices show six digits, and both users confirm that they match. For \
+            devices that you use often, prefer `synctrain pair`: GhostDrop's digits do not stop an attacker between \
+            the two devices who has a fast computer.
             """,
         subcommands: [DropSendCommand.self, DropReceiveCommand.self])
 }
 
 struct DropSendCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send", abstract: "Send files, one after the other.",
+        commandName: "send", abstract: "Send files, one at a time.",
         discussion: """
-            Without --to it lists the devices to choose from. The other device has to receive: `synctrain drop receive`, or \
-            its GhostDrop app. A transfer that was broken off goes on where it ended when the same file is sent again.
+            Without --to it lists the devices to choose from. The other device must run `synctrain drop receive` or \
+            a GhostDrop app. An interrupted transfer resumes when the same file is sent again.
 
-            --yes does not confirm the digits. A script that knows what the other device shows passes it with --expect-sas, \
-            or writes it to standard input, a line for each file, with --expect-sas -. With --json each event is a line on \
-            standard output.
+            --yes does not confirm the digits. A script passes the digits shown by the other device with \
+            --expect-sas, or writes them to standard input, one line per file, with --expect-sas -. With --json each \
+            event is a line on standard output.
             """)
 
-    @Argument(help: ArgumentHelp("What to send.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("Files to send.", valueName: "file"), completion: .file())
     var files: [String]
 
     @Option(
         help: ArgumentHelp(
-            "A paired device's name or id, a name that is seen near-by, or ble://AA:BB:CC:DD:EE:FF.", valueName: "name")
+            "Name or id of a paired device, name of a nearby device, or ble://AA:BB:CC:DD:EE:FF.", valueName: "name")
     )
     var to: String?
 
     @Option(
         name: .customLong("expect-sas"),
-        help: ArgumentHelp("The digits that the other device shows; - to read them from input.", valueName: "digits"))
+        help: ArgumentHelp("Digits shown by the other device; - to read them from standard input.", valueName: "digits")
+    )
     var expected: String?
 
     @Option(
-        help: ArgumentHelp("How long to look for the device, or wait for a lost link: 1 to 3600.", valueName: "seconds")
+        help: ArgumentHelp("Timeout for finding the device or a lost link, 1 to 3600 seconds.", valueName: "seconds")
     )
     var timeout = 120
 
@@ -50,10 +51,10 @@ struct DropSendCommand: RunnableCommand {
         try DropJudge.validate(expected)
         guard expected == nil || expected == "-" || files.count == 1 else {
             throw ValidationError(
-                "Each file has digits of its own: with --expect-sas send one file, or use --expect-sas -.")
+                "Each file has its own digits: send one file with --expect-sas, or use --expect-sas -.")
         }
         guard (1...DropSendRequest.longestWait).contains(timeout) else {
-            throw ValidationError("--timeout is a number of seconds from 1 to \(DropSendRequest.longestWait).")
+            throw ValidationError("--timeout must be between 1 and \(DropSendRequest.longestWait) seconds.")
         }
     }
 
@@ -72,40 +73,41 @@ struct DropSendCommand: RunnableCommand {
 
 struct DropReceiveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "receive", abstract: "Receive files while this command runs; each is asked about.",
+        commandName: "receive", abstract: "Receive files while this command runs, asking about each.",
         discussion: """
-            It ends with Ctrl-C, after --count files, or when nobody has sent anything for --timeout seconds. A file that is \
-            there is never replaced: the new one gets a number behind its name. What has come of a file before its link was \
-            lost stays in the directory, as .syncthing.drop-….tmp, until it is sent again.
+            Ends on Ctrl-C, after --count files, or when nothing has been sent for --timeout seconds. An existing \
+            file is never replaced: the new one gets a number after its name. Partial files stay in the directory as \
+            .syncthing.drop-….tmp until they are sent again.
 
-            --yes takes the files of paired devices without asking, and of nobody else; it does not confirm digits. With \
-            --expect-sas the file of whoever shows these digits is taken.
+            --yes accepts files from paired devices only; it does not confirm digits. --expect-sas accepts a file \
+            from the device that shows these digits.
             """)
 
     @Option(
         name: .customLong("dir"),
-        help: ArgumentHelp("Where to put files; without it, the current directory.", valueName: "dir"),
+        help: ArgumentHelp("Destination directory; the current directory if omitted.", valueName: "dir"),
         completion: .directory)
     var directory: String?
 
-    @Option(help: ArgumentHelp("End after so many files.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of files to receive.", valueName: "number"))
     var count: Int?
 
     @Option(
         name: .customLong("expect-sas"),
-        help: ArgumentHelp("The digits that the other device shows; - to read them from input.", valueName: "digits"))
+        help: ArgumentHelp("Digits shown by the other device; - to read them from standard input.", valueName: "digits")
+    )
     var expected: String?
 
-    @Option(help: ArgumentHelp("End when nobody has sent anything for so long: 1 to 3600.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Timeout without any transfer, 1 to 3600 seconds.", valueName: "seconds"))
     var timeout: Int?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         try DropJudge.validate(expected)
-        guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is 1 or more.") }
+        guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count must be at least 1.") }
         guard timeout.map((1...DropSendRequest.longestWait).contains) ?? true else {
-            throw ValidationError("--timeout is a number of seconds from 1 to \(DropSendRequest.longestWait).")
+            throw ValidationError("--timeout must be between 1 and \(DropSendRequest.longestWait) seconds.")
         }
     }
 
@@ -114,7 +116,7 @@ struct DropReceiveCommand: RunnableCommand {
         guard judge != .nobody || global.yes else {
             throw ControlError(
                 .confirmationNeeded,
-                "Somebody has to say which files are taken: run this in a terminal, take those of paired devices with "
+                "Receiving needs confirmation: run this in a terminal, accept files from paired devices with "
                     + "--yes, or give the digits that the other device shows with --expect-sas.")
         }
         let place = directory.map { context.absolute($0) } ?? context.process.workingDirectory
@@ -131,7 +133,7 @@ struct DropReceiveCommand: RunnableCommand {
 private enum DropJudge {
     static func validate(_ expected: String?) throws {
         if let expected, expected != "-", PairRequest.code(parsing: expected) == nil {
-            throw ValidationError("--expect-sas takes six digits, or - to read them from standard input.")
+            throw ValidationError("--expect-sas must be six digits, or - to read them from standard input.")
         }
     }
 

@@ -3,10 +3,10 @@ import ControlAPI
 
 struct ExplainCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say why files are kept on this device or are not.",
-        discussion: "Names the line of .stignore, or of a file that it includes, that decides.")
+        commandName: "explain", abstract: "Explain why files are selected or not.",
+        discussion: "Shows the line of .stignore, or of a file that it includes, that decides.")
 
-    @Argument(help: "The files and directories.", completion: .file())
+    @Argument(help: "Files and directories.", completion: .file())
     var paths: [String]
 
     @OptionGroup var global: GlobalOptions

@@ -3,28 +3,28 @@ import ControlAPI
 
 struct ExtraneousCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "extraneous", abstract: "Files that are on this disk and not selected.",
+        commandName: "extraneous", abstract: "List and resolve files on this disk that are not selected.",
         subcommands: [ExtraneousListCommand.self, ExtraneousResolveCommand.self])
 }
 
 struct ExtraneousListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List what is on this disk and not selected.",
+        commandName: "list", abstract: "List files on this disk that are not selected.",
         discussion: """
-            Prints size, time of change and FOLDER:path; where other devices have another version under that name, also \
-            its size, its time and the device that made it. `synctrain extraneous resolve` settles what is listed.
+            Prints size, modification time and FOLDER:path; if other devices have another version, also its size, \
+            time and the device that made it. `synctrain extraneous resolve` resolves the files.
             """)
 
-    @Argument(help: "The folder's id; all folders if not given.")
+    @Argument(help: "Folder id; all folders if omitted.")
     var folder: String?
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "Names alone, each ended by a zero byte; unescaped.")
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if null, global.json { throw ValidationError("-0 gives names alone: leave out --json.") }
+        if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -35,26 +35,26 @@ struct ExtraneousListCommand: RunnableCommand {
 
 struct NeedCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "need", abstract: "List what is selected and still to be fetched, in the order of its turn.",
+        commandName: "need", abstract: "List selected files that are still to be downloaded, in download order.",
         discussion: """
-            Prints state, size, time of change and FOLDER:path. With --device: what another device has yet to get of what \
-            is known here, without a state. What it has said that it does not keep is left out; of names that a Syncthing \
-            ignores and has never come by it says nothing, so they are listed.
+            Prints state, size, modification time and FOLDER:path. With --device: what another device still needs, \
+            without a state. Files that it has reported as not selected are omitted; files that a Syncthing device \
+            ignores but has never seen are listed.
             """)
 
-    @Argument(help: "The folder's id; all folders if not given.")
+    @Argument(help: "Folder id; all folders if omitted.")
     var folder: String?
 
-    @Option(help: ArgumentHelp("Another device, id or name.", valueName: "device"))
+    @Option(help: ArgumentHelp("Device id or name.", valueName: "device"))
     var device: String?
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "Names alone, each ended by a zero byte; unescaped.")
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if null, global.json { throw ValidationError("-0 gives names alone: leave out --json.") }
+        if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
     }
 
     func execute(in context: CommandContext) async throws {

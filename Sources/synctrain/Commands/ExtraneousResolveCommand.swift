@@ -6,35 +6,36 @@ struct ExtraneousResolveCommand: RunnableCommand {
     enum Keep: String, ExpressibleByArgument, CaseIterable, Sendable { case mine, theirs, both }
 
     static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: "Settle files that are on this disk and not selected.",
+        commandName: "resolve", abstract: "Resolve files on this disk that are not selected.",
         discussion: """
-            Say exactly one thing that is to become of them; a directory stands for all such files in it. Other devices \
-            hear of nothing but what is selected or kept. Asks first where something goes that they do not hold.
+            Give exactly one action; a directory stands for all such files in it. Only --select and --keep are \
+            visible to other devices. Asks for confirmation before removing anything that they do not have.
+
+            Example: synctrain extraneous resolve photos:drafts --move-to ~/Drafts
             """)
 
-    @Argument(help: "The files and directories.", completion: .file())
+    @Argument(help: "Files and directories.", completion: .file())
     var paths: [String]
 
-    @Flag(help: "Keep them here from now on, and let the other devices have them.")
+    @Flag(help: "Select the files and share them with the other devices.")
     var select = false
 
-    @Flag(help: "Remove them from this disk.")
+    @Flag(help: "Delete the files from this disk.")
     var delete = false
 
-    @Flag(help: "Leave them where they are and do not list them any more.")
+    @Flag(help: "Ignore the files and stop listing them.")
     var ignore = false
 
-    @Option(help: ArgumentHelp("Move them out of the folder, into this directory.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Directory outside the folder to move the files to.", valueName: "dir"))
     var moveTo: String?
 
     @Option(
         help: """
-            Where other devices have another version: mine makes the one here the newest, theirs replaces it, both keeps \
-            it beside theirs as a conflict copy.
+            Version to keep if other devices have another one: mine, theirs, or both (as a conflict copy).
             """)
     var keep: Keep?
 
-    @Flag(help: "Say what would be done; do nothing.")
+    @Flag(help: "Show what would be done; do nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -56,7 +57,7 @@ struct ExtraneousResolveCommand: RunnableCommand {
 
     func validate() throws {
         guard actions.count == 1 else {
-            throw ValidationError("Say one of --select, --delete, --ignore, --move-to DIR and --keep mine|theirs|both.")
+            throw ValidationError("Give one of --select, --delete, --ignore, --move-to DIR or --keep mine|theirs|both.")
         }
     }
 
@@ -107,15 +108,15 @@ struct ExtraneousResolveCommand: RunnableCommand {
         var sentences: [String] = []
         if files > 0 {
             sentences.append(
-                "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), that other devices do not hold as they are here."
+                "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), exist in this version only on this device."
             )
         }
         if elsewhere > 0 {
             sentences.append(
-                "What was moved away from \(Quantity.count(Int64(elsewhere), "selected name")) is deleted there on all other "
-                    + "devices, which have it still; to leave it to them, `synctrain deselect` that name first.")
+                "The files moved from \(Quantity.count(Int64(elsewhere), "selected path")) are deleted there on all other "
+                    + "devices; to keep them there, run `synctrain deselect` on that path first.")
         }
-        sentences.append(removes ? "Remove them?" : "Go on?")
+        sentences.append(removes ? "Delete them?" : "Go on?")
         try context.confirm(sentences.joined(separator: " "))
     }
 
@@ -124,12 +125,12 @@ struct ExtraneousResolveCommand: RunnableCommand {
         let words: String =
             switch outcome.action {
             case .select: outcome.isDryRun ? "would be selected" : "selected"
-            case .delete: outcome.isDryRun ? "would be removed from this disk" : "removed from this disk"
-            case .ignore: outcome.isDryRun ? "would be left alone" : "left alone"
+            case .delete: outcome.isDryRun ? "would be deleted from this disk" : "deleted from this disk"
+            case .ignore: outcome.isDryRun ? "would be ignored" : "ignored"
             case .moveTo: outcome.isDryRun ? "would be moved" : "moved"
-            case .keepMine: outcome.isDryRun ? "would become the newest version" : "is the newest version now"
+            case .keepMine: outcome.isDryRun ? "would become the newest version" : "is now the newest version"
             case .keepTheirs:
-                outcome.isDryRun ? "would give way to the other version" : "gives way to the other version"
+                outcome.isDryRun ? "would be replaced by the other version" : "replaced by the other version"
             case .keepBoth:
                 outcome.isDryRun ? "would be kept beside the other version" : "kept beside the other version"
             }

@@ -3,21 +3,22 @@ import ControlAPI
 
 struct FetchCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Get files from the devices that hold them, now, and wait.",
+        commandName: "fetch", abstract: "Download files now and wait until they are complete.",
         discussion: """
-            Every block is checked against its hash. A directory brings all below it. Files go to their own place in \
-            the folder or, with -o, to another; one that is there and differs is kept unless --force is given.
+            Every block is verified against its hash. For a directory, everything below it is downloaded. Files go \
+            to their place in the folder, or to the path given by -o; an existing file that differs is kept unless \
+            --force is given.
 
-            Without a path: all that is selected, in every folder that is not paused.
+            Without a path: everything selected, in every folder that is not paused.
             """)
 
-    @Argument(help: "The files and directories; all that is selected if not given.", completion: .file())
+    @Argument(help: "Files and directories; everything selected if omitted.", completion: .file())
     var paths: [String] = []
 
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "A file's new name; for several paths or a directory the directory to put them in.", valueName: "out"),
+            "Output file; for several paths or a directory, the output directory.", valueName: "out"),
         completion: .file())
     var output: String?
 
@@ -25,24 +26,24 @@ struct FetchCommand: RunnableCommand {
     @Option(parsing: .unconditional, help: ByteRangeArgument.help)
     var range: ByteRangeArgument?
 
-    @Flag(help: "Write the one file's bytes to standard output.")
+    @Flag(help: "Write one file to standard output.")
     var stdout = false
 
-    @Flag(help: "Replace files that are there and differ.")
+    @Flag(help: "Overwrite existing files that differ.")
     var force = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if paths.isEmpty, stdout || range != nil || output != nil || force {
-            throw ValidationError("Say which files; what is selected goes to its own place.")
+            throw ValidationError("-o, --stdout and --range need a path.")
         }
-        if stdout, output != nil { throw ValidationError("--stdout and -o exclude each other.") }
+        if stdout, output != nil { throw ValidationError("Use either --stdout or -o, not both.") }
         if stdout || range != nil, paths.count > 1 {
-            throw ValidationError("--stdout and --range take one file.")
+            throw ValidationError("--stdout and --range need exactly one file.")
         }
         if range != nil, !stdout, output == nil {
-            throw ValidationError("Part of a file needs a place of its own: give -o OUT or --stdout.")
+            throw ValidationError("--range needs -o OUT or --stdout.")
         }
     }
 

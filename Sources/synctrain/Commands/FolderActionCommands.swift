@@ -3,19 +3,21 @@ import ControlAPI
 
 struct FolderModeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mode", abstract: "Keep all of a folder, or only what is selected.",
+        commandName: "mode", abstract: "Switch a folder between full and selective mode.",
         discussion: """
-            Writes .stignore anew and keeps what it ignores everywhere. In selective mode, what no line selects \
-            is kept no more; what is on this disk stays where it is, and `synctrain extraneous list` shows it.
+            Rewrites .stignore and keeps its ignore patterns. In selective mode, files that no line selects are no \
+            longer synced; copies on this disk stay, and `synctrain extraneous list` shows them.
+
+            Example: synctrain folder mode photos selective --dry-run
             """)
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
-    @Argument(help: "selective keeps what is picked, full keeps everything.")
+    @Argument(help: "Mode: selective (only selected files) or full (everything).")
     var mode: FolderAddCommand.Mode
 
-    @Flag(help: "Say what would change and what it would cost; change nothing.")
+    @Flag(help: "Show what would change and how much would be downloaded; change nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -28,13 +30,14 @@ struct FolderModeCommand: RunnableCommand {
 
 struct FolderOverrideCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "override", abstract: "Undo what other devices changed in a folder that only sends.",
-        discussion: "The other devices get this device's files, and delete what it has not. Asks first.")
+        commandName: "override", abstract: "Overwrite other devices' changes in a send-only folder.",
+        discussion: "The other devices get this device's files and delete what it does not have. Asks for confirmation."
+    )
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
-    @Flag(help: "Say what would change; change nothing.")
+    @Flag(help: "Show what would change; change nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -46,13 +49,13 @@ struct FolderOverrideCommand: RunnableCommand {
 
 struct FolderRevertCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: "Undo what was changed here in a folder that only receives.",
-        discussion: "This device gets the other devices' files back, and deletes what they have not. Asks first.")
+        commandName: "revert", abstract: "Undo local changes in a receive-only folder.",
+        discussion: "Restores the other devices' files and deletes files they do not have. Asks for confirmation.")
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
-    @Flag(help: "Say what would change; change nothing.")
+    @Flag(help: "Show what would change; change nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -64,15 +67,16 @@ struct FolderRevertCommand: RunnableCommand {
 
 struct FolderConfirmCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "confirm", abstract: "Let a halted folder go on: what is gone was deleted on purpose.",
+        commandName: "confirm", abstract: "Resume a halted folder: the files were deleted on purpose.",
         discussion: """
-            The other devices delete it too. Asks first. To get the files back instead: `synctrain folder repair`.
+            The other devices delete them too. Asks for confirmation. To restore the files instead, use `synctrain \
+            folder repair`.
             """)
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
-    @Flag(help: "Say what would be deleted; change nothing.")
+    @Flag(help: "Show what would be deleted; change nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -84,16 +88,16 @@ struct FolderConfirmCommand: RunnableCommand {
 
 struct FolderRepairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "repair", abstract: "Let a halted folder go on: what is gone comes back.",
+        commandName: "repair", abstract: "Resume a halted folder: restore the missing files.",
         discussion: """
-            Makes the folder's directory and its marker anew and fetches what is missing from the other devices. \
-            Nothing is deleted anywhere. If the disk is only not mounted, mount it instead.
+            Recreates the folder's directory and marker and downloads the missing files from the other devices. \
+            Nothing is deleted anywhere. If the disk is not mounted, mount it instead.
             """)
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
-    @Flag(help: "Say what would be fetched; change nothing.")
+    @Flag(help: "Show what would be downloaded; change nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions

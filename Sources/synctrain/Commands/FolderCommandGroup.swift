@@ -3,7 +3,7 @@ import ControlAPI
 
 struct FolderCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "folder", abstract: "The shared folders.",
+        commandName: "folder", abstract: "Manage shared folders.",
         subcommands: [
             FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
             FolderRemoveCommand.self, FolderModeCommand.self, FolderBluetoothCommand.self, FolderOverrideCommand.self,
@@ -14,10 +14,10 @@ struct FolderCommandGroup: ParsableCommand {
 
 struct FolderListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List folders, what is in them and what is here.",
-        discussion: "Without a running agent the configured folders are listed.")
+        commandName: "list", abstract: "List folders with their global and local contents.",
+        discussion: "Without a running agent, lists the configured folders.")
 
-    @Flag(help: "List the folders that known devices offer.")
+    @Flag(help: "List pending folders: folders offered by known devices.")
     var pending = false
 
     @OptionGroup var global: GlobalOptions
@@ -29,18 +29,18 @@ struct FolderListCommand: RunnableCommand {
             if global.json {
                 try context.output.print(bytes: try ControlJSON.encode(PendingFolderList(folders: folders)))
             } else if folders.isEmpty {
-                try context.remark("No folder is offered that is not here.")
+                try context.remark("No pending folders.")
             } else {
                 for line in rendering.pending(folders) { try context.output.print(line) }
             }
             return
         }
         let (_, folders, isFromAgent) = try await context.known()
-        if !isFromAgent { try context.remark("No agent runs: this is what is configured.") }
+        if !isFromAgent { try context.remark("The agent is not running; showing the configuration.") }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(FolderList(folders: folders)))
         } else if folders.isEmpty {
-            try context.remark("There are no folders. Add one with `synctrain folder add`.")
+            try context.remark("No folders yet. Add one with `synctrain folder add`.")
         } else {
             for line in rendering.folders(folders) { try context.output.print(line) }
         }
@@ -65,28 +65,32 @@ struct PendingFolderList: Codable, Equatable {
 
 struct FolderAddCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Share a folder, or take one that is offered.",
-        discussion: "The directory and its marker are made if they are not there.")
+        commandName: "add", abstract: "Share a folder, or accept a pending one.",
+        discussion: """
+            Creates the directory and its marker if they do not exist.
+
+            Example: synctrain folder add photos ~/Photos --device nas
+            """)
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
     enum Kind: String, ExpressibleByArgument, CaseIterable { case sendreceive, sendonly, receiveonly }
 
-    @Argument(help: "The folder's id, the same on every device.")
+    @Argument(help: "Folder id, the same on every device.")
     var id: String
 
-    @Argument(help: "Where it lies here.", completion: .directory)
+    @Argument(help: "Path on this device.", completion: .directory)
     var path: String
 
-    @Option(help: ArgumentHelp("What to call it here.", valueName: "label"))
+    @Option(help: ArgumentHelp("Label on this device.", valueName: "label"))
     var label: String?
 
-    @Option(help: ArgumentHelp("A device to share it with, id or name; may be given again.", valueName: "device"))
+    @Option(help: ArgumentHelp("Device to share with, id or name; repeatable.", valueName: "device"))
     var device: [String] = []
 
-    @Option(help: "selective keeps what is picked, full keeps everything.")
+    @Option(help: "Mode: selective (only selected files) or full (everything).")
     var mode = Mode.selective
 
-    @Option(help: "sendreceive, sendonly or receiveonly.")
+    @Option(help: "Folder type: sendreceive, sendonly or receiveonly.")
     var type = Kind.sendreceive
 
     @OptionGroup var global: GlobalOptions
@@ -102,9 +106,9 @@ struct FolderAddCommand: RunnableCommand {
 
 struct FolderPauseCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Let a folder rest: nothing is sent, received or fetched.")
+        commandName: "pause", abstract: "Pause a folder.")
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
     @OptionGroup var global: GlobalOptions
@@ -113,9 +117,9 @@ struct FolderPauseCommand: RunnableCommand {
 }
 
 struct FolderResumeCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(commandName: "resume", abstract: "End a folder's rest.")
+    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Resume a folder.")
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
     @OptionGroup var global: GlobalOptions
@@ -125,10 +129,10 @@ struct FolderResumeCommand: RunnableCommand {
 
 struct FolderRemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a folder and share it no longer. Its files stay.",
-        discussion: "Asks first.")
+        commandName: "remove", abstract: "Remove a folder and stop sharing it. Its files are kept.",
+        discussion: "Asks for confirmation.")
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
     @OptionGroup var global: GlobalOptions
@@ -136,20 +140,20 @@ struct FolderRemoveCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if !global.yes { try context.confirm(try await question(context)) }
         try await context.edit(.removeFolder(folder))
-        try Removed(folder).say("Removed the folder \(context.style.name(folder)). Its files stay.", in: context)
+        try Removed(folder).say("Removed folder \(context.style.name(folder)). Its files are kept.", in: context)
     }
 
     /// Throws `noSuchFolder` if there is none to ask about.
     private func question(_ context: CommandContext) async throws -> String {
         guard let found = try await context.known().folders.first(where: { $0.id == folder }) else {
             throw ControlError(
-                .noSuchFolder, "No folder is named `\(folder)`. `synctrain folder list` shows those shared.",
+                .noSuchFolder, "`\(folder)`: no such folder. `synctrain folder list` shows the shared folders.",
                 path: folder)
         }
         let devices =
             found.devices.isEmpty ? "" : ", shared with \(Quantity.count(Int64(found.devices.count), "device"))"
         return
-            "Remove the folder \(EscapedName.escape(found.id))\(devices)? Its selection and index go; its files stay in "
+            "Remove folder \(EscapedName.escape(found.id))\(devices)? Its selection and index are removed; its files are kept in "
             + "\(EscapedName.escape(found.path))."
     }
 }

@@ -4,27 +4,27 @@ import ControlAPI
 
 struct FreeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "free", abstract: "Deselect what other devices hold until so much space is free.",
+        commandName: "free", abstract: "Deselect files that other devices have until enough space is free.",
         discussion: """
-            Picks single files, those first of which size times the time since they were used is greatest, and deselects \
-            them as `synctrain deselect` does. Used is read or changed, as far as the disk keeps that: with `relatime` to \
-            the day, with `noatime` only when the file came.
+            Deselects single files as `synctrain deselect` does, those with the largest product of size and time \
+            since last use first. Last use is the last read or change that the file system records: with `relatime` \
+            to the day, with `noatime` only the download.
             """)
 
-    @Argument(help: "The folder's id; all folders that are not paused if not given.")
+    @Argument(help: "Folder id; all folders that are not paused if omitted.")
     var folder: String?
 
     @Option(
-        help: ArgumentHelp("How much is to be free on the folder's file system: 5G, 500MB, 2GiB.", valueName: "size"),
+        help: ArgumentHelp("Space to have free on the folder's file system: 5G, 500MB or 2GiB.", valueName: "size"),
         transform: FreeCommand.size)
     var until: Int64
 
     @Option(
-        help: ArgumentHelp("Only files that nobody has used for so long: 30d, 12h, 4w.", valueName: "age"),
+        help: ArgumentHelp("Minimum time since last use: 30d, 12h or 4w.", valueName: "age"),
         transform: FreeCommand.age)
     var older: Int64?
 
-    @Flag(help: "Say what would be freed; change nothing.")
+    @Flag(help: "Show what would be freed; change nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -44,7 +44,7 @@ struct FreeCommand: RunnableCommand {
             for folder in answer.folders {
                 let name = context.style.name(folder.outcome.folder)
                 guard folder.outcome.freeing != nil || folder.missing > 0 else {
-                    try context.output.print("\(name): \(Quantity.size(folder.available)) are free")
+                    try context.output.print("\(name): \(Quantity.size(folder.available)) free")
                     continue
                 }
                 for line in rendering.lines(folder.outcome) { try context.output.print(line) }
@@ -53,8 +53,9 @@ struct FreeCommand: RunnableCommand {
         guard let short = answer.folders.first(where: { $0.missing > 0 }) else { return }
         throw ControlError(
             .noSpace,
-            "\(short.outcome.folder): \(Quantity.size(short.missing)) are missing yet; nothing more that other devices hold "
-                + "may go. `synctrain extraneous list` shows what is here and not selected.", path: short.outcome.folder
+            "\(short.outcome.folder): \(Quantity.size(short.missing)) short; no other file can be "
+                + "freed safely. `synctrain extraneous list` shows files on this disk that are not selected.",
+            path: short.outcome.folder
         )
     }
 
@@ -63,9 +64,9 @@ struct FreeCommand: RunnableCommand {
         for folder in plan.folders where folder.missing > 0 {
             guard let freeing = folder.outcome.freeing, freeing.freedFiles > 0 else { continue }
             try context.confirm(
-                "\(EscapedName.escape(folder.outcome.folder)): all that may go, "
+                "\(EscapedName.escape(folder.outcome.folder)): all files that can be freed, "
                     + "\(Quantity.count(freeing.freedFiles, "file")), \(Quantity.size(freeing.freedBytes)), is not enough; "
-                    + "\(Quantity.size(folder.missing)) would be missing yet. Free it all the same?")
+                    + "\(Quantity.size(folder.missing)) more would be needed. Free them anyway?")
         }
     }
 
@@ -73,7 +74,7 @@ struct FreeCommand: RunnableCommand {
     static func size(_ text: String) throws -> Int64 {
         let short = text.last.map { "KMGTkmgt".contains($0) } ?? false
         guard let size = ByteCountText.parse(short ? text + "iB" : text) else {
-            throw ValidationError("\(text) is no size; write 5G, 500MB or 2GiB.")
+            throw ValidationError("\(text) is not a size. Use 5G, 500MB or 2GiB.")
         }
         return size
     }
@@ -82,7 +83,7 @@ struct FreeCommand: RunnableCommand {
         let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
         guard let unit = text.last.flatMap({ units[$0] }), let number = Int64(text.dropLast()), number >= 0,
             number <= 1_000_000
-        else { throw ValidationError("\(text) is no age; write 30d, 12h or 4w.") }
+        else { throw ValidationError("\(text) is not a duration. Use 30d, 12h or 4w.") }
         return number * unit
     }
 }

@@ -4,7 +4,7 @@ import ControlAPI
 struct IDCommand: RunnableCommand {
     static let configuration = CommandConfiguration(commandName: "id", abstract: "Print this device's id.")
 
-    @Flag(help: "Draw it as a QR code as well.")
+    @Flag(help: "Show a QR code as well.")
     var qr = false
 
     @OptionGroup var global: GlobalOptions

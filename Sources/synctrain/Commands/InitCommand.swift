@@ -3,23 +3,23 @@ import ControlAPI
 
 struct InitCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Make this device's identity and configuration; print its id.")
+        commandName: "init", abstract: "Create this device's identity and configuration; print its id.")
 
-    @Option(help: ArgumentHelp("What other devices see; the host's name if not given.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name shown to other devices; the host name if omitted.", valueName: "name"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Where to listen, tcp://HOST:PORT; may be given again.", valueName: "url"))
+    @Option(help: ArgumentHelp("Address to listen on, tcp://HOST:PORT; repeatable.", valueName: "url"))
     var listen: [String] = []
 
-    @Flag(help: "Neither announce this device on the local network nor look for others there.")
+    @Flag(help: "Disable local discovery.")
     var noDiscovery = false
 
-    @Option(help: ArgumentHelp("The key's curve: p384 (as Syncthing's) or p256.", valueName: "curve"))
+    @Option(help: ArgumentHelp("Elliptic curve of the key: p384 (as in Syncthing) or p256.", valueName: "curve"))
     var curve = CommandEnvironment.Initialisation.Curve.p384
 
     @Option(
         help: ArgumentHelp(
-            "Take over identity, devices and folders of the Syncthing configuration in this directory.",
+            "Syncthing configuration directory to import identity, devices and folders from.",
             valueName: "dir"), completion: .directory)
     var importSyncthing: String?
 

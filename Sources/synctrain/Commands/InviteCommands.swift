@@ -3,40 +3,40 @@ import ControlAPI
 
 struct InviteCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "invite", abstract: "Make a code with which another device joins a folder.",
+        commandName: "invite", abstract: "Create a code that lets another device join a folder.",
         discussion: """
-            Prints a code that is good for one device, and for a day unless --for says otherwise. Give it to whoever is to \
-            join by a way that nobody else reads: who has the code is let in. On that device: `synctrain join CODE`. \
-            While an invitation is open, this device answers strangers who have one, over Bluetooth too.
+            Prints a code for one device, valid for a day unless --for is given. Send it over a private channel: \
+            anyone who has the code can join. On the other device, run `synctrain join CODE`. While an invitation is \
+            open, this device answers unknown devices that have a code, over Bluetooth too.
             """)
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case read, write, admin }
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String?
 
-    @Option(name: .customLong("as"), help: "What the device may do: read, write or admin; see `folder role`.")
+    @Option(name: .customLong("as"), help: "Role of the device: read, write or admin; see `folder role`.")
     var role = Role.write
 
     @Option(
-        name: .customLong("for"), help: ArgumentHelp("How long it is good: 1d, 12h, 30m.", valueName: "time"),
+        name: .customLong("for"), help: ArgumentHelp("Lifetime of the code: 1d, 12h or 30m.", valueName: "time"),
         transform: FreeCommand.age)
     var seconds: Int64 = InvitationRequest.usual
 
-    @Flag(help: "List the invitations that there are.")
+    @Flag(help: "List invitations.")
     var list = false
 
-    @Option(help: ArgumentHelp("Withdraw the invitation of this number.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of the invitation to revoke.", valueName: "number"))
     var revoke: Int64?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard [folder != nil, list, revoke != nil].count(where: { $0 }) == 1 else {
-            throw ValidationError("Give a folder's id, --list or --revoke, and one of them alone.")
+            throw ValidationError("Give exactly one of a folder id, --list or --revoke.")
         }
         guard (1...InvitationRequest.longest).contains(seconds) else {
-            throw ValidationError("--for is from 1s to 30d.")
+            throw ValidationError("--for must be between 1s and 30d.")
         }
     }
 
@@ -51,12 +51,12 @@ struct InviteCommand: RunnableCommand {
             if global.json { return try context.output.print(bytes: try ControlJSON.encode(invitation)) }
             try context.output.print(invitation.code ?? "")
             try context.remark(
-                "Good for one device until \(Timestamp.local(invitation.expires)), as \(invitation.role). There: "
-                    + "synctrain join CODE. To withdraw it: synctrain invite --revoke \(invitation.number)")
+                "Valid for one device until \(Timestamp.local(invitation.expires)), with role \(invitation.role). On that device: "
+                    + "synctrain join CODE. To revoke it: synctrain invite --revoke \(invitation.number)")
         } else {
             let list = try await agent.call(Endpoints.invitations)
             if global.json { return try context.output.print(bytes: try ControlJSON.encode(list)) }
-            guard !list.invitations.isEmpty else { return try context.remark("There are no invitations.") }
+            guard !list.invitations.isEmpty else { return try context.remark("No invitations.") }
             let rows = list.invitations.map { invitation in
                 [
                     String(invitation.number), context.style.name(invitation.folder), invitation.role,
@@ -73,28 +73,30 @@ struct InviteCommand: RunnableCommand {
 
 struct JoinCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "join", abstract: "Join a folder with a code that another device's `synctrain invite` printed.",
+        commandName: "join", abstract: "Join a folder with a code printed by `synctrain invite`.",
         discussion: """
-            Reaches the device that invites, which stores this one, and adds that device and the folder here. Nothing is \
-            stored if the code is not good any more. A code that was cut off in the middle of it can be tried again here.
+            Connects to the inviting device and adds that device and the folder here. Nothing is stored if the code \
+            has expired. If the connection breaks, the same code can be tried again on this device.
+
+            Example: synctrain join CODE ~/Photos
             """)
 
     enum Mode: String, ExpressibleByArgument, CaseIterable { case selective, full }
 
-    @Argument(help: "The code.")
+    @Argument(help: "Invitation code.")
     var code: String
 
     @Argument(
-        help: "Where the folder is to lie; if not given, a directory with its name in the current one.",
+        help: "Directory for the folder; by default one with its name in the current directory.",
         completion: .directory)
     var directory: String?
 
-    @Option(help: "selective keeps what is picked, full keeps everything.")
+    @Option(help: "Mode: selective (only selected files) or full (everything).")
     var mode = Mode.selective
 
     @Option(
         help: ArgumentHelp(
-            "Where to reach the device that invites; where the code says, or near-by, if not given.",
+            "Address of the inviting device; from the code, or found nearby, if omitted.",
             valueName: "address"))
     var address: String?
 

@@ -3,11 +3,11 @@ import ControlAPI
 
 /// A file and how long a link to it is good for.
 struct LinkSubject: ParsableArguments {
-    @Argument(help: "The file, here or not.", completion: .file())
+    @Argument(help: "File, present on this device or not.", completion: .file())
     var path: String
 
     @Option(
-        name: .customLong("for"), help: ArgumentHelp("How long the link is good: 30m, 2h, 7d.", valueName: "time"),
+        name: .customLong("for"), help: ArgumentHelp("Lifetime of the link: 30m, 2h or 7d.", valueName: "time"),
         transform: LinkSubject.duration)
     var seconds: Int64?
 
@@ -17,7 +17,7 @@ struct LinkSubject: ParsableArguments {
 
     static func duration(_ text: String) throws -> Int64 {
         guard let seconds = TimeSpan.seconds(text), (1...Double(LinkRequest.longest)).contains(seconds) else {
-            throw ValidationError("\(text) is no time for a link; write 30m, 2h or 7d, up to a year.")
+            throw ValidationError("\(text) is not a valid lifetime. Use 30m, 2h or 7d, at most a year.")
         }
         return Int64(seconds)
     }
@@ -25,11 +25,11 @@ struct LinkSubject: ParsableArguments {
 
 struct URLCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "url", abstract: "Print a link by which any program here reads a file, fetching what is not here.",
+        commandName: "url", abstract: "Print a link to a file for any program on this machine.",
         discussion: """
-            Players and browsers seek in it: only the blocks that are read are fetched. Whoever has the link can read the \
-            file until it expires, after two hours if --for does not say otherwise; with `listen = "127.0.0.1:0"`, as \
-            usual, also no longer than the agent runs.
+            Only the blocks that are read are downloaded; players and browsers can seek. Anyone who has the link can \
+            read the file until the link expires, after two hours unless --for is given. With `listen = \
+            "127.0.0.1:0"` (default) the link also ends when the agent stops.
             """)
 
     @OptionGroup var subject: LinkSubject
@@ -48,10 +48,10 @@ struct URLCommand: RunnableCommand {
 
 struct OpenCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "open", abstract: "Open or play a file with the program for it, fetching what is read of it.",
+        commandName: "open", abstract: "Open or play a file, downloading it on demand.",
         discussion: """
-            Runs $SYNCTRAIN_OPEN, such as `mpv --fs`, or else `xdg-open`, with a link as `synctrain url` makes it, and \
-            waits for it to end. Where there is neither, the link is printed.
+            Runs $SYNCTRAIN_OPEN (for example `mpv --fs`) or `xdg-open` with a link as printed by `synctrain url`, \
+            and waits for it to exit. If neither exists, prints the link.
             """)
 
     @OptionGroup var subject: LinkSubject
@@ -66,7 +66,7 @@ struct OpenCommand: RunnableCommand {
         }
         guard let command else {
             if !global.json { try context.output.print(link.url) }
-            return try context.remark("There is no xdg-open: open the link yourself, or set SYNCTRAIN_OPEN.")
+            return try context.remark("xdg-open is not installed: open the link yourself, or set SYNCTRAIN_OPEN.")
         }
         try context.output.flush()
         try await context.environment.open(command, link.url, context.process.variables)

@@ -3,29 +3,29 @@ import ControlAPI
 
 struct ListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "List a directory of the global index, a name on a line.",
+        commandName: "ls", abstract: "List a directory of the global index, one name per line.",
         discussion: """
             A path is FOLDER:relative/path, absolute, or relative to the current directory inside a folder.
 
-            With -l: state, selected, number of holders, size, time of change, name.
+            With -l: state, selection, number of devices that have it, size, modification time, name.
             """)
 
-    @Argument(help: "The directory or file; the current directory if not given.", completion: .file())
+    @Argument(help: "Directory or file; the current directory if omitted.", completion: .file())
     var path = "."
 
-    @Flag(name: .short, help: "State, selection, holders, size and time as well.")
+    @Flag(name: .short, help: "Show state, selection, number of devices, size and time.")
     var long = false
 
-    @Flag(name: [.customShort("R"), .long], help: "With all below.")
+    @Flag(name: [.customShort("R"), .long], help: "List subdirectories recursively.")
     var recursive = false
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte; nothing is escaped.")
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if null, long || global.json { throw ValidationError("-0 gives names alone: leave out -l and --json.") }
+        if null, long || global.json { throw ValidationError("-0 cannot be combined with -l or --json.") }
     }
 
     func execute(in context: CommandContext) async throws {

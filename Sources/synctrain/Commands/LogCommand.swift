@@ -3,29 +3,29 @@ import ControlAPI
 
 struct LogCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "Show what changed in the folders, when, and by which device.",
+        commandName: "log", abstract: "Show which device changed which files, and when.",
         discussion: """
-            The time is when this device heard of it or did it. Of a device's first index nothing is noted, and of more than \
-            200 names at once only how many. The newest 10,000 changes of each folder are kept.
+            The time is when this device received or made the change. A device's first index is not logged; more \
+            than 200 changes at once are logged as a count. The newest 10,000 changes of each folder are kept.
             """)
 
-    @Argument(help: "A folder's id or a path; all folders if not given.", completion: .file())
+    @Argument(help: "Folder id or path; all folders if omitted.", completion: .file())
     var path: String?
 
-    @Option(help: ArgumentHelp("Only what is not older: 1h, 2d.", valueName: "time"), transform: LogCommand.age)
+    @Option(help: ArgumentHelp("Age limit, for example 1h or 2d.", valueName: "time"), transform: LogCommand.age)
     var since: Int64?
 
-    @Option(help: ArgumentHelp("The newest so many.", valueName: "number"))
+    @Option(help: ArgumentHelp("Number of changes to show.", valueName: "number"))
     var limit = 100
 
-    @Flag(name: [.short, .long], help: "Go on with what happens from now on, until interrupted.")
+    @Flag(name: [.short, .long], help: "Print new changes until interrupted.")
     var follow = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard (1...ChangeQuery.largestLimit).contains(limit) else {
-            throw ValidationError("--limit is a number from 1 to \(ChangeQuery.largestLimit).")
+            throw ValidationError("--limit must be between 1 and \(ChangeQuery.largestLimit).")
         }
     }
 
@@ -54,7 +54,7 @@ struct LogCommand: RunnableCommand {
 
     static func age(_ text: String) throws -> Int64 {
         guard let seconds = TimeSpan.seconds(text), seconds <= 1e9 else {
-            throw ValidationError("\(text) is no time; write 30m, 1h or 2d.")
+            throw ValidationError("\"\(text)\" is not a duration. Use 30m, 1h or 2d.")
         }
         return Int64(seconds)
     }

@@ -4,13 +4,13 @@ import Foundation
 
 struct LogsCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logs", abstract: "Show the background agent's log; with -f, events as they happen.",
+        commandName: "logs", abstract: "Show the background agent's log, or follow its events.",
         discussion: """
-            Without -f: the log of an agent that was started with `synctrain agent start`. An agent under systemd logs \
-            to the journal: journalctl --user -u synctrain. With -f: a line of JSON for each event of the running agent.
+            Without -f: the log of an agent started with `synctrain agent start`. An agent under systemd logs to the \
+            journal: journalctl --user -u synctrain. With -f: one line of JSON for each event of the running agent.
             """)
 
-    @Flag(name: [.short, .long], help: "Events from now on, until interrupted.")
+    @Flag(name: [.short, .long], help: "Print new events until interrupted.")
     var follow = false
 
     @OptionGroup var global: GlobalOptions
@@ -27,7 +27,7 @@ struct LogsCommand: RunnableCommand {
         let path = try context.places().logFile
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw ControlError(
-                .noSuchPath, "There is no log at \(path). Under systemd: journalctl --user -u synctrain.", path: path)
+                .noSuchPath, "\(path): no log. Under systemd, run journalctl --user -u synctrain.", path: path)
         }
         defer { try? file.close() }
         while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {

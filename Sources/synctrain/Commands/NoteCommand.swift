@@ -3,28 +3,30 @@ import ControlAPI
 
 struct NoteCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "note", abstract: "Show or write what is noted of a file or directory.",
+        commandName: "note", abstract: "Show or change the notes of a file or directory.",
         discussion: """
-            A note is a key and a value; a text without a key is the note called note. Notes lie in the folder's own \
-            .synctrain/notes, a file for each device, and go where the folder goes; of two for one key the later counts. \
-            They belong to a path: who renames the file does not take them along. In a selective folder the first note \
-            selects .synctrain, so that those of other devices come here as well.
+            A note is a key and a value; a text without a key is stored under the key `note`. Notes are files in the \
+            folder's .synctrain/notes, one per device, and sync with the folder; the latest value of a key wins. \
+            Notes belong to a path and do not follow a renamed file. In a selective folder, the first note selects \
+            .synctrain, so that other devices' notes are kept here as well.
+
+            Example: synctrain note photos:2019/tram.jpg rating=5 title="Lisbon"
             """)
 
-    @Argument(help: "The file or directory.", completion: .file())
+    @Argument(help: "File or directory.", completion: .file())
     var path: String
 
-    @Argument(help: "KEY=VALUE, several of them, or one text.")
+    @Argument(help: "One or more KEY=VALUE, or one text.")
     var notes: [String] = []
 
-    @Option(help: ArgumentHelp("Remove the note of this key; may be given again.", valueName: "key"))
+    @Option(help: ArgumentHelp("Key of a note to remove; repeatable.", valueName: "key"))
     var remove: [String] = []
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard notes.count > 1, let text = notes.first(where: { Self.pair($0) == nil }) else { return }
-        throw ValidationError("“\(text)” is no KEY=VALUE; a text of several words goes into quotes.")
+        throw ValidationError("“\(text)” is not KEY=VALUE. Put a text of several words in quotes.")
     }
 
     /// A key and its value; nil for a text that has no key before its first `=`.
@@ -55,7 +57,7 @@ struct NoteCommand: RunnableCommand {
         for name in answer.unreadable { try context.remark("\(name) cannot be read as notes.") }
         if !answer.isKept {
             try context.remark(
-                "The notes of other devices are not kept here; synctrain select \(answer.folder):.synctrain keeps them."
+                "The notes of other devices are not selected here; `synctrain select \(answer.folder):.synctrain` keeps them."
             )
         }
     }

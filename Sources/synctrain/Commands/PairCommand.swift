@@ -3,35 +3,36 @@ import ControlAPI
 
 struct PairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: "Make this device and another one know each other, by comparing six digits.",
+        commandName: "pair", abstract: "Pair with another device by comparing six digits.",
         discussion: """
-            Run it on both devices within two minutes: with an address on one of them, or with --nearby and the number of \
-            the other in the list. Both show six digits. If they are the same, say yes on both; then each has stored the \
-            other, and both connect. If they differ, somebody is between the two: say no.
+            Run it on both devices within two minutes, on one of them with an address, or with --nearby to choose \
+            the other from a list. Both show six digits. If the digits match, answer yes on both: each device stores \
+            the other, and they connect. If they differ, somebody may be intercepting the connection: answer no.
 
-            --yes does not confirm the digits. A script that knows what the other device shows passes it with \
-            --expect-sas, or writes it to standard input with --expect-sas -. With --json each event is a line on \
+            --yes does not confirm the digits. A script passes the digits shown by the other device with \
+            --expect-sas, or writes them to standard input with --expect-sas -. With --json each event is a line on \
             standard output.
             """)
 
     @Argument(
-        help: "Where the other device waits: tcp://HOST:PORT, ble://AA:BB:CC:DD:EE:FF or virtual://NAME.")
+        help: "Address of the waiting device: tcp://HOST:PORT, ble://AA:BB:CC:DD:EE:FF or virtual://NAME.")
     var address: String?
 
-    @Flag(help: "List devices near-by to choose from, and wait as well.")
+    @Flag(help: "List nearby devices to choose from, and wait as well.")
     var nearby = false
 
     @Option(
         name: .customLong("expect-sas"),
-        help: ArgumentHelp("The digits that the other device shows; - to read them from input.", valueName: "digits"))
+        help: ArgumentHelp("Digits shown by the other device; - to read them from standard input.", valueName: "digits")
+    )
     var expected: String?
 
-    @Option(help: ArgumentHelp("Share this folder with the device; may be given again.", valueName: "id"))
+    @Option(help: ArgumentHelp("Folder to share with the device; repeatable.", valueName: "id"))
     var folder: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Wait no longer than this for a device, and for each answer: 1 to 120.", valueName: "seconds"))
+            "Timeout for finding the device and for each answer, 1 to 120 seconds.", valueName: "seconds"))
     var timeout = PairRequest.longestWait
 
     @OptionGroup var global: GlobalOptions
@@ -39,10 +40,10 @@ struct PairCommand: RunnableCommand {
     func validate() throws {
         if address != nil, nearby { throw ValidationError("Give an address or --nearby, not both.") }
         if let expected, expected != "-", PairRequest.code(parsing: expected) == nil {
-            throw ValidationError("--expect-sas takes six digits, or - to read them from standard input.")
+            throw ValidationError("--expect-sas must be six digits, or - to read them from standard input.")
         }
         guard (1...PairRequest.longestWait).contains(timeout) else {
-            throw ValidationError("--timeout is a number of seconds from 1 to \(PairRequest.longestWait).")
+            throw ValidationError("--timeout must be between 1 and \(PairRequest.longestWait) seconds.")
         }
     }
 
@@ -111,16 +112,16 @@ struct PairRun {
 
 struct UnpairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpair", abstract: "Forget a device: share nothing with it any more. Files stay.",
-        discussion: "The other device still knows this one until it is told to forget it, too. It cannot connect.")
+        commandName: "unpair", abstract: "Remove a paired device and stop sharing folders with it. Files are kept.",
+        discussion: "The other device still lists this one but cannot connect. Remove this device there as well.")
 
-    @Argument(help: "The device's id or name.")
+    @Argument(help: "Device id or name.")
     var device: String
 
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try context.confirm("Forget the device \(EscapedName.escape(device)), and share no folder with it any more?")
+        try context.confirm("Remove device \(EscapedName.escape(device)) and stop sharing folders with it?")
         try await context.edit(.removeDevice(device))
     }
 }

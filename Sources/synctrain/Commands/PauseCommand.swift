@@ -3,10 +3,10 @@ import ControlAPI
 
 /// What rests, for `pause` and `resume`.
 struct PauseSubject: ParsableArguments {
-    @Argument(help: "The folders' ids.")
+    @Argument(help: "Folder ids.")
     var folder: [String] = []
 
-    @Option(help: ArgumentHelp("A device, id or name; may be given again.", valueName: "device"))
+    @Option(help: ArgumentHelp("Device id or name; repeatable.", valueName: "device"))
     var device: [String] = []
 
     @Flag(help: "All folders and all devices.")
@@ -18,27 +18,27 @@ struct PauseSubject: ParsableArguments {
 
     func validate() throws {
         guard all || !folder.isEmpty || !device.isEmpty else {
-            throw ValidationError("Say which folders, --device which devices, or --all.")
+            throw ValidationError("Give folder ids, --device or --all.")
         }
         guard !all || folder.isEmpty && device.isEmpty else {
-            throw ValidationError("--all is all folders and devices: name none beside it.")
+            throw ValidationError("--all cannot be combined with folders or --device.")
         }
     }
 }
 
 struct PauseCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Let folders or devices rest.",
+        commandName: "pause", abstract: "Pause folders or devices.",
         discussion: """
-            A folder that rests is not scanned, sent or fetched; what is selected in it can still be changed. A device \
-            that rests is neither dialled nor let in. Both last across restarts, until `synctrain resume` or, with --for, \
-            until the time is over.
+            A paused folder is not scanned or transferred; its selection can still be changed. A paused device is \
+            not dialled, and its connections are refused. Both stay paused across restarts, until `synctrain resume` \
+            or until the time given by --for has passed.
             """)
 
     @OptionGroup var subject: PauseSubject
 
     @Option(
-        name: .customLong("for"), help: ArgumentHelp("End the rest after so long: 30m, 2h, 1d.", valueName: "time"),
+        name: .customLong("for"), help: ArgumentHelp("Duration: 30m, 2h or 1d.", valueName: "time"),
         transform: PauseCommand.duration)
     var seconds: Int64?
 
@@ -50,7 +50,7 @@ struct PauseCommand: RunnableCommand {
 
     static func duration(_ text: String) throws -> Int64 {
         guard let seconds = TimeSpan.seconds(text), (1...Double(PauseChange.longest)).contains(seconds) else {
-            throw ValidationError("\(text) is no time to rest; write 30m, 2h or 1d, up to a year.")
+            throw ValidationError("\(text) is not a duration. Use 30m, 2h or 1d, at most a year.")
         }
         return Int64(seconds)
     }
@@ -58,7 +58,7 @@ struct PauseCommand: RunnableCommand {
 
 struct ResumeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "End the rest of folders or devices.")
+        commandName: "resume", abstract: "Resume folders or devices.")
 
     @OptionGroup var subject: PauseSubject
 

@@ -3,10 +3,11 @@ import ControlAPI
 
 struct PolicyCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "policy", abstract: "What a metered connection or a low battery holds back.",
+        commandName: "policy", abstract: "Show or suspend the policies for metered connections and low battery.",
         discussion: """
-            NetworkManager says whether the connection is metered, UPower whether the machine runs on its battery; \
-            [policies] in config.toml says what may go then. Without a word `synctrain policy` shows what holds.
+            NetworkManager reports whether the connection is metered, UPower whether the machine runs on battery; \
+            [policies] in config.toml sets what may be transferred then. `synctrain policy` alone shows what applies \
+            now.
             """,
         subcommands: [PolicyShowCommand.self, PolicyIgnoreCommand.self, PolicyApplyCommand.self],
         defaultSubcommand: PolicyShowCommand.self)
@@ -14,13 +15,13 @@ struct PolicyCommandGroup: ParsableCommand {
 
 struct PolicyShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show what is known of connection and battery, and what holds.")
+        commandName: "show", abstract: "Show connection, battery and the policies in effect.")
 
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
         guard let policies = try await context.agent().call(Endpoints.status).policies else {
-            throw ControlError(.failed, "the agent that runs knows no policies; start it anew")
+            throw ControlError(.failed, "the running agent does not support policies; restart it")
         }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(policies))
@@ -32,14 +33,14 @@ struct PolicyShowCommand: RunnableCommand {
 
 struct PolicyIgnoreCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ignore", abstract: "Let everything go, whatever the connection and the battery are.",
+        commandName: "ignore", abstract: "Suspend all policies.",
         discussion: """
-            Until `synctrain policy apply`, until the time of --for is over, or until the agent ends.
+            Lasts until `synctrain policy apply`, until the time given by --for has passed, or until the agent stops.
             """)
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Have them hold again after so long: 30m, 2h, 1d.", valueName: "time"),
+        help: ArgumentHelp("Duration: 30m, 2h or 1d.", valueName: "time"),
         transform: PauseCommand.duration)
     var seconds: Int64?
 
@@ -52,7 +53,7 @@ struct PolicyIgnoreCommand: RunnableCommand {
 
 struct PolicyApplyCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apply", abstract: "Have the policies hold again that were set aside.")
+        commandName: "apply", abstract: "Re-enable suspended policies.")
 
     @OptionGroup var global: GlobalOptions
 

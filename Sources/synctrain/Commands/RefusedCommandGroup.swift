@@ -3,19 +3,20 @@ import ControlAPI
 
 struct RefusedCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "refused", abstract: "Changes of devices that may only read.",
+        commandName: "refused", abstract: "Review refused changes from read-only devices.",
         discussion: """
-            What a device changes, adds or deletes in a folder in which its role is read (`synctrain folder role`) is \
-            not followed here. It is listed until it is accepted or reverted, or until that device has what the folder has.
+            Changes from a device whose role in a folder is read (`synctrain folder role`) are not applied here. \
+            They are listed until they are accepted or reverted, or until that device has the folder's version \
+            again.
             """,
         subcommands: [RefusedListCommand.self, RefusedAcceptCommand.self, RefusedRevertCommand.self])
 }
 
 struct RefusedListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List them: who changed what, and what the folder has.")
+        commandName: "list", abstract: "List refused changes and the versions in the folder.")
 
-    @Argument(help: "The folder's id; all folders if not given.")
+    @Argument(help: "Folder id; all folders if omitted.")
     var folder: String?
 
     @OptionGroup var global: GlobalOptions
@@ -49,13 +50,13 @@ struct RefusedListCommand: RunnableCommand {
 
 /// Which changes are accepted or reverted.
 struct RefusedChoice: ParsableArguments {
-    @Argument(help: "Files, directories for all in them, or a folder's id.", completion: .file())
+    @Argument(help: "Files, directories (with everything in them) or folder ids.", completion: .file())
     var paths: [String]
 
-    @Option(help: ArgumentHelp("Only the changes of this device, id or name.", valueName: "device"))
+    @Option(help: ArgumentHelp("Device id or name whose changes to include.", valueName: "device"))
     var device: String?
 
-    @Flag(help: "Say what would be done; do nothing.")
+    @Flag(help: "Show what would be done; do nothing.")
     var dryRun = false
 }
 
@@ -98,7 +99,7 @@ extension RefusedSettling {
             case (.accept, true): "would be accepted"
             case (.accept, false): "accepted"
             case (.revert, true): "would be reverted"
-            case (.revert, false): "reverted; the devices that made them follow when they hear of it"
+            case (.revert, false): "reverted; the devices that made them follow once they are connected"
             }
         try context.output.print("\(style.name(outcome.folder)): \(Quantity.count(outcome.count, "change")) \(words)")
         if outcome.isDryRun {
@@ -113,10 +114,10 @@ extension RefusedSettling {
 
 struct RefusedAcceptCommand: RefusedSettling {
     static let configuration = CommandConfiguration(
-        commandName: "accept", abstract: "Let changes count as if a device that may write had made them.",
+        commandName: "accept", abstract: "Accept refused changes.",
         discussion: """
-            Exactly the versions that are listed count from now on; what the device changes later is refused again. Asks \
-            first if files are replaced or deleted by it.
+            Accepts exactly the versions that are listed; later changes by the device are refused again. Asks for \
+            confirmation if files would be replaced or deleted.
             """)
     static let action = RefusalRequest.Action.accept
 
@@ -138,11 +139,11 @@ struct RefusedAcceptCommand: RefusedSettling {
 
 struct RefusedRevertCommand: RefusedSettling {
     static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: "Have the devices that made them take changes back.",
+        commandName: "revert", abstract: "Revert refused changes on the devices that made them.",
         discussion: """
-            Announces what the folder has as later than the changes: the devices get the old contents back, and delete \
-            what they added. What they had is lost unless they keep old versions, so it asks first. This device gives \
-            back only what is on its disk.
+            Announces the folder's versions as newer than the changes: the devices restore the old contents and \
+            delete what they added. Their changes are lost unless they keep old versions, so it asks for \
+            confirmation. Only files on this disk can be restored.
             """)
     static let action = RefusalRequest.Action.revert
 
@@ -161,22 +162,24 @@ struct RefusedRevertCommand: RefusedSettling {
 
 struct FolderRoleCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "role", abstract: "Say what a device may do in a folder.",
+        commandName: "role", abstract: "Set the role of a device in a folder.",
         discussion: """
-            read: it gets everything, and what it changes is refused here (`synctrain refused`); write: what it changes \
-            counts, the usual; admin: further devices and folders that it offers are taken over as well. Each device \
-            that runs synctrain decides this for itself: one that lets it write passes its changes on as its own.
+            read: the device receives everything, but its changes are refused here (`synctrain refused`); write \
+            (default): its changes are applied; admin: devices and folders that it offers are also added. Each \
+            synctrain device sets roles for itself: a device that grants write propagates the changes as its own.
+
+            Example: synctrain folder role photos tablet read
             """)
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case read, write, admin }
 
-    @Argument(help: "The folder's id.")
+    @Argument(help: "Folder id.")
     var folder: String
 
-    @Argument(help: "The device's id or name.")
+    @Argument(help: "Device id or name.")
     var device: String
 
-    @Argument(help: "read, write or admin.")
+    @Argument(help: "Role: read, write or admin.")
     var role: Role
 
     @OptionGroup var global: GlobalOptions

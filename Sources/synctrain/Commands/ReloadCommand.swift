@@ -3,10 +3,11 @@ import ControlAPI
 
 struct ReloadCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reload", abstract: "Have the running agent read its configuration file anew.",
+        commandName: "reload", abstract: "Reload the configuration file.",
         discussion: """
-            After an edit by hand. What is wrong in the file is said with its line, and nothing changes. Says which settings \
-            take effect only when the agent is started again. Asks first if the file names no devices or no folders any more.
+            Use this after editing the file. If the file has an error, the line is shown and nothing changes. Lists \
+            settings that need a restart of the agent. Asks for confirmation if the file no longer lists any devices \
+            or any folders.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -25,7 +26,7 @@ struct ReloadCommand: RunnableCommand {
         } else if !answer.restart.isEmpty {
             let names = answer.restart.joined(separator: ", ")
             try context.remark(
-                "Other than when the agent was started, and in effect when it is started again: \(names).")
+                "Restart the agent to apply: \(names).")
         }
     }
 }

@@ -6,18 +6,18 @@ struct RemoveCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Delete files and directories on all devices.",
         discussion: """
-            Deletes what is in the folder, whether it is on this disk or not; the other devices delete their copies when \
-            they hear of it. Asks first and names the devices that hold it. To free space on this device alone: \
-            `synctrain deselect`.
+            Deletes files whether or not they are on this disk; the other devices delete their copies once they are \
+            connected. Names the devices that have the files and asks for confirmation. To free space on this device \
+            only, use `synctrain deselect`.
             """)
 
-    @Argument(help: "The files and directories.", completion: .file())
+    @Argument(help: "Files and directories.", completion: .file())
     var paths: [String]
 
-    @Flag(help: "Must be said: on this device and on all others.")
+    @Flag(help: "Required: confirms deletion on every device.")
     var everywhere = false
 
-    @Flag(help: "Say what would be deleted and who holds it; delete nothing.")
+    @Flag(help: "Show what would be deleted and which devices have it; delete nothing.")
     var dryRun = false
 
     @OptionGroup var global: GlobalOptions
@@ -25,7 +25,7 @@ struct RemoveCommand: RunnableCommand {
     func validate() throws {
         guard everywhere else {
             throw ValidationError(
-                "Say which you mean: `synctrain deselect` frees the space here and leaves the files on the other devices; "
+                "rm needs --everywhere. `synctrain deselect` frees the space here and leaves the files on the other devices; "
                     + "`synctrain rm --everywhere` deletes them on all devices.")
         }
     }
@@ -69,7 +69,11 @@ struct RemoveCommand: RunnableCommand {
 
     private func show(_ outcome: RemovalOutcome, _ context: CommandContext) throws {
         let style = context.style
-        let words = outcome.isDryRun ? "would be deleted on all devices" : "deleted; the others hear of it"
+        let words =
+            outcome.isDryRun
+            ? "would be deleted on all devices"
+            : "deleted; the other devices follow "
+                + "once they are connected"
         let also = outcome.directories > 0 ? " and \(Quantity.directories(outcome.directories))" : ""
         try context.output.print(
             "\(style.name(outcome.folder)): \(Quantity.count(outcome.files, "file"))\(also), "

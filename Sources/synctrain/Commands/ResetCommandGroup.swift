@@ -3,14 +3,14 @@ import ControlAPI
 
 struct ResetCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset", abstract: "Make anew what the agent has stored.", subcommands: [ResetIndexCommand.self])
+        commandName: "reset", abstract: "Rebuild stored state.", subcommands: [ResetIndexCommand.self])
 }
 
 struct ResetIndexCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Forget the index and get it anew from the devices. Files stay untouched.")
+        commandName: "index", abstract: "Rebuild the index from the other devices. Files are not touched.")
 
-    @Argument(help: "The folder's id; all folders if not given.")
+    @Argument(help: "Folder id; all folders if omitted.")
     var folder: String?
 
     @OptionGroup var global: GlobalOptions

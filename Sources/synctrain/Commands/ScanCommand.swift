@@ -3,11 +3,11 @@ import ControlAPI
 
 struct ScanCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: "Look for changes on this disk now, and wait.",
-        discussion: "Ends with 2 if some files could not be read.")
+        commandName: "scan", abstract: "Scan folders for local changes now, and wait.",
+        discussion: "Exits with 2 if some files could not be read.")
 
     @Argument(
-        help: "Files, directories or folders by their id; every folder that is not paused if none is given.",
+        help: "Files, directories or folder ids; every folder that is not paused if omitted.",
         completion: .file())
     var paths: [String] = []
 

@@ -3,30 +3,30 @@ import ControlAPI
 
 struct SearchCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "search", abstract: "Find names in the index, here or not.",
+        commandName: "search", abstract: "Search the index for names, present on this device or not.",
         discussion: """
-            A name matches if it contains the text, upper and lower case alike; with a / in the text the whole path is \
-            looked at. Prints FOLDER:path, which every command takes.
+            A name matches if it contains the text; case is ignored. If the text contains a /, the whole path is \
+            matched. Prints FOLDER:path, which every command accepts.
             """)
 
-    @Argument(help: "The text.")
+    @Argument(help: "Text to find.")
     var text: String
 
-    @Option(help: ArgumentHelp("Look in this folder alone.", valueName: "folder"))
+    @Option(help: ArgumentHelp("Folder to search.", valueName: "folder"))
     var folder: String?
 
-    @Option(help: ArgumentHelp("End after so many.", valueName: "count"))
+    @Option(help: ArgumentHelp("Maximum number of results.", valueName: "count"))
     var limit: Int?
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte; nothing is escaped.")
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End names with a zero byte and do not escape them.")
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if text.isEmpty { throw ValidationError("Say what to look for.") }
-        if let limit, limit < 1 { throw ValidationError("--limit is a number above 0.") }
-        if null, global.json { throw ValidationError("-0 gives names alone: leave out --json.") }
+        if text.isEmpty { throw ValidationError("Enter a text to search for.") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1.") }
+        if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
     }
 
     func execute(in context: CommandContext) async throws {

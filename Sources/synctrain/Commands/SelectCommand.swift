@@ -4,42 +4,43 @@ import ControlAPI
 
 struct SelectCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "select", abstract: "Keep files and directories on this device, now and later.",
+        commandName: "select", abstract: "Keep files and directories on this device.",
         discussion: """
-            A directory brings all that is and will be below it. What is not there yet is kept when it appears. The \
-            selection is the folder's .stignore; lines that you wrote yourself stay as they are.
+            Selecting a directory selects everything below it, now and in future. A path that does not exist yet is \
+            kept once it appears. The selection is stored in the folder's .stignore; lines that you wrote yourself \
+            stay as they are.
 
-            With --list: what is selected by name, as FOLDER:path.
+            With --list: the paths selected by name, as FOLDER:path.
             """)
 
-    @Argument(help: "The files and directories; with --list the id of one folder.", completion: .file())
+    @Argument(help: "Files and directories; with --list the id of one folder.", completion: .file())
     var paths: [String] = []
 
-    @Flag(help: "List what is selected by name, in one folder or in all.")
+    @Flag(help: "List the paths selected by name, in one folder or in all.")
     var list = false
 
-    @Flag(help: ArgumentHelp("Say what would change and what it would cost; change nothing."))
+    @Flag(help: ArgumentHelp("Show what would change and how much would be downloaded; change nothing."))
     var dryRun = false
 
-    @Flag(help: "Keep it only while there is space: it may go by itself when the folder's `keep-free` asks for it.")
+    @Flag(help: "Allow the agent to free the files when the folder's `keep-free` needs space.")
     var whileSpace = false
 
     @Flag(
         name: [.customShort("0"), .customLong("null")],
-        help: "With --list: end names with a zero byte; nothing is escaped.")
+        help: "With --list: end names with a zero byte and do not escape them.")
     var null = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         if list {
-            if paths.count > 1 { throw ValidationError("--list takes one folder, or none for all.") }
-            if whileSpace { throw ValidationError("--list changes nothing: leave out --while-space.") }
-            if dryRun { throw ValidationError("--list changes nothing: leave out --dry-run.") }
-            if null, global.json { throw ValidationError("-0 gives names alone: leave out --json.") }
+            if paths.count > 1 { throw ValidationError("--list takes at most one folder.") }
+            if whileSpace { throw ValidationError("--while-space cannot be combined with --list.") }
+            if dryRun { throw ValidationError("--dry-run cannot be combined with --list.") }
+            if null, global.json { throw ValidationError("Use either -0 or --json, not both.") }
         } else {
-            if paths.isEmpty { throw ValidationError("Say what to select, or --list.") }
-            if null { throw ValidationError("-0 belongs to --list.") }
+            if paths.isEmpty { throw ValidationError("Give the paths to select, or --list.") }
+            if null { throw ValidationError("-0 needs --list.") }
         }
     }
 
@@ -65,30 +66,30 @@ struct SelectCommand: RunnableCommand {
 
 struct DeselectCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deselect", abstract: "Keep files and directories on this device no more, and free their space.",
+        commandName: "deselect", abstract: "Stop keeping files and directories on this device and free their space.",
         discussion: """
-            Files that are the same as on enough other devices (`min-copies` of the folder, usually one; what they last \
-            said counts, connected or not) go from this disk. Everything else stays and is listed with the reason; \
-            `synctrain extraneous list` shows it later. Nothing is deleted on other devices: for that there is \
-            `synctrain rm --everywhere`. In a selected directory, part of it can be deselected.
+            Frees files of which enough other devices have the same content (the folder's `min-copies`, one by \
+            default, according to their last report). Everything else stays and is listed with the reason; \
+            `synctrain extraneous list` shows it later. Nothing is deleted on other devices; for that, use \
+            `synctrain rm --everywhere`. Part of a selected directory can be deselected.
             """)
 
-    @Argument(help: "The files and directories.", completion: .file())
+    @Argument(help: "Files and directories.", completion: .file())
     var paths: [String]
 
-    @Flag(help: "Say what would change, what would be freed and what would stay; change nothing.")
+    @Flag(help: "Show what would change, be freed and stay; change nothing.")
     var dryRun = false
 
-    @Flag(help: "Leave all files where they are.")
+    @Flag(help: "Leave all files on this disk.")
     var keepLocal = false
 
-    @Flag(help: "Free also what other devices do not hold; says what is given up, and asks.")
+    @Flag(help: "Also free files that no other device has, after confirmation.")
     var force = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if keepLocal, force { throw ValidationError("--keep-local keeps what --force would give up: leave one out.") }
+        if keepLocal, force { throw ValidationError("Use either --keep-local or --force, not both.") }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -132,8 +133,8 @@ struct SelectionReport: Sendable {
         for line in lines { try context.process.errors.print(line) }
         if files > Int64(lines.count) { try context.process.errors.print("  and \(files - Int64(lines.count)) more") }
         try context.confirm(
-            "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), may be nowhere else in this form and will be gone. "
-                + "Give them up?")
+            "\(Quantity.count(files, "file")), \(Quantity.size(bytes)), may exist only on this device and will be lost. "
+                + "Delete them?")
     }
 
     func show(_ answer: SelectionAnswer) throws {

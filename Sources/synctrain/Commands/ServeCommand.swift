@@ -4,17 +4,17 @@ import ControlAPI
 
 struct ServeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Show a directory as a web site on this machine, fetching what is looked at.",
+        commandName: "serve", abstract: "Serve a directory as a web site on this machine, downloading files on demand.",
         discussion: """
-            Prints the site's address and serves it until Ctrl-C. A directory is its index.html, or a list of what is in \
-            it. Pages and scripts run as on any site, under a name of their own that browsers find on this machine by \
-            themselves: they cannot reach the agent's page. Whoever has the address can read the directory.
+            Prints the site's address and serves it until Ctrl-C. A directory is shown as its index.html or as a \
+            list of its contents. Pages and scripts run as on any site, under a host name of their own, and cannot \
+            reach the agent's page. Anyone who has the address can read the directory.
             """)
 
-    @Argument(help: "The directory.", completion: .directory)
+    @Argument(help: "Directory.", completion: .directory)
     var directory: String
 
-    @Option(help: ArgumentHelp("The port on 127.0.0.1; one that is free if not given.", valueName: "n"))
+    @Option(help: ArgumentHelp("Port on 127.0.0.1; a free port if omitted.", valueName: "n"))
     var port: UInt16 = 0
 
     @OptionGroup var global: GlobalOptions
@@ -36,7 +36,7 @@ struct ServeCommand: RunnableCommand {
                 try context.output.print(bytes: try ControlJSON.encode(site))
             } else {
                 try context.output.print(address)
-                try context.remark("Ctrl-C ends it.")
+                try context.remark("Press Ctrl-C to stop.")
             }
             try context.output.flush()
         }

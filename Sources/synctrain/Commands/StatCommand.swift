@@ -3,9 +3,9 @@ import ControlAPI
 
 struct StatCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stat", abstract: "Show all that is known of a file or directory.")
+        commandName: "stat", abstract: "Show details of a file or directory.")
 
-    @Argument(help: "The file or directory.", completion: .file())
+    @Argument(help: "File or directory.", completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions

@@ -3,9 +3,9 @@ import ControlAPI
 
 struct StatusCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show links, folders and transfers.")
+        commandName: "status", abstract: "Show connections, folders and transfers.")
 
-    @Flag(name: [.short, .long], help: "Show it again each second until interrupted; with --json whenever it differs.")
+    @Flag(name: [.short, .long], help: "Update every second until interrupted; with --json on every change.")
     var watch = false
 
     @OptionGroup var global: GlobalOptions

@@ -4,22 +4,23 @@ import ControlAPI
 struct ThumbnailCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "thumbnail",
-        abstract: "Write a small picture of a photo or film, here or not, as a JPEG.",
+        abstract: "Write a thumbnail of a photo or film as a JPEG.",
         discussion: """
-            Neither side has more than 255 pixels. Of a file that is not here only the blocks are fetched that it takes: a \
-            photo's preview, a film's first picture. Made by libvips and ffmpeg in a sandbox (Debian's packages bubblewrap, \
-            libvips-tools and ffmpeg), and kept for the next time; [thumbnails] in the configuration says where.
+            The thumbnail has at most 255 by 255 pixels. For a file that is not present only the necessary blocks \
+            are downloaded: a photo's embedded preview, a film's first frame. libvips and ffmpeg create it in a \
+            sandbox (Debian packages bubblewrap, libvips-tools and ffmpeg), and it is cached; [thumbnails] in the \
+            configuration sets where.
             """)
 
-    @Argument(help: "The picture or film.", completion: .file())
+    @Argument(help: "Photo or film.", completion: .file())
     var path: String
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("A new file for it; else standard output.", valueName: "out"),
+        name: .shortAndLong, help: ArgumentHelp("Output file; standard output if omitted.", valueName: "out"),
         completion: .file())
     var output: String?
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Overwrite an existing file.")
     var force = false
 
     @OptionGroup var global: GlobalOptions

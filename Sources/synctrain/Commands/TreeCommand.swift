@@ -4,18 +4,18 @@ import Synchronization
 
 struct TreeCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tree", abstract: "Draw a directory of the global index and all below as a tree.")
+        commandName: "tree", abstract: "Show a directory of the global index as a tree.")
 
-    @Argument(help: "The directory; the current directory if not given.", completion: .file())
+    @Argument(help: "Directory; the current directory if omitted.", completion: .file())
     var path = "."
 
-    @Option(name: [.customShort("L"), .long], help: ArgumentHelp("How many levels to go down.", valueName: "levels"))
+    @Option(name: [.customShort("L"), .long], help: ArgumentHelp("Number of levels to show.", valueName: "levels"))
     var depth: Int?
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if let depth, depth < 1 { throw ValidationError("--depth is a number above 0.") }
+        if let depth, depth < 1 { throw ValidationError("--depth must be at least 1.") }
     }
 
     func execute(in context: CommandContext) async throws {

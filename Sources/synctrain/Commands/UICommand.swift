@@ -3,24 +3,24 @@ import ControlAPI
 
 struct UICommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ui", abstract: "Open the page in a browser, logged in.",
+        commandName: "ui", abstract: "Open the web page in a browser, logged in.",
         discussion: """
-            Makes a link that logs one browser in, writes a file in the runtime directory that leads to it, and opens that file \
-            with $SYNCTRAIN_OPEN or `xdg-open`. The link is good once and for a minute; the login lasts until the agent ends, 30 \
-            days without use, or --logout. A browser in a sandbox (snap, flatpak) may not read the file: use --no-open and open \
-            the link in it.
+            Creates a login link for one browser, writes a file in the runtime directory that redirects to it, and \
+            opens that file with $SYNCTRAIN_OPEN or `xdg-open`. The link works once and for one minute; the login \
+            lasts until the agent stops, for 30 days without use, or until --logout. A sandboxed browser (snap, \
+            flatpak) may not be able to read the file: use --no-open and open the link in it.
             """)
 
     @Flag(help: "Print the link instead of opening it.")
     var noOpen = false
 
-    @Flag(help: "End the login of all browsers.")
+    @Flag(help: "Log out all browsers.")
     var logout = false
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
-        if noOpen, logout { throw ValidationError("--no-open goes with a login, not with --logout.") }
+        if noOpen, logout { throw ValidationError("--no-open cannot be combined with --logout.") }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -35,7 +35,7 @@ struct UICommand: RunnableCommand {
             if !global.json { try context.output.print(link.url) }
             guard !noOpen else { return }
             return try context.remark(
-                "There is no xdg-open: open the link yourself within a minute, or set SYNCTRAIN_OPEN.")
+                "xdg-open is not installed: open the link yourself within a minute, or set SYNCTRAIN_OPEN.")
         }
         try context.output.flush()
         do {

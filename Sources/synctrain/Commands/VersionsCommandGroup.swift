@@ -4,10 +4,11 @@ import Synchronization
 
 struct VersionsCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "versions", abstract: "What other devices replaced or deleted, and this one has kept.",
+        commandName: "versions", abstract: "List and restore archived versions of files.",
         discussion: """
-            A folder keeps it if `versions` in its configuration is trashcan, simple or staggered, with Syncthing's names \
-            and rules. What you delete or change yourself is not kept.
+            If `versions` in a folder's configuration is trashcan, simple or staggered, the folder archives files \
+            that other devices replace or delete, with Syncthing's names and rules. Files that you delete or change \
+            on this device are not archived.
             """,
         subcommands: [VersionsListCommand.self, VersionsShowCommand.self, VersionsRestoreCommand.self])
 }
@@ -15,9 +16,9 @@ struct VersionsCommandGroup: ParsableCommand {
 struct VersionsListCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List archived versions.",
-        discussion: "Prints when each was archived, its size, when it was changed, and FOLDER:path; the oldest first.")
+        discussion: "Prints archive time, size, modification time and FOLDER:path, oldest first.")
 
-    @Argument(help: "A file, a directory or a folder's id; all folders if not given.", completion: .file())
+    @Argument(help: "File, directory or folder id; all folders if omitted.", completion: .file())
     var path: String?
 
     @OptionGroup var global: GlobalOptions
@@ -36,10 +37,10 @@ struct VersionsListCommand: RunnableCommand {
 
 struct VersionsShowCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Show the archived versions of one file, and where they are.",
-        discussion: "The archived files can be read with any program; leave them as they are.")
+        commandName: "show", abstract: "Show the archived versions of a file and their paths.",
+        discussion: "Any program can read the archived files; do not change them.")
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "File.", completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -56,25 +57,25 @@ struct VersionsShowCommand: RunnableCommand {
         }
         guard found.isEmpty else { return }
         throw ControlError(
-            .noSuchPath, "There is no archived version of \(path); `synctrain versions list` shows those there are.",
+            .noSuchPath, "\(path): no archived version. `synctrain versions list` shows what is archived.",
             path: path)
     }
 }
 
 struct VersionsRestoreCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Put an archived version back, here and on all devices.",
+        commandName: "restore", abstract: "Restore an archived version, on this device and all others.",
         discussion: """
-            The version becomes the file's newest. What is in its place now goes to the archive; asks first if something \
-            is. The archive keeps the version as well.
+            The restored version becomes the newest. If the file exists, asks for confirmation and archives the \
+            current version. The archive keeps the restored version, too.
             """)
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "File.", completion: .file())
     var path: String
 
     @Option(
         help: ArgumentHelp(
-            "The version that was in its place then, such as \"2026-11-21 14:03:05\", instead of the last one.",
+            "Archive time of the version, for example \"2026-11-21 14:03:05\"; the latest if omitted.",
             valueName: "time"))
     var at: String?
 
@@ -82,7 +83,7 @@ struct VersionsRestoreCommand: RunnableCommand {
 
     func validate() throws {
         if let at, Timestamp.seconds(typed: at) == nil {
-            throw ValidationError("--at takes a time such as \"2026-11-21 14:03:05\", 2026-11-21 or 20261121-140305.")
+            throw ValidationError("--at must be a time such as \"2026-11-21 14:03:05\", 2026-11-21 or 20261121-140305.")
         }
     }
 
@@ -102,8 +103,8 @@ struct VersionsRestoreCommand: RunnableCommand {
         let style = context.style
         let version = restored.version
         try context.output.print(
-            "\(style.name("\(version.folder):\(version.path)")) is what it was until "
-                + "\(Timestamp.precise(version.archived)) again, \(Quantity.size(version.size))")
+            "\(style.name("\(version.folder):\(version.path)")) restored from the version of "
+                + "\(Timestamp.precise(version.archived)), \(Quantity.size(version.size))")
         if let replaced = restored.replaced {
             try context.output.print("what was there is now \(style.name(replaced))")
         }

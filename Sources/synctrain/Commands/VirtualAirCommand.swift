@@ -5,34 +5,34 @@ import TransportVirtual
 /// A virtual radio as a process: for demonstrations and tests on machines without Bluetooth.
 struct VirtualAirCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "virtual-air", abstract: "Play a Bluetooth LE radio for agents on this machine.",
+        commandName: "virtual-air", abstract: "Simulate a Bluetooth LE radio for agents on this machine.",
         discussion: """
-            Agents that were started with SYNCTRAIN_VIRTUAL_AIR=SOCKET take part: they listen on virtual://NAME and \
-            dial one another there. Prints `ready`, and plays until it is interrupted.
+            Agents started with SYNCTRAIN_VIRTUAL_AIR=SOCKET use it: they listen on virtual://NAME and dial each \
+            other there. Prints `ready` and runs until interrupted.
 
             Settings: \(RadioConditions.settings.map { "\($0.name) (\($0.meaning))" }.joined(separator: "; ")).
             """,
         shouldDisplay: false)
 
-    @Argument(help: "Where to make the socket.")
+    @Argument(help: "Path of the socket to create.")
     var socket: String
 
     @Option(
         name: .customLong("set"), parsing: .singleValue,
-        help: ArgumentHelp("A figure of the radio, as loss=0.05; may be repeated.", valueName: "name=value"))
+        help: ArgumentHelp("Radio setting, for example loss=0.05; repeatable.", valueName: "name=value"))
     var settings: [String] = []
 
-    @Option(help: ArgumentHelp("How many times as fast as in the world time passes there.", valueName: "factor"))
+    @Option(help: ArgumentHelp("Clock speed multiplier.", valueName: "factor"))
     var speed = 1.0
 
-    @Option(help: ArgumentHelp("Of what happens by chance.", valueName: "number"))
+    @Option(help: ArgumentHelp("Random seed.", valueName: "number"))
     var seed: UInt64 = 1
 
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
         guard speed.isFinite, (0.01...10_000).contains(speed) else {
-            throw ValidationError("The speed is a number from 0.01 to 10000.")
+            throw ValidationError("--speed must be between 0.01 and 10000.")
         }
     }
 
@@ -54,7 +54,7 @@ struct VirtualAirCommand: RunnableCommand {
         var conditions = RadioConditions()
         for setting in settings {
             let parts = setting.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2 else { throw ValidationError("“\(setting)” is no setting; write NAME=VALUE.") }
+            guard parts.count == 2 else { throw ValidationError("“\(setting)” is not a setting. Use NAME=VALUE.") }
             do {
                 try conditions.set(String(parts[0]), String(parts[1]))
             } catch {

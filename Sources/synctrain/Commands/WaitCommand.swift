@@ -4,19 +4,19 @@ import Synchronization
 
 struct WaitCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wait", abstract: "Wait until folders need nothing, or until paths are here.",
+        commandName: "wait", abstract: "Wait until folders or paths are up to date.",
         discussion: """
-            A path is here when it is kept and is what the other devices have; of a directory, all that is kept in it. One \
-            that no device has yet is waited for. Ends with 7 if the time is over before, and with 1 if a folder has \
-            halted, is paused or cannot go on, or if a path is not kept here.
+            A path is up to date when it is present in the newest version; for a directory, when everything selected \
+            in it is. A path that no device has yet is waited for. Exits with 7 on timeout, and with 1 if a folder \
+            is halted, paused or cannot continue, or if a path is not selected.
             """)
 
     @Argument(
-        help: "Folders' ids and paths; all folders that are not paused if none is given.", completion: .file())
+        help: "Folder ids and paths; all folders that are not paused if omitted.", completion: .file())
     var path: [String] = []
 
     @Option(
-        help: ArgumentHelp("Wait no longer than this: 30, 30s, 5m, 2h.", valueName: "time"),
+        help: ArgumentHelp("Timeout: 30, 30s, 5m or 2h.", valueName: "time"),
         transform: WaitCommand.duration)
     var timeout: Double?
 
@@ -24,7 +24,7 @@ struct WaitCommand: RunnableCommand {
 
     static func duration(_ text: String) throws -> Double {
         guard let seconds = TimeSpan.seconds(text), (0...31_536_000).contains(seconds) else {
-            throw ValidationError("--timeout is a time from 0 up to a year, such as 30, 30s, 5m or 2h.")
+            throw ValidationError("--timeout must be between 0 s and 1 year, for example 30, 30s, 5m or 2h.")
         }
         return seconds
     }
@@ -62,7 +62,7 @@ struct WaitCommand: RunnableCommand {
         }
         if isDone == nil {
             throw ControlError(
-                .timeout, "The time is over: \(waitingFor.withLock { $0 })", isRetryable: true, path: folder)
+                .timeout, "Timed out: \(waitingFor.withLock { $0 })", isRetryable: true, path: folder)
         }
     }
 
@@ -73,7 +73,7 @@ struct WaitCommand: RunnableCommand {
         if let folder {
             guard let found = status.folders.first(where: { $0.id == folder }) else {
                 throw ControlError(
-                    .noSuchFolder, "No folder is named \(folder). See `synctrain folder list`.", path: folder)
+                    .noSuchFolder, "\(folder): no such folder. See `synctrain folder list`.", path: folder)
             }
             guard found.condition != .paused else {
                 throw ControlError(

@@ -3,14 +3,14 @@ import ControlAPI
 
 struct WhereisCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "whereis", abstract: "List which devices have a file, or what is in a directory, and how.",
+        commandName: "whereis", abstract: "List the devices that have a file or the contents of a directory.",
         discussion: """
-            `complete`: whole, in the newest version; `partly`: some files of a directory, or some blocks of a file here; \
-            `older`, `other`: another version; `not-kept`: known there and not selected; `unknown`: it has not told yet. \
-            Ends with 5 if no other device has it complete.
+            `complete`: all of it, in the newest version; `partly`: some files of a directory, or on this device \
+            some blocks of a file; `older`, `other`: another version; `not-kept`: known there but not selected; \
+            `unknown`: the device has not reported yet. Exits with 5 if no other device has a complete copy.
             """)
 
-    @Argument(help: "The file or directory.", completion: .file())
+    @Argument(help: "File or directory.", completion: .file())
     var path: String
 
     @OptionGroup var global: GlobalOptions
@@ -26,7 +26,7 @@ struct WhereisCommand: RunnableCommand {
         }
         guard !whereabouts.holders.isEmpty else {
             throw ControlError(
-                .noHolder, "No other device holds \(path) whole in its newest version.", isRetryable: true,
+                .noHolder, "No other device has a complete copy of the newest version of \(path).", isRetryable: true,
                 path: whereabouts.path)
         }
         guard whereabouts.devices == nil else { return }

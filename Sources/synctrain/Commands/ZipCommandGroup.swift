@@ -3,21 +3,21 @@ import ControlAPI
 
 struct ZipCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "zip", abstract: "Look into zips and ISO images without fetching them.",
+        commandName: "zip", abstract: "Read zip files and ISO images without downloading them completely.",
         subcommands: [List.self, Cat.self])
 
     struct List: RunnableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "ls", abstract: "List what is in an archive, a path on a line.",
+            commandName: "ls", abstract: "List the contents of an archive, one path per line.",
             discussion: """
-                Only the blocks that hold the archive's directory are fetched. With -l: size, time of change, path, and \
-                what is to be said of it.
+                Only the blocks of the archive's directory are downloaded. With -l: size, modification time, path \
+                and remarks.
                 """)
 
-        @Argument(help: "The zip or ISO image, here or not.", completion: .file())
+        @Argument(help: "Zip file or ISO image, present on this device or not.", completion: .file())
         var archive: String
 
-        @Flag(name: .short, help: "Size and time as well.")
+        @Flag(name: .short, help: "Show size and time.")
         var long = false
 
         @OptionGroup var global: GlobalOptions
@@ -54,30 +54,32 @@ struct ZipCommandGroup: ParsableCommand {
 
     struct Cat: RunnableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "cat", abstract: "Write a file in an archive to standard output or to a file.",
+            commandName: "cat", abstract: "Extract a file from an archive.",
             discussion: """
-                Only the blocks that hold it are fetched. A zip's checksum is compared before the last bytes are written. \
-                The path is one that `zip ls` prints; of several files of that path the last is meant.
+                Only the blocks of that file are downloaded. A zip's checksum is verified before the last bytes are \
+                written. The path is one printed by `zip ls`; if several files have that path, the last one is used.
+
+                Example: synctrain zip cat library:backup.zip letters/anna.txt -o anna.txt
                 """)
 
-        @Argument(help: "The zip or ISO image, here or not.", completion: .file())
+        @Argument(help: "Zip file or ISO image, present on this device or not.", completion: .file())
         var archive: String
 
-        @Argument(help: "The file in it.")
+        @Argument(help: "Path of the file in the archive.")
         var member: String
 
         @Option(
-            name: [.short, .long], help: ArgumentHelp("A new file for it, whole or not at all.", valueName: "file"),
+            name: [.short, .long], help: ArgumentHelp("Output file; standard output if omitted.", valueName: "file"),
             completion: .file())
         var output: String?
 
-        @Flag(help: "Replace the file that is there.")
+        @Flag(help: "Overwrite an existing file.")
         var force = false
 
         @OptionGroup var global: GlobalOptions
 
         func validate() throws {
-            if force, output == nil { throw ValidationError("--force goes with -o.") }
+            if force, output == nil { throw ValidationError("--force needs -o.") }
         }
 
         func execute(in context: CommandContext) async throws {

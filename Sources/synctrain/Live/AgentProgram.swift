@@ -48,7 +48,8 @@ enum AgentProgram {
                 let virtual = VirtualTransport(air: virtualAir, name: virtualName(configuration.listen))
                 transports.append(virtual)
                 nearby.append(VirtualNearby(virtual))
-                logger.notice("the virtual radio at \(virtualAir) plays Bluetooth; it is for tests and demonstrations")
+                logger.notice(
+                    "using the virtual radio at \(virtualAir) instead of Bluetooth; for tests and demonstrations only")
             }
             let bluetooth = try bluetooth(configuration.bluetooth, logger)
             if let bluetooth {

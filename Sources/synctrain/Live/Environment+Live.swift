@@ -76,8 +76,8 @@ extension CommandEnvironment {
         guard !isConfigured || options.leavesConfigurationAlone else {
             throw ConfigurationError(
                 .alreadyExists,
-                "there is a configuration already, and init does not change it; give init no options to make only the "
-                    + "identity that goes with it, or move the file away first", file: places.configurationFile)
+                "a configuration already exists, and init does not change it; run init without options to create only the "
+                    + "identity, or move the file elsewhere first", file: places.configurationFile)
         }
         try places.createDirectories()
         var name = options.name

@@ -133,7 +133,7 @@ struct RadioDemo {
                     guard let laptop = devices.first(where: { $0.name == "laptop" }) else { continue }
                     isDialled = true
                     let signal = laptop.signal.map { ", \($0) dBm" } ?? ""
-                    try say("tablet: near-by is laptop (\(laptop.transport)\(signal)); that one.")
+                    try say("tablet: found laptop nearby (\(laptop.transport)\(signal)); dialling it.")
                     try await agents.first { $0.name == name }?.agent.call(
                         Endpoints.answerPairing, .dial(address: laptop.address))
                 case .code(let code, _, _, _):

@@ -6,7 +6,7 @@ struct FolderActionRendering: Sendable {
 
     func question(_ plan: FolderActionOutcome) -> String {
         let folder = style.name(plan.folder)
-        guard plan.isChange else { return "Let \(folder) go on?" }
+        guard plan.isChange else { return "Resume \(folder)?" }
         let verb =
             switch plan.action {
             case .override: "Overriding"

@@ -37,7 +37,7 @@ enum ManualPage {
         do {
             tool = try JSONDecoder().decode(Tool.self, from: Data(dump.utf8))
         } catch {
-            throw ControlError(.failed, "The parser's description of itself is not understood: \(error).")
+            throw ControlError(.failed, "The parser's description of the commands cannot be decoded: \(error).")
         }
         var lines = [
             ".TH SYNCTRAIN 1 \"\" \"synctrain \(ProgramVersion.text)\"", ".SH NAME",
@@ -48,7 +48,7 @@ enum ManualPage {
         lines.append(".SH COMMANDS")
         for command in tool.command.subcommands ?? [] { append(command, path: "synctrain", to: &lines) }
         lines += [
-            ".SH GLOBAL OPTIONS", "Before the command or behind it.",
+            ".SH GLOBAL OPTIONS", "Before or after the command.",
         ]
         let globals = tool.command.subcommands?.first?.arguments?.filter(isGlobal) ?? []
         for argument in globals { append(argument, to: &lines) }

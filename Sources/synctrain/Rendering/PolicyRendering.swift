@@ -11,15 +11,15 @@ struct PolicyRendering: Sendable {
         let holds = holds(policies)
         return Table.lines([
             ["connection is metered", policies.metered.rawValue],
-            ["runs on its battery", policies.battery.rawValue + charge],
-        ]) + (holds.isEmpty ? ["nothing is held back"] : holds) + policies.remarks.map { style.name($0) }
+            ["runs on battery", policies.battery.rawValue + charge],
+        ]) + (holds.isEmpty ? ["nothing is restricted"] : holds) + policies.remarks.map { style.name($0) }
     }
 
     /// What holds, or that it is ignored; nothing where neither is so.
     func holds(_ policies: PolicyStatus) -> [String] {
         guard !policies.isIgnored else {
             let end = policies.ignoredUntil.map { " until \(Timestamp.local($0))" } ?? ""
-            return ["set aside\(end); `synctrain policy apply` has them hold again"]
+            return ["suspended\(end); `synctrain policy apply` re-enables them"]
         }
         return policies.holds.map { style.name("\($0.message); \($0.remedy)") }
     }

@@ -6,7 +6,7 @@ enum QRCode {
     /// Modules of the code for `text`, true for dark.
     static func modules(_ text: String) throws(ControlError) -> [[Bool]] {
         guard let code = QRcode_encodeString(text, 0, QR_ECLEVEL_L, QR_MODE_8, 1) else {
-            throw ControlError(.failed, "No QR code can be made of \(text.utf8.count) bytes.")
+            throw ControlError(.failed, "\(text.utf8.count) bytes are too many for a QR code.")
         }
         defer { QRcode_free(code) }
         let width = Int(code.pointee.width)

@@ -19,11 +19,11 @@ struct SelectionRendering: Sendable {
             if path.isException {
                 lines.append(
                     path.selected == .no
-                        ? "\(name) is left out of the selected directory that it is in"
-                        : "\(name) is kept, though the directory that it is in is left out")
+                        ? "\(name) is excluded from the selected directory that contains it"
+                        : "\(name) is selected although the directory that contains it is excluded")
             }
             if !path.exists {
-                lines.append("\(name) is not in the index now; this takes effect when it appears")
+                lines.append("\(name) is not in the index yet; this takes effect when it appears")
             }
         }
         lines += costs(outcome.cost, folder: outcome.folder, hasFreed: outcome.freeing != nil)
@@ -54,7 +54,7 @@ struct SelectionRendering: Sendable {
             }
         }
         if freeing.givenUpFiles > 0 {
-            title(freeing.givenUpFiles, freeing.givenUpBytes, outcome.isDryRun ? "would be given up" : "given up")
+            title(freeing.givenUpFiles, freeing.givenUpBytes, outcome.isDryRun ? "would be deleted" : "deleted")
             if outcome.isDryRun { names(freeing.givenUp, of: freeing.givenUpFiles) }
         }
         if freeing.stayingFiles > 0 {
@@ -69,8 +69,8 @@ struct SelectionRendering: Sendable {
     private func costs(_ cost: SelectionOutcome.Cost, folder: String, hasFreed: Bool) -> [String] {
         var rows = [
             ("to fetch", cost.fetchFiles, cost.fetchBytes, ""),
-            ("to fetch no more", cost.sparedFiles, cost.sparedBytes, ""),
-            ("here already, kept from now on", cost.adoptedFiles, cost.adoptedBytes, ""),
+            ("no longer to fetch", cost.sparedFiles, cost.sparedBytes, ""),
+            ("already here, kept from now on", cost.adoptedFiles, cost.adoptedBytes, ""),
             (
                 "extraneous from now on", cost.extraneousFiles, cost.extraneousBytes,
                 "; they stay on this disk: `synctrain extraneous list \(style.name(folder))`"

@@ -62,7 +62,7 @@ struct StatusRendering: Sendable {
         if let waiting = folder.waiting {
             let isForNetwork = ["bluetooth", nil].contains(waiting.reason)
             let what = "\(Quantity.count(waiting.files, "file")), \(Quantity.size(waiting.bytes)), "
-            let how = isForNetwork ? "for which a network is waited for" : "\(waiting.files == 1 ? "waits" : "wait")"
+            let how = isForNetwork ? "waiting for a network" : "\(waiting.files == 1 ? "waits" : "wait")"
             remarks.append("\(what)\(how): \(style.name(waiting.message))")
         }
         if let watch = folder.watch, !["watching", "off", "starting"].contains(watch.state) {
@@ -71,7 +71,7 @@ struct StatusRendering: Sendable {
         }
         if folder.refused > 0 {
             remarks.append(
-                "\(Quantity.count(folder.refused, "change")) of devices that may only read refused; "
+                "\(Quantity.count(folder.refused, "change")) by read-only devices refused; "
                     + "`synctrain refused list` shows them")
         }
         let counts = [
@@ -85,9 +85,9 @@ struct StatusRendering: Sendable {
     private func needs(_ folder: FolderStatus) -> String {
         let need = Quantity.need(folder.need)
         return switch folder.copy {
-        case .complete where folder.need.isZero: "\(need), a complete copy"
-        case .selected where folder.need.isZero: "\(need), all it wants"
-        case .unknown where folder.need.isZero: "not known yet"
+        case .complete where folder.need.isZero: "up to date (full copy)"
+        case .selected where folder.need.isZero: "up to date"
+        case .unknown where folder.need.isZero: "unknown"
         default: need
         }
     }
@@ -108,12 +108,14 @@ struct StatusRendering: Sendable {
     /// The commands that let a halted folder go on.
     private func remedies(_ folder: FolderStatus) -> [String] {
         let id = style.name(folder.id)
-        let repair = "if it was not meant, `synctrain folder repair \(id)` brings back what is gone"
+        let repair = "if it was a mistake, `synctrain folder repair \(id)` restores the files"
         switch folder.condition {
         case .haltedRootEmptied, .haltedMassDelete:
-            return ["if it was meant, `synctrain folder confirm \(id)` deletes it on the other devices too", repair]
+            return [
+                "if it was intended, `synctrain folder confirm \(id)` deletes them on the other devices too", repair,
+            ]
         default:
-            return ["if the disk is only not mounted, mount it; else `synctrain folder repair \(id)` begins anew"]
+            return ["if the disk is not mounted, mount it; otherwise run `synctrain folder repair \(id)`"]
         }
     }
 
@@ -156,16 +158,16 @@ struct StatusRendering: Sendable {
         let reference = device.name.isEmpty ? device.id : device.name
         if device.isPaused {
             let end = device.pausedUntil.map { " until \(Timestamp.local($0))" } ?? ""
-            return "paused\(end); `synctrain resume --device \(reference)` lets it in again"
+            return "paused\(end); `synctrain resume --device \(reference)` resumes it"
         }
         if let error = device.lastError { return error }
         if device.addresses == ["dynamic"] {
             return
-                "not seen near-by yet; switch it on, or say where it is: `synctrain device add \(device.id) --address "
+                "not found nearby yet; switch it on, or give its address: `synctrain device add \(device.id) --address "
                 + "tcp://HOST:PORT`"
         }
         return device.addresses.isEmpty
-            ? "it has no address here and has to dial this device; switch it on" : "being dialled; is it switched on?"
+            ? "no address configured; waiting for it to dial; switch it on" : "connecting; check that it is switched on"
     }
 
     func pending(_ devices: [PendingDevice]) -> [String] {

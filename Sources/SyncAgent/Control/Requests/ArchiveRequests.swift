@@ -39,7 +39,7 @@ struct ArchiveRequests: RequestGroup {
             if asked != nil, part == nil {
                 throw ControlError(
                     .rangeNotSatisfiable,
-                    "The range lies beyond the \(found.size) bytes of \(member.member). Ask for less.",
+                    "The range is beyond the \(found.size) bytes of \(member.member). Ask for less.",
                     path: member.archive.text)
             }
             let facts = MemberFacts(size: found.size, isSeekable: found.isSeekable)
@@ -62,7 +62,7 @@ struct ArchiveRequests: RequestGroup {
         let entry = try await files.entries.stat(reference)
         guard entry.kind == .file, let version = entry.details?.version else {
             throw ControlError(
-                .invalidRequest, "\(reference.text) is no file; only zips and ISO images hold members.",
+                .invalidRequest, "\(reference.text) is not a file; give a zip file or an ISO image.",
                 path: reference.text)
         }
         return try await Archive(
@@ -91,7 +91,7 @@ private struct IndexedArchive: ArchiveSource {
             entry, part in
             guard entry.details?.version == version, part == range.lowerBound...range.upperBound - 1 else {
                 throw ControlError(
-                    .interrupted, "\(reference.text) has just changed. Ask again.", isRetryable: true,
+                    .interrupted, "\(reference.text) has just changed. Try again.", isRetryable: true,
                     path: reference.text)
             }
         } emit: {

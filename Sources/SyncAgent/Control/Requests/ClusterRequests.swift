@@ -22,7 +22,7 @@ struct ClusterRequests: RequestGroup {
     private func whereis(_ path: PathReference) async throws -> Whereabouts {
         let (folder, path) = try finder.resolve(path)
         guard let found = try await index.global(folder.id, path), found.isPresent || found.isDirectory else {
-            throw ControlError(.noSuchPath, "there is no \(path) in the folder \(folder.id)", path: path)
+            throw ControlError(.noSuchPath, "\(folder.id):\(path): not found", path: path)
         }
         let known = try await index.announcers(of: folder.id)
         let places =
@@ -99,7 +99,7 @@ struct ClusterRequests: RequestGroup {
             throw ControlError(
                 .noSuchFolder,
                 "\(reference) shares \(id ?? "no folder") not with this device; "
-                    + "`synctrain folder list` names those there are", path: id)
+                    + "`synctrain folder list` shows the folders", path: id)
         }
         for folder in shared {
             guard try await index.announcers(of: folder.id).contains(device) else {

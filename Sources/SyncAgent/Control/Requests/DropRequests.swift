@@ -32,7 +32,7 @@ struct DropRequests: RequestGroup {
             environment: environment)
         guard environment.registry.receive(session) else {
             throw ControlError(
-                .busy, "This device receives already, for another `synctrain drop receive`. End that one first.",
+                .busy, "Another `synctrain drop receive` is already running. Stop it first.",
                 isRetryable: true)
         }
         defer { environment.registry.endReceiving() }

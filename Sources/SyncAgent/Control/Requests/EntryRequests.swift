@@ -33,7 +33,7 @@ struct EntryRequests: RequestGroup {
     private func search(
         _ text: String, folder reference: String?, limit: Int, emit: @Sendable (Entry) async throws -> Void
     ) async throws {
-        guard !text.isEmpty else { throw ControlError(.invalidRequest, "give a part of a name to search for") }
+        guard !text.isEmpty else { throw ControlError(.invalidRequest, "enter part of a name to search for") }
         let only = try reference.map { try finder.folder($0).id }
         let result = try await index.search(text, in: only, limit: InternalContent.limit(for: limit))
         for found in result.shown(to: text, limit: limit).entries {
@@ -49,7 +49,7 @@ struct EntryRequests: RequestGroup {
 
     private func search(_ query: SearchQuery) async throws -> EntryPage {
         guard !query.text.isEmpty else {
-            throw ControlError(.invalidRequest, "give a part of a name to search for")
+            throw ControlError(.invalidRequest, "enter part of a name to search for")
         }
         let key = SearchCache.Key(text: query.text, folder: try query.folder.map { try finder.folder($0).id })
         let result: SearchResult
@@ -75,7 +75,7 @@ struct EntryRequests: RequestGroup {
         guard configuration.atStart.thumbnails.isEnabled else {
             throw ControlError(
                 .thumbnailsOff,
-                "thumbnails are switched off; set `enabled = true` in [thumbnails] and start the agent anew")
+                "thumbnails are switched off; set `enabled = true` in [thumbnails] and restart the agent")
         }
         let (folder, path) = try finder.resolve(reference)
         guard let found = try await index.global(folder.id, path), found.isPresent,
@@ -89,7 +89,7 @@ struct EntryRequests: RequestGroup {
             let name = ThumbnailName(blocksHash: hash)
         else {
             throw ControlError(
-                .noThumbnail, "there is no thumbnail of \(path): its name is none of a picture or film", path: path)
+                .noThumbnail, "\(path): no thumbnail, because its name is not that of a picture or film", path: path)
         }
         return try await thumbnails.thumbnail(
             of: ThumbnailSubject(folder: folder.id, file: file, holders: found.holders, name: name))

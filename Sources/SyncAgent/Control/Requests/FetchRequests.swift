@@ -29,7 +29,7 @@ struct FetchRequests: RequestGroup {
 
     /// Finds what a request asks for. What cannot be found is a failure of its own when there is more than one path.
     private func fetchRoots(_ request: FetchRequest) async throws -> (roots: [FetchJob.Root], failures: [FetchEvent]) {
-        guard !request.paths.isEmpty else { throw ControlError(.invalidRequest, "say what to fetch") }
+        guard !request.paths.isEmpty else { throw ControlError(.invalidRequest, "give at least one path to fetch") }
         var roots: [FetchJob.Root] = []
         var failures: [FetchEvent] = []
         for reference in request.paths {
@@ -39,7 +39,7 @@ struct FetchRequests: RequestGroup {
                     entry.isPresent || path.isEmpty || entry.below != .zero
                 else {
                     throw ControlError(
-                        .noSuchPath, "there is no \(path) in the folder \(folder.id); `synctrain search` finds names",
+                        .noSuchPath, "\(folder.id):\(path): not found; `synctrain search` finds names",
                         path: path)
                 }
                 roots.append(
@@ -64,7 +64,7 @@ struct FetchRequests: RequestGroup {
         let isDirectory = try await fetching.threads.runIfActive { (try? RootDirectory(path: clean)) != nil }
         if isOne, let root = roots.first, !root.entry.isDirectory, !isDirectory {
             guard !output.hasSuffix("/") else {
-                throw ControlError(.noSuchPath, "there is no directory \(clean); make it first", path: output)
+                throw ControlError(.noSuchPath, "\(clean): no such directory; create it first", path: output)
             }
             let (directory, name) = try AtomicFile.split(clean)
             roots[0].output = FetchTarget(root: try await openRoot(directory, creating: false), path: name)
@@ -78,7 +78,7 @@ struct FetchRequests: RequestGroup {
                 guard let path = name.flatMap({ RelativePath($0) }) ?? fallback else {
                     throw ControlError(
                         .invalidRequest,
-                        "the folder \(roots[index].folder.id) has no name that a directory can have; fetch it alone")
+                        "the folder \(roots[index].folder.id) has an id that cannot be a directory name; fetch it alone")
                 }
                 roots[index].output = FetchTarget(root: root, path: path)
                 continue

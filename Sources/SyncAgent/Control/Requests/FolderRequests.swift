@@ -120,7 +120,7 @@ struct FolderRequests: RequestGroup {
 
     private func free(_ request: SpaceRequest) async throws -> SpaceAnswer {
         guard request.until >= 0, (request.unusedFor ?? 0) >= 0 else {
-            throw ControlError(.invalidRequest, "a size and an age are 0 or more")
+            throw ControlError(.invalidRequest, "size and age must be at least 0")
         }
         let chosen = try finder.chosen(request.folder)
         var answers: [SpaceAnswer.Folder] = []

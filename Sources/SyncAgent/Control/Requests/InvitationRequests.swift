@@ -26,17 +26,17 @@ struct InvitationRequests: RequestGroup {
     private func invite(_ request: InvitationRequest) async throws -> Invitation {
         guard DeviceRole(rawValue: request.role) != nil else {
             throw ControlError(
-                .invalidRequest, "there is no role \(request.role.prefix(80)); use read, write or admin")
+                .invalidRequest, "unknown role \(request.role.prefix(80)); use read, write or admin")
         }
         guard (1...InvitationRequest.longest).contains(request.seconds) else {
-            throw ControlError(.invalidRequest, "an invitation is good from a second to 30 days")
+            throw ControlError(.invalidRequest, "the lifetime of an invitation must be between 1 second and 30 days")
         }
         let folder = try finder.folder(request.folder)
         let secret = SecureRandom.bytes(count: InvitationCode.secretByteCount)
         guard
             let code = InvitationCode(
                 device: configuration.localDevice.digest, secret: secret, addresses: dialableAddresses())
-        else { throw ControlError(.failed, "no code could be made. This is a bug; report it.") }
+        else { throw ControlError(.failed, "no code could be created. This is a bug; report it.") }
         let now = time.wall().seconds
         let expires = now + request.seconds
         let number = try await index.addInvitation(
@@ -45,7 +45,7 @@ struct InvitationRequests: RequestGroup {
         guard let number else {
             throw ControlError(
                 .tooLarge,
-                "there are \(IndexStore.invitationLimit) invitations; withdraw some: `synctrain invite --list`, "
+                "there are \(IndexStore.invitationLimit) invitations; revoke some: `synctrain invite --list`, "
                     + "`synctrain invite --revoke NUMBER`")
         }
         invitations.replace(try await index.invitations())
@@ -74,7 +74,7 @@ struct InvitationRequests: RequestGroup {
     private func revokeInvitation(_ number: Int64) async throws {
         guard try await index.removeInvitation(number) else {
             throw ControlError(
-                .noSuchPath, "there is no invitation \(number); `synctrain invite --list` shows those there are")
+                .noSuchPath, "no invitation \(number); `synctrain invite --list` shows the invitations")
         }
         invitations.replace(try await index.invitations())
     }

@@ -25,11 +25,11 @@ struct JoinRequests: RequestGroup {
         guard let code = InvitationCode(parsing: request.code) else {
             throw ControlError(
                 .invalidRequest,
-                "this is no invitation, or not all of it; copy the whole code that `synctrain invite` printed")
+                "not a complete invitation code; copy all of the code that `synctrain invite` printed")
         }
         let host = DeviceID(digest: code.device)
         guard host != configuration.localDevice else {
-            throw ControlError(.invalidRequest, "this device made this invitation; redeem it on another one")
+            throw ControlError(.invalidRequest, "this device created this invitation; use it on another device")
         }
         let directory = try places.expanded(request.directory)
         let (link, dialled) = try await dialHost(host, code, request.address)
@@ -67,7 +67,7 @@ struct JoinRequests: RequestGroup {
         } catch is InvitationTalk.LinkEnded {
             throw ControlError(
                 .pairingFailed,
-                "the other device ended the link; try the same code again, it stays good for this device",
+                "the other device closed the connection; try the same code again, it is still valid for this device",
                 isRetryable: true)
         }
     }
@@ -107,7 +107,7 @@ struct JoinRequests: RequestGroup {
         let path =
             try configuration.folders.first { $0.id == id }?.path ?? Self.place(of: offer, request, in: directory)
         guard let mode = FolderConfiguration.Mode(rawValue: request.mode) else {
-            throw ControlError(.invalidRequest, "there is no folder mode \(request.mode); use selective or full")
+            throw ControlError(.invalidRequest, "unknown folder mode \(request.mode); use selective or full")
         }
         let joining = Joining(
             device: DeviceConfiguration(id: host, name: offer.introduction.name, addresses: addresses),
@@ -128,7 +128,7 @@ struct JoinRequests: RequestGroup {
         guard let path = RelativePath(name), path.parent == nil, !path.isInternal, !path.isTemporary else {
             throw ControlError(
                 .invalidRequest,
-                "the folder \(name) has a name that no directory can have; say where: synctrain join CODE DIR")
+                "the folder \(name) has an id that cannot be a directory name; give a directory: synctrain join CODE DIR")
         }
         return directory == "/" ? "/" + name : directory + "/" + name
     }
@@ -160,15 +160,15 @@ struct JoinRequests: RequestGroup {
         let reason =
             switch last {
             case let error as LinkSecurityError where error.code == .notPairing || error.code == .notWelcome:
-                "it has no open invitation; ask for a new code"
+                "the device has no open invitation; ask for a new code"
             case let error?: "\(error)"
             case nil:
                 addresses.isEmpty
-                    ? "the code has no address of it, and it is not heard near-by" : "other devices answer there"
+                    ? "the code has no address, and the device was not found nearby" : "other devices answer there"
             }
         throw ControlError(
             .pairingFailed,
-            "Nothing was stored: the device that invites was not reached: \(reason). With --address HOST it is dialled there.",
+            "Nothing was stored: the inviting device was not reached: \(reason). Give its address with --address HOST.",
             isRetryable: true)
     }
 }
@@ -178,9 +178,9 @@ extension ControlError {
     init(_ refusal: InvitationRefusal) {
         let (code, message): (Code, String) =
             switch refusal {
-            case .unknown: (.invitationRefused, "it was withdrawn, or never made; ask for a new code")
-            case .used: (.invitationRefused, "another device has redeemed it; ask for a code of your own")
-            case .expired: (.invitationRefused, "its time is over; ask for a new code")
+            case .unknown: (.invitationRefused, "the code was revoked or never existed; ask for a new code")
+            case .used: (.invitationRefused, "another device has used the code; ask for a new code")
+            case .expired: (.invitationRefused, "the code has expired; ask for a new code")
             case .folderGone: (.invitationRefused, "the folder is not shared any more")
             case .storage: (.pairingFailed, "the other device could not store this one; see its log, and try again")
             case .declined: (.pairingFailed, "this device cannot take the folder")

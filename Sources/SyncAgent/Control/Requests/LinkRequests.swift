@@ -18,7 +18,7 @@ struct LinkRequests: RequestGroup {
 
     private func link(_ request: LinkRequest) async throws -> FileLink {
         guard let web else {
-            throw ControlError(.failed, "this agent makes no links to files; use `synctrain cat`")
+            throw ControlError(.failed, "this agent cannot create links to files; use `synctrain cat`")
         }
         let entry = try await entries.stat(request.path)
         guard entry.kind == .file else {
@@ -29,7 +29,7 @@ struct LinkRequests: RequestGroup {
         guard try await entries.index.file(FolderID(entry.folder), entry.path) != nil else {
             throw ControlError(
                 .noSuchPath,
-                "\(entry.path) is on this disk only, not in the index of \(entry.folder); read it where it is",
+                "\(entry.path) exists only on this disk, not in the index of \(entry.folder); read it directly",
                 path: entry.path)
         }
         let expires = time.wall().seconds + request.seconds

@@ -18,7 +18,7 @@ struct NoteRequests: RequestGroup {
 
     private func changeNotes(_ request: NoteChange) async throws -> Notes {
         guard !request.set.isEmpty || !request.remove.isEmpty else {
-            throw ControlError(.invalidRequest, "say what to note, or what to remove")
+            throw ControlError(.invalidRequest, "give a note to set or remove")
         }
         let (folder, path) = try finder.resolve(request.path)
         return try await folder.namingErrors {

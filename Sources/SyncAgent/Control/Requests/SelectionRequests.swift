@@ -19,13 +19,13 @@ struct SelectionRequests: RequestGroup {
     }
 
     private func select(_ change: SelectionChange) async throws -> SelectionAnswer {
-        guard !change.paths.isEmpty else { throw ControlError(.invalidRequest, "say which paths") }
+        guard !change.paths.isEmpty else { throw ControlError(.invalidRequest, "give at least one path") }
         let parts = try finder.parts(of: change.paths)
         for part in parts where part.paths.contains("") {
             let id = part.folder.id
             throw ControlError(
                 .invalidRequest,
-                "a whole folder is not selected by a line but by its mode: `synctrain folder mode \(id) "
+                "use the folder mode to select a whole folder: `synctrain folder mode \(id) "
                     + "\(change.isSelecting ? "full" : "selective")`", path: "\(id):")
         }
         // What one folder refuses must not be half done in others.
@@ -61,7 +61,7 @@ struct SelectionRequests: RequestGroup {
     private func setMode(_ change: FolderModeChange) async throws -> SelectionAnswer {
         guard let mode = FolderConfiguration.Mode(rawValue: change.mode) else {
             throw ControlError(
-                .invalidRequest, "there is no folder mode \(change.mode); use selective or full")
+                .invalidRequest, "unknown folder mode \(change.mode); use selective or full")
         }
         let folder = try finder.folder(change.folder)
         return try await changes.inTurn { turn in

@@ -87,6 +87,6 @@ struct SettingsRequests: RequestGroup {
             try await turn.apply(without)
             try await turn.apply(configuration)
         }
-        for device in devices.all { device.session?.close(reason: "the index is read anew") }
+        for device in devices.all { device.session?.close(reason: "the index is being rebuilt") }
     }
 }

@@ -44,7 +44,7 @@ struct WaitRequests: RequestGroup {
                 guard let missing else { return }
                 let left = deadline.map { $0 - time.monotonic() }
                 if let left, left <= .zero {
-                    throw ControlError(.timeout, "the time is over: \(missing)", isRetryable: true)
+                    throw ControlError(.timeout, "Timed out: \(missing)", isRetryable: true)
                 }
                 if let left { await news.wait(atMost: left, clock: clock) } else { await news.wait() }
                 try await clock.sleep(for: min(Self.waitPause, left ?? Self.waitPause))
@@ -58,7 +58,7 @@ struct WaitRequests: RequestGroup {
         let status = await FolderStatusReading(folder: folder, index: index).status()
         if status.condition == .paused {
             throw ControlError(
-                .failed, "\(folder.id) is paused; `synctrain resume \(folder.id)` lets it go on", path: name)
+                .failed, "\(folder.id) is paused; `synctrain resume \(folder.id)` resumes it", path: name)
         }
         if status.condition.isFailure {
             throw ControlError(
@@ -77,22 +77,22 @@ struct WaitRequests: RequestGroup {
             if isHere, found?.isPresent == true, found?.isDirectory == false { return nil }
             throw ControlError(
                 .notKept,
-                "\(name) is not kept here and does not come by itself; `synctrain select` keeps it, "
-                    + "`synctrain fetch` gets it once", path: name)
+                "\(name) is not selected, so it is not downloaded; select it with `synctrain select`, or download it once with "
+                    + "`synctrain fetch`", path: name)
         }
         guard let found, found.isPresent || found.isDirectory else {
-            return "no device has said yet that it has \(name)"
+            return "no device has reported \(name) yet"
         }
-        if found.isPresent, !isHere { return "\(name) is not here in its newest version yet" }
+        if found.isPresent, !isHere { return "\(name) is not present in its newest version yet" }
         guard found.isDirectory else {
             let needed = try await index.needed(
                 in: folder.id, names: [path], isKept: { !selection.isLeftOut($0) })
-            return needed.isEmpty ? nil : "\(name) is not here in its newest version yet"
+            return needed.isEmpty ? nil : "\(name) is not present in its newest version yet"
         }
         let need = try await index.neededTotals(
             in: folder.id, below: path, isKept: { !selection.isLeftOut($0) },
             mayContain: { selection.mayContainSelected($0) })
         guard need != NeededTotals() else { return nil }
-        return "\(need.items.count) names in \(name) are not here yet, and \(need.deletions) are to be deleted"
+        return "\(need.items.count) names in \(name) are not present yet, and \(need.deletions) are to be deleted"
     }
 }

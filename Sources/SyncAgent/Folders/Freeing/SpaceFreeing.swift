@@ -251,21 +251,22 @@ extension Freeing.Reason {
     /// - parameter holders: names of the devices that a reason is about; nil if they are not known.
     func message(minimumCopies: Int, holders: String? = nil) -> String {
         switch self {
-        case .noOtherCopy: "no other device holds this version; keep it selected until one does, or --force gives it up"
+        case .noOtherCopy:
+            "no other device has this version; keep it selected until one does, or use --force to delete it"
         case .tooFewCopies:
-            "fewer than \(minimumCopies) other devices hold it (min-copies); keep it selected until they do, or --force frees it"
+            "fewer than \(minimumCopies) other devices have it (min-copies); keep it selected until they do, or use --force to free it"
         case .uncertainCopies:
             "only devices that may free it too have a copy, and they are not connected (\(holders ?? "see `synctrain whereis`")); "
-                + "connect one and try again, or --force frees it"
-        case .changedHere: "changed on this disk; `synctrain extraneous resolve` settles it"
-        case .outdated: "other devices have another version; `synctrain extraneous resolve` settles it"
-        case .deletedElsewhere: "deleted by the other devices; `synctrain extraneous resolve` settles it"
+                + "connect one and try again, or use --force to free it"
+        case .changedHere: "changed on this disk; use `synctrain extraneous resolve`"
+        case .outdated: "other devices have another version; use `synctrain extraneous resolve`"
+        case .deletedElsewhere: "deleted by the other devices; use `synctrain extraneous resolve`"
         case .notCompared:
-            "not known to be what other devices hold; `synctrain extraneous resolve` settles it"
-        case .unsettled: "written just now; try again in a moment"
-        case .unknown: "not part of the folder; remove it by hand, or `synctrain extraneous resolve` settles it"
+            "not known to be the same as on other devices; use `synctrain extraneous resolve`"
+        case .unsettled: "just written; try again in a moment"
+        case .unknown: "not part of the folder; remove it by hand, or use `synctrain extraneous resolve`"
         case .inUse: "a program has it open for writing; close it first"
-        case .failed: "the disk refused; see the log"
+        case .failed: "disk error; see the log"
         }
     }
 }

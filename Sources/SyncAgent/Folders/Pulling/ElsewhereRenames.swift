@@ -44,7 +44,7 @@ struct ElsewhereRenames: Sendable {
             var there = sighting(of: directory, isDirectory: true)
             let parts = before.values.reduce(0) { $0 + ($1[directory] ?? 0) }
             if there.obstacle == nil, found.below.files > count + parts {
-                there.obstacle = "more is in it than was moved there"
+                there.obstacle = "it contains other files, too"
             }
             sightings[directory] = there
         }
@@ -137,7 +137,7 @@ struct ElsewhereRenames: Sendable {
         let isKept = !explanation.decision.isIgnored
         let obstacle =
             isKept || explanation.pattern?.matchesEverything == true
-            ? nil : "the line “\(explanation.pattern?.text ?? "")” leaves that out"
+            ? nil : "the line “\(explanation.pattern?.text ?? "")” excludes that"
         return Sighting(
             PlacedItem(elsewhere: path, isDirectory: isDirectory), isKept: isKept, obstacle: obstacle)
     }
@@ -161,7 +161,7 @@ struct ElsewhereRenames: Sendable {
                 _ = try editor.following([edit])
                 edits.append(edit)
             } catch {
-                folder.logger.notice("no line can follow \(move.from) to \(move.to): \(error.message)")
+                folder.logger.notice("the selection cannot follow \(move.from) to \(move.to): \(error.message)")
             }
         }
         let edit = try editor.following(edits)

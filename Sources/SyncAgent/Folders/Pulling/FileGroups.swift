@@ -25,7 +25,7 @@ struct SettleGroupsStep: FolderStep {
             } catch let error as FileAccessError {
                 for placing in group {
                     work.effects.problems.noteFound(
-                        "its group could be neither completed nor undone, which is tried again: \(error.message)",
+                        "its group could be neither completed nor undone; retrying: \(error.message)",
                         at: placing.name)
                 }
             }
@@ -61,7 +61,7 @@ extension FolderContext {
     }
 
     static func groupMessage(_ name: String) -> String {
-        "waits for \(name), which is in one group with it (`groups` in config.toml) and cannot come into its place yet; "
-            + "`synctrain fetch` reads it meanwhile"
+        "waiting for \(name), which is in the same group (`groups` in config.toml) and cannot be placed yet; "
+            + "`synctrain fetch` downloads it meanwhile"
     }
 }

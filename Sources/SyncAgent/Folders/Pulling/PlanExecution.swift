@@ -313,19 +313,19 @@ struct PlanExecution {
             for name in names { rescan(name) }
         case .holdsUnsyncable(let names):
             complain(
-                "deleted by another device, but it holds names that cannot be synced (\(Self.list(names))); move or delete "
-                    + "them, and it goes", at: path.text)
+                "deleted by another device, but it contains names that cannot be synced (\(Self.list(names))); move or delete "
+                    + "them", at: path.text)
         case .holdsDeleted(let names):
             complain(
-                "deleted by another device, but what is in it could not be deleted yet (\(Self.list(names))); see there",
+                "deleted by another device, but its contents could not be deleted yet (\(Self.list(names))); see there",
                 at: path.text)
         case .holdsIgnored(let names):
             complain(
-                "deleted by another device, but it holds what is not selected here (\(Self.list(names))); move that away, "
-                    + "or let a (?d) line of .stignore say that it may go", at: path.text)
+                "deleted by another device, but it contains files that are not selected here (\(Self.list(names))); move them elsewhere, "
+                    + "or allow deletion with a (?d) line in .stignore", at: path.text)
         case .holdsKept(let names):
             guard let tombstone else {
-                complain("still holds \(Self.list(names))", at: path.text)
+                complain("still contains \(Self.list(names))", at: path.text)
                 return false
             }
             if let version = LocalChanges.retaining(

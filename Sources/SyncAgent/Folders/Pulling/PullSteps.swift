@@ -95,11 +95,11 @@ struct PlanPullStep: FolderStep {
         let message: String
         switch blocked.obstacle {
         case .mustRescan: return work.effects.rescan(blocked.name)
-        case .unsupported: message = "something that cannot be synced is in its place; move it away"
-        case .directoryNotEmpty: message = "a directory with files that are needed is in its place; move them away"
+        case .unsupported: message = "something that cannot be synced has the same path; move it elsewhere"
+        case .directoryNotEmpty: message = "a directory with needed files has the same path; move them elsewhere"
         case .groupMember(let name): message = FolderContext.groupMessage(name)
         case .parentNotDirectory:
-            message = "other devices have a file and a directory of one name above it; rename one of them there"
+            message = "other devices have both a file and a directory at a parent path; rename one of them there"
         }
         work.effects.problems.noteUndone(message, at: blocked.name)
     }

@@ -165,7 +165,8 @@ final class FolderRunner: Sendable {
             throw FolderHalt(
                 reason: .rootMissing,
                 message:
-                    "\(places.configuration.path) is gone: is its disk mounted? Nothing is synced until it is back")
+                    "\(places.configuration.path) is missing; mount its disk. The folder is not synced until the directory is back"
+            )
         }
         let folder = context(at: place, settings ?? places.configuration)
         try await folder.applySelection(&work)
@@ -206,7 +207,7 @@ final class FolderRunner: Sendable {
         do {
             try await store.record(changes, in: id)
         } catch {
-            logger.warning("what changed cannot be noted for `synctrain log`: \(error)")
+            logger.warning("changes cannot be recorded for `synctrain log`: \(error)")
         }
         events.post("files-changed", folder: id)
     }
@@ -520,7 +521,7 @@ final class FolderRunner: Sendable {
             } catch is CancellationError {
                 break
             } catch {
-                logger.warning("old versions are not removed: \(error)")
+                logger.warning("old versions were not removed: \(error)")
             }
             pause = settings.cleanInterval
         }
@@ -543,7 +544,7 @@ final class FolderRunner: Sendable {
         } catch is CancellationError {
             return true
         } catch {
-            logger.warning("the conflict over \(next.path.text) is left as it is: \(error)")
+            logger.warning("the conflict over \(next.path.text) was not resolved: \(error)")
         }
         return true
     }

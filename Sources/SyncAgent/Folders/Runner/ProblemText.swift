@@ -13,8 +13,8 @@ enum ProblemText {
 
     /// Something that is no directory is where one is needed.
     static func obstacle(_ obstacle: String, to name: String, in folder: FolderID) -> String {
-        "“\(folder):\(obstacle)” is no directory here, and “\(name)” needs one of that name; rename, move or delete "
-            + "“\(obstacle)”, and it is fetched"
+        "“\(folder):\(obstacle)” is not a directory here, but “\(name)” needs one; rename, move or delete "
+            + "“\(obstacle)”, then the file is downloaded"
     }
 
     static func isDiskFull(_ error: any Error) -> Bool {

@@ -40,7 +40,7 @@ struct Leftovers: Sendable {
                     if isUseless || isOld, try root.removeTemporary(path) { continue }
                     kept.append(path)
                 } catch {
-                    logger.debug("\(path.text) is left where it is: \(error.message)")
+                    logger.debug("\(path.text) was not moved: \(error.message)")
                 }
             }
             return kept
@@ -64,7 +64,8 @@ struct Leftovers: Sendable {
                 guard case .displaced = try await folder.onDisk({ try root.settleSwap(path) }) else { continue }
                 guard let target = try await target(ofSwap: path) else {
                     work.effects.problems.noteFound(
-                        "what was written here while another device's version came; move it away", at: path.text)
+                        "written here while another device's version was being downloaded; move it elsewhere",
+                        at: path.text)
                     continue
                 }
                 let copy = try folder.conflictCopy(of: target, by: folder.tools.localDevice.shortID)

@@ -127,9 +127,9 @@ struct LocalRenames: Sendable {
             guard let line = explanation.pattern else { continue }
             // What a line with wildcards ignores, nobody selects or deselects by name: to move it there is to take it away.
             guard line.matchesEverything || line.literalPath != nil else { continue }
-            var obstacle = line.matchesEverything ? nil : "the line “\(line.text)” leaves that out"
+            var obstacle = line.matchesEverything ? nil : "the line “\(line.text)” excludes that"
             if obstacle == nil, try await isTaken(item, by: known) {
-                obstacle = "other devices have something else there"
+                obstacle = "other devices have another file there"
             }
             sightings.append(Sighting(item, obstacle: obstacle))
         }
@@ -230,8 +230,8 @@ struct LocalRenames: Sendable {
             work.effects.problems.noteFound(
                 "it was moved to \(held.to), which is not selected\(reason). Other devices keep it until you choose: "
                     + "synctrain extraneous resolve \(folder):\(held.to) with --select has them move it, too; with "
-                    + "--delete, --ignore or --move-to they delete it; synctrain deselect \(folder):\(held.from) lets "
-                    + "them keep it",
+                    + "--delete, --ignore or --move-to they delete it; with synctrain deselect \(folder):\(held.from) "
+                    + "they keep it",
                 at: held.from)
         }
     }

@@ -226,7 +226,7 @@ extension FolderContext {
         let verdict = work.memory.deletionGuard.verdict(
             gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
         let remedy =
-            "; if that was meant: synctrain folder confirm \(id), else to get everything back: synctrain folder repair \(id)"
+            "; if this was intended: synctrain folder confirm \(id); to restore everything: synctrain folder repair \(id)"
         switch verdict {
         case .proceed:
             work.memory.deletionGuard.noted(gone: gone, lost: lost, at: now)
@@ -235,11 +235,11 @@ extension FolderContext {
         case .rootEmptied:
             work.effects.counts.heldDeletions = Int64(lost)
             throw FolderHalt(
-                reason: .rootEmptied, message: "\(settings.path) is empty, and had \(total) names in it\(remedy)")
+                reason: .rootEmptied, message: "\(settings.path) is empty; it had \(total) names\(remedy)")
         case .massDeletion(let all, let total):
             work.effects.counts.heldDeletions = Int64(lost)
             throw FolderHalt(
-                reason: .massDeletion, message: "\(all) of \(total) names in \(settings.path) are gone\(remedy)")
+                reason: .massDeletion, message: "\(all) of \(total) names in \(settings.path) are missing\(remedy)")
         }
     }
 

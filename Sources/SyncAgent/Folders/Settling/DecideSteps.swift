@@ -51,7 +51,8 @@ struct DecideConflictStep: FolderStep {
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
         let found = description.found
         guard try await folder.statuses(of: found) == description.statuses else {
-            folder.logger.notice("\(found.original.text) was changed while the command for conflicts ran; both stay")
+            folder.logger.notice(
+                "\(found.original.text) changed while the conflict command ran; both versions are kept")
             return
         }
         try await carryOut(found, folder, &work)
@@ -135,7 +136,7 @@ extension ConflictCommand {
         try Task.checkCancellation()
         if let decision = Self.decision(outcome) { return decision }
         folder.logger.warning(
-            "the command for conflicts has not decided over \(found.original.text), both stay: \(outcome.end)")
+            "the conflict command did not decide on \(found.original.text); both versions are kept: \(outcome.end)")
         return nil
     }
 }

@@ -144,8 +144,9 @@ private struct Removal {
             }
         let message: String =
             switch reason {
-            case .changedHere: "other than what the other devices have; `synctrain extraneous resolve`, or scan, first"
-            case .unknown: "files in it are not part of the folder; move them away first"
+            case .changedHere:
+                "differs from the version on other devices; run `synctrain extraneous resolve` or `synctrain scan` first"
+            case .unknown: "it contains files that are not part of the folder; move them elsewhere first"
             case .failed: error.message
             default: reason.message(minimumCopies: 1)
             }

@@ -272,9 +272,12 @@ struct ExtraneousSettling {
             if file.other == nil {
                 stay(
                     file, "no-other-version",
-                    "other devices have no other version of it; --select, --delete, --ignore or --move-to settle it")
+                    "other devices have no other version; use --select, --delete, --ignore or --move-to")
             } else if outcome.action != .keepMine, file.facts.holders.isEmpty {
-                stay(file, Freeing.Reason.noOtherCopy.rawValue, "no device holds the other version whole; wait for one")
+                stay(
+                    file, Freeing.Reason.noOtherCopy.rawValue,
+                    "no device has a complete copy of the other "
+                        + "version; wait for one")
             } else {
                 chosen.append(file)
             }
@@ -356,7 +359,7 @@ struct ExtraneousSettling {
             outcome.noteLost(
                 StayingName(
                     path: file.path.text, size: file.size, reason: reason.rawValue,
-                    message: "not held by other devices as it is here"))
+                    message: "other devices do not have this version"))
         }
         forgotten.append(.forget(file.path.text))
         return true

@@ -153,15 +153,15 @@ struct SettleRefusedStep: FolderStep {
             case .notHere:
                 settling.stay(
                     version, "not-here",
-                    "this device has not the version that counts; select it here, wait until it has come, and try "
+                    "this device does not have the accepted version; select it here, wait until it is downloaded, and try "
                         + "again, or revert it on a device that has it")
             case .lost:
                 settling.stay(
-                    version, "lost", "no device has it any more, so that nobody can give it back; accept the deletion")
+                    version, "lost", "no device has it any more; accept the deletion")
             case .inTheWay:
                 settling.stay(
                     version, "in-the-way",
-                    "something else lies there on this disk; settle that first (`synctrain extraneous list`)")
+                    "another file has this path on this disk; resolve it first (`synctrain extraneous list`)")
             }
         }
         let changes = given + deleted.reversed()

@@ -23,7 +23,7 @@ struct TextDifference: Equatable, Sendable {
     ) async throws -> TextDifference {
         let texts = try await threads.runIfActive { try [first, second].map { try text($0, in: root) } }
         if let remark = texts.compactMap({ $0.remark }).first { return TextDifference(remark: remark) }
-        if texts[0].bytes == texts[1].bytes { return TextDifference(remark: "Both have the same contents.") }
+        if texts[0].bytes == texts[1].bytes { return TextDifference(remark: "Both versions have the same contents.") }
         let directory = NSTemporaryDirectory() + "synctrain-diff-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -42,21 +42,26 @@ struct TextDifference: Equatable, Sendable {
         case .exited(1), .outputTooLong:
             return TextDifference(
                 text: String(decoding: outcome.output, as: UTF8.self), isCut: outcome.end == .outputTooLong)
-        case .notStarted: return TextDifference(remark: "There is no \(program) to compare them; install diffutils.")
+        case .notStarted:
+            return TextDifference(
+                remark: "\(program) is not installed; install diffutils to "
+                    + "compare texts.")
         case .exited, .killed, .timedOut, .cancelled:
-            return TextDifference(remark: "\(program) could not compare them.")
+            return TextDifference(remark: "\(program) could not compare the versions.")
         }
     }
 
     private static func text(
         _ path: RelativePath?, in root: RootDirectory
     ) throws -> (bytes: [UInt8], remark: String?) {
-        guard let path, let status = try root.status(of: path) else { return ([], "One of the two is not here.") }
-        guard status.type == .regular else { return ([], "One of the two is no file.") }
-        guard status.size <= byteLimit else { return ([], "They are too long to be compared here.") }
+        guard let path, let status = try root.status(of: path) else {
+            return ([], "One of the versions is not on this device.")
+        }
+        guard status.type == .regular else { return ([], "One of the versions is not a file.") }
+        guard status.size <= byteLimit else { return ([], "The versions are too long to compare.") }
         let bytes = try root.open(reading: path).read(count: byteLimit, at: 0)
         guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
-            return ([], "They are no texts.")
+            return ([], "The versions are not text.")
         }
         return (bytes, nil)
     }

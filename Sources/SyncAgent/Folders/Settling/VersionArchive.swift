@@ -43,7 +43,7 @@ struct VersionArchive: Sendable {
                     throw FolderHalt(
                         reason: .error,
                         message:
-                            "the archive \(path) lies in the folder \(folder.path), or the folder in it; choose another "
+                            "the archive \(path) and the folder \(folder.path) are nested; choose another "
                             + "versions-path")
                 }
             } else {

@@ -26,7 +26,7 @@ struct RadioWatch: Sendable {
             let missed = addresses.intersection(targets).sorted { $0.description < $1.description }
             guard heard.isEmpty, let address = missed.first else { return nil }
             if let obstacle = obstacles[address] { return "\(address): \(obstacle)" }
-            return "\(address) is not in range; bring the device near, it is searched for from time to time"
+            return "\(address) is not in range; bring the device closer, it is searched for periodically"
         }
     }
 

@@ -64,15 +64,16 @@ extension SlowLinkPolicy.Obstacle {
         let setting = "synctrain folder bluetooth \(folder)"
         switch self {
         case .off:
-            return "the folder is kept off Bluetooth; `\(setting) all` lets it over"
+            return "Bluetooth is off for the folder; enable it with `\(setting) all`"
         case .indexOnly:
-            return "only the index goes over Bluetooth; `\(setting) selected-and-on-demand` lets files over"
+            return "only the index is sent over Bluetooth; allow files with `\(setting) selected-and-on-demand`"
         case .notSelected:
-            return "only what is selected or asked for goes over Bluetooth; `\(setting) all` lets everything over, "
+            return "only selected or requested files are sent over Bluetooth; allow all with `\(setting) all`, "
                 + "`synctrain fetch` a file"
         case .tooLarge(let limit):
-            return "larger than bluetooth-limit (\(ByteCountText.format(limit))); `synctrain fetch` with its path gets "
-                + "it over Bluetooth all the same"
+            return "larger than bluetooth-limit (\(ByteCountText.format(limit))); `synctrain fetch` with its "
+                + "path downloads "
+                + "it over Bluetooth anyway"
         }
     }
 }

@@ -27,7 +27,7 @@ struct InvitationHost: Sendable {
                     try await serve(&talk, from: link.information, peer)
                     return true
                 } catch {
-                    logger.info("an invitation was not redeemed by \(peer) at \(address): \(error)")
+                    logger.info("an invitation was not used by \(peer) at \(address): \(error)")
                     try await talk.send(.refuse(error))
                     return false
                 }
@@ -71,7 +71,7 @@ struct InvitationHost: Sendable {
             logger.error("a device that was invited could not be stored: \(error)")
             throw .storage
         }
-        logger.info("invitation \(invitation.number) was redeemed by \(peer), \(introduction.name)")
+        logger.info("invitation \(invitation.number) was used by \(peer), \(introduction.name)")
         try await talk.say(.done)
         // Its own word that it has stored this one changes nothing here, but the link is its to end.
         _ = try? await talk.next()
