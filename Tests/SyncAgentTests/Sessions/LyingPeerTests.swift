@@ -96,7 +96,7 @@ import Testing
                 Self.answer(peer, &answered) { Self.truth($0) + [0] }
                 return peer.hasEnded
             }
-            #expect(peer.closeReason?.contains("bytes is answered with") == true)
+            #expect(peer.closeReason?.contains("bytes was answered with") == true)
             #expect(scene[0].read("report") == nil)
         }
     }
@@ -179,7 +179,7 @@ import Testing
             let peer = try await Self.peer(scene)
             peer.say(bytes: Frame.message(type, Proto().text(1, SessionAgent.folder.rawValue)))
             try await scene.until { peer.hasEnded }
-            #expect(peer.closeReason?.hasSuffix("and not a cluster config") == true)
+            #expect(peer.closeReason?.hasSuffix("instead of a cluster config") == true)
             try await scene.until { scene[0].session(peer.id) == nil }
             #expect(try await scene[0].index.announcers(of: SessionAgent.folder).isEmpty)
         }
