@@ -67,9 +67,9 @@ language: ## help, messages, the page and the documents: terms, length, full sto
 	$(PYTHON) Tests/Language/test_check.py
 	$(PYTHON) Tests/Language/check.py
 
-openapi: setup ## Sources/WebPage/openapi.json, from the endpoints in Sources/ControlAPI
+openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sources/Core/ControlAPI
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
-	SYNCTRAIN_WRITE_OPENAPI="$(CURDIR)/Sources/WebPage/openapi.json" $(TEST_PROGRAM) --filter OpenAPITests
+	SYNCTRAIN_WRITE_OPENAPI="$(CURDIR)/Sources/Agent/WebPage/openapi.json" $(TEST_PROGRAM) --filter OpenAPITests
 
 bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error

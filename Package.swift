@@ -13,6 +13,119 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 /// The targets that other programs may use; everything else serves the programs of this package.
 let libraries = ["BlockExchange", "GhostDrop", "Pairing", "Selection"]
 
+/// Each layer uses itself and those before it.
+let layers = [
+    // The machine: C libraries, C of our own, the system bus.
+    layer(
+        "System",
+        [
+            .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+            .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+            .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
+            .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+            .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+            .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+            .target(name: "CLinux"),
+            .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
+        ]),
+    // Pure: values in, values out.
+    layer(
+        "Core",
+        [
+            .target(name: "Archives", dependencies: ["CZlib"]),
+            .target(name: "Arithmetic"),
+            .target(name: "BlockExchange", dependencies: ["Cryptography", "CLZ4", nioCore]),
+            .target(name: "Cryptography", dependencies: ["COpenSSL"]),
+            .target(name: "GhostDrop", dependencies: ["Cryptography"]),
+            .target(name: "Pairing", dependencies: ["Cryptography"]),
+            .target(
+                name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"]),
+            .target(name: "Selection"),
+            .target(name: "TOML"),
+            .target(name: "Thumbnails", dependencies: ["Cryptography"]),
+            .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
+        ]),
+    // The disk: index, files, folders.
+    layer(
+        "Storage",
+        [
+            .target(
+                name: "IndexStore",
+                dependencies: [
+                    "BlockExchange", "Cryptography", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                ]),
+            .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"]),
+            .target(
+                name: "FolderScanner",
+                dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),
+            .target(name: "FolderWatcher", dependencies: ["CLinux", "FileAccess", logging]),
+        ]),
+    // Transports, and TLS over them.
+    layer(
+        "Links",
+        [
+            .target(name: "Transport", dependencies: [nioCore]),
+            .target(
+                name: "TransportTCP",
+                dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
+            .target(
+                name: "TransportVirtual", dependencies: ["Arithmetic", "GhostDrop", "Transport", nioCore, nioPosix]),
+            .target(
+                name: "TransportBluetooth",
+                dependencies: [
+                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Transport", logging, nioCore, nioPosix,
+                ]),
+            .target(
+                name: "LinkSecurity",
+                dependencies: [
+                    "BlockExchange", "Cryptography", "Transport", nioCore,
+                    .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
+                ]),
+        ]),
+    // The agent, its configuration and its server.
+    layer(
+        "Agent",
+        [
+            .target(
+                name: "AgentConfiguration",
+                dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"]),
+            .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
+            .target(
+                name: "SyncAgent",
+                dependencies: [
+                    "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
+                    "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity",
+                    "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport", logging, nioCore, nioPosix,
+                    serviceLifecycle,
+                ]),
+            .target(
+                name: "AgentServer",
+                dependencies: [
+                    "ControlAPI", "Cryptography", "WebPage", logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                ]),
+            // The files of the page: `Sources/Agent/WebPage/embed` writes which.
+            .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
+        ]),
+    // What people run.
+    layer(
+        "Programs",
+        [
+            .target(name: "ControlClient", dependencies: ["ControlAPI", nioCore, nioHTTP1, nioPosix]),
+            .executableTarget(
+                name: "synctrain",
+                dependencies: [
+                    "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI",
+                    "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
+                    "MachineState", "SyncAgent", "Transport", "TransportBluetooth", "TransportTCP",
+                    "TransportVirtual", argumentParser, logging, nioCore,
+                    nioHTTP1,
+                    nioPosix, serviceLifecycle,
+                ]),
+            // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
+            .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
+        ]),
+]
+
 let package = Package(
     name: "synctrain",
     // Only read on Apple systems, where nothing here is built; ArgumentParser's async commands want it stated.
@@ -29,95 +142,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
-    targets: [
-        // MARK: C libraries, and C of our own
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
-        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
-        .target(name: "CLinux"),
-        // The files of the page: `Sources/WebPage/embed` writes which.
-        .target(name: "WebPage", exclude: ["embed", "openapi.json", "page"]),
-        // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
-        .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
-
-        // MARK: pure: values in, values out
-        .target(name: "Archives", dependencies: ["CZlib"]),
-        .target(name: "Arithmetic"),
-        .target(name: "BlockExchange", dependencies: ["Cryptography", "CLZ4", nioCore]),
-        .target(name: "Cryptography", dependencies: ["COpenSSL"]),
-        .target(name: "GhostDrop", dependencies: ["Cryptography"]),
-        .target(name: "Pairing", dependencies: ["Cryptography"]),
-        .target(name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"]),
-        .target(name: "Selection"),
-        .target(name: "TOML"),
-        .target(name: "Thumbnails", dependencies: ["Cryptography"]),
-
-        // MARK: the disk: index, files, folders
-        .target(
-            name: "IndexStore",
-            dependencies: [
-                "BlockExchange", "Cryptography", grdb, .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]),
-        .target(name: "FileAccess", dependencies: ["CLinux", "Cryptography"]),
-        .target(
-            name: "FolderScanner",
-            dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),
-        .target(name: "FolderWatcher", dependencies: ["CLinux", "FileAccess", logging]),
-
-        // MARK: transports, and TLS over them
-        .target(name: "Transport", dependencies: [nioCore]),
-        .target(
-            name: "TransportTCP",
-            dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
-        .target(
-            name: "TransportVirtual", dependencies: ["Arithmetic", "GhostDrop", "Transport", nioCore, nioPosix]),
-        .target(
-            name: "TransportBluetooth",
-            dependencies: [
-                "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Transport", logging, nioCore, nioPosix,
-            ]),
-        .target(
-            name: "LinkSecurity",
-            dependencies: [
-                "BlockExchange", "Cryptography", "Transport", nioCore,
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
-            ]),
-
-        // MARK: the machine: the system bus, NetworkManager, UPower
-        .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
-        .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
-
-        // MARK: the agent, its API and its programs
-        .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
-        .target(name: "ControlClient", dependencies: ["ControlAPI", nioCore, nioHTTP1, nioPosix]),
-        .target(
-            name: "AgentConfiguration",
-            dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"]),
-        .target(
-            name: "SyncAgent",
-            dependencies: [
-                "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
-                "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing",
-                "Reconciliation", "Selection", "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
-            ]),
-        .target(
-            name: "AgentServer",
-            dependencies: [
-                "ControlAPI", "Cryptography", "WebPage", logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
-            ]),
-        .executableTarget(
-            name: "synctrain",
-            dependencies: [
-                "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
-                "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent",
-                "Transport",
-                "TransportBluetooth", "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1,
-                nioPosix, serviceLifecycle,
-            ]),
-
+    targets: layers.flatMap { $0 } + [
         // MARK: benchmarks
         .benchmark("CodecBenchmark", ["BlockExchange", "Cryptography", nioCore]),
         .benchmark("IndexStoreBenchmark", ["BlockExchange", "Cryptography", "IndexStore"]),
@@ -192,6 +217,12 @@ let package = Package(
 // Warnings are errors; Swift 6 language mode comes from the tools version.
 for target in package.targets where target.type != .system {
     target.swiftSettings = [.treatAllWarnings(as: .error)]
+}
+
+/// The targets of one layer, each in a directory of its own.
+func layer(_ name: String, _ targets: [Target]) -> [Target] {
+    for target in targets { target.path = "Sources/\(name)/\(target.name)" }
+    return targets
 }
 
 extension Target {

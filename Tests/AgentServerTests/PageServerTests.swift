@@ -7,12 +7,12 @@ import Testing
 @testable import AgentServer
 
 struct PageFileTests {
-    /// Who adds a file runs Sources/WebPage/embed.
+    /// Who adds a file runs Sources/Agent/WebPage/embed.
     @Test func allOfThePageIsEmbeddedAndNothingElse() throws {
         let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Sources/WebPage/page")
+            .deletingLastPathComponent().appending(path: "Sources/Agent/WebPage/page")
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path())
-        #expect(Set(names) == PageFile.names, "run Sources/WebPage/embed")
+        #expect(Set(names) == PageFile.names, "run Sources/Agent/WebPage/embed")
         for name in names {
             let file = try #require(PageFile.named(name))
             #expect(try Data(contentsOf: directory.appending(path: name)) == Data(file.bytes), "\(name)")

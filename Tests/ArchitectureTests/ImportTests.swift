@@ -8,11 +8,20 @@ import Testing
         .deletingLastPathComponent()
     private let architecture = Architecture.synctrain
 
+    /// The layers of `Sources`, lowest first, as docs/design.md draws them.
+    private static let layers = ["System", "Core", "Storage", "Links", "Agent", "Programs"]
+
+    private func names(in directory: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.appending(path: directory).path())
+    }
+
     /// Every target of the product and of the benchmarks, by name.
     private func directories() throws -> [String: URL] {
         var directories: [String: URL] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path()) {
-            directories[name] = root.appending(path: "Sources/\(name)")
+        for layer in Self.layers {
+            for name in try names(in: "Sources/\(layer)") {
+                directories[name] = root.appending(path: "Sources/\(layer)/\(name)")
+            }
         }
         let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
         for match in manifest.matches(of: /\.benchmark\("([^"]+)"/) {
@@ -53,6 +62,22 @@ import Testing
                 #expect(!text.contains("@testable"), "\(name): @testable is for tests")
                 #expect(!text.contains("@_spi"), "\(name): make public what others need")
             }
+        }
+    }
+
+    @Test func noLayerIsMissing() throws {
+        #expect(try Set(names(in: "Sources")) == Set(Self.layers))
+    }
+
+    /// A target imports only targets of its own layer and of those before it.
+    @Test func layersPointOneWay() throws {
+        var height: [String: Int] = [:]
+        for (index, layer) in Self.layers.enumerated() {
+            for name in try names(in: "Sources/\(layer)") { height[name] = index }
+        }
+        for (target, imports) in architecture.targets {
+            guard let own = height[target] else { continue }
+            for name in imports { #expect(height[name].map { $0 <= own } == true, "\(target) imports \(name)") }
         }
     }
 

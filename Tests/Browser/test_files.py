@@ -499,7 +499,7 @@ def test_many_names_are_few_elements(files):
 
 def test_a_million_names_scroll(browser, page):
     """The list alone, over an API that has a million names: no index, no agent."""
-    directory = os.path.join(os.path.dirname(__file__), "../../Sources/WebPage/page")
+    directory = os.path.join(os.path.dirname(__file__), "../../Sources/Agent/WebPage/page")
 
     class Million(http.server.SimpleHTTPRequestHandler):
         def __init__(self, *arguments):

@@ -163,11 +163,11 @@ def texts(root):
     for path in sorted((root / "Sources").rglob("*.swift")):
         name = str(path.relative_to(root))
         for line, role, words in swift_texts(path.read_text(encoding="utf-8")):
-            if role and name.startswith("Sources/synctrain/"):
+            if role and name.startswith("Sources/Programs/synctrain/"):
                 yield Text(name, line, HELP, words, role)
             elif is_message(words):
                 yield Text(name, line, MESSAGE, words)
-    for path in sorted((root / "Sources/WebPage/page").rglob("*.js")):
+    for path in sorted((root / "Sources/Agent/WebPage/page").rglob("*.js")):
         for line, words in script_texts(path.read_text(encoding="utf-8")):
             yield Text(str(path.relative_to(root)), line, PAGE, words)
     guides = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("*.md"))]

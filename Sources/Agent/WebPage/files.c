@@ -1,4 +1,4 @@
-// Written by Sources/WebPage/embed; run that instead of editing this.
+// Written by Sources/Agent/WebPage/embed; run that instead of editing this.
 #include "WebPage.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
