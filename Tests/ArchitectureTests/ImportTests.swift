@@ -60,7 +60,7 @@ import Testing
         for (_, directory) in try directories() {
             for (name, text) in try sources(in: directory) {
                 #expect(!text.contains("@testable"), "\(name): @testable is for tests")
-                #expect(!text.contains("@_spi"), "\(name): make public what others need")
+                #expect(!text.contains("@_spi"), "\(name): make package what others need")
             }
         }
     }
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("import A", ["A"]), ("  @testable import A", ["A"]), ("@preconcurrency public import A.B", ["A"]),
+        ("import A", ["A"]), ("  @testable import A", ["A"]), ("@preconcurrency package import A.B", ["A"]),
         ("import struct A.B", ["A"]), ("import class A.B; import C", ["A", "C"]), ("// import A", []),
         ("/* x */ import A // B", ["A"]), ("/*\nimport A\n*/ import B", ["B"]),
         ("#if os(Linux)\nimport A\n#endif", ["A"]),

@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// Nothing is made durable for real: it is only noted what would be. What others than the agent write counts as
 /// durable at once.
-public final class FaultyDisk: DiskInterposer {
-    public enum Condition: Equatable, Sendable {
+package final class FaultyDisk: DiskInterposer {
+    package enum Condition: Equatable, Sendable {
         case healthy
         /// Nothing new gets onto it.
         case full
@@ -21,7 +21,7 @@ public final class FaultyDisk: DiskInterposer {
     }
 
     /// How a process ends in the middle of something.
-    public enum End: Equatable, Sendable {
+    package enum End: Equatable, Sendable {
         /// What it did stays.
         case killed
         /// What it did not make durable may be lost.
@@ -43,7 +43,7 @@ public final class FaultyDisk: DiskInterposer {
     }
 
     /// The directory that the folder lies in, without links on the way.
-    public let root: String
+    package let root: String
     private let trash: String
     private let state: Mutex<State>
     /// Told of every change in words that are the same in every run.
@@ -54,7 +54,7 @@ public final class FaultyDisk: DiskInterposer {
     private let died: @Sendable () -> Void
 
     /// - Parameter trash: an empty directory on the same file system, outside of `root`.
-    public init(
+    package init(
         root: String, trash: String, seed: UInt64, note: @escaping @Sendable (String) -> Void,
         check: @escaping @Sendable (_ name: String, _ isFilled: Bool) -> Void, died: @escaping @Sendable () -> Void
     ) {
@@ -66,25 +66,25 @@ public final class FaultyDisk: DiskInterposer {
         state = Mutex(State(generator: SeededGenerator(seed: seed)))
     }
 
-    public var condition: Condition {
+    package var condition: Condition {
         get { state.withLock { $0.condition } }
         set { state.withLock { $0.condition = newValue } }
     }
 
-    public var isDead: Bool { state.withLock { $0.isDead } }
+    package var isDead: Bool { state.withLock { $0.isDead } }
 
     /// Lets the process die before or after one of the next calls that change something.
-    public func plan(_ end: End, after changes: Int) {
+    package func plan(_ end: End, after changes: Int) {
         state.withLock { state in
             state.remaining = changes
             state.end = end
         }
     }
 
-    public func planNoEnd() { state.withLock { $0.remaining = nil } }
+    package func planNoEnd() { state.withLock { $0.remaining = nil } }
 
     /// Ends the process now, between two of its calls.
-    public func kill(_ end: End) {
+    package func kill(_ end: End) {
         state.withLock { state in
             state.isDead = true
             state.end = end
@@ -92,7 +92,7 @@ public final class FaultyDisk: DiskInterposer {
     }
 
     /// What somebody else changed is durable, and so are the names that it was found under and that lie below it.
-    public func changedByUser(_ path: String) {
+    package func changedByUser(_ path: String) {
         var status = stat()
         let isThere = lstat(path, &status) == 0
         state.withLock { state in
@@ -103,7 +103,7 @@ public final class FaultyDisk: DiskInterposer {
 
     /// Takes away what was not durable, if the power was lost, and lets the next process use the disk. Gives what was
     /// lost, in words.
-    public func restart() -> [String] {
+    package func restart() -> [String] {
         state.withLock { state in
             defer {
                 state.isDead = false
@@ -117,7 +117,7 @@ public final class FaultyDisk: DiskInterposer {
 
     // MARK: the calls
 
-    public func verdict(on change: DiskChange) -> DiskVerdict {
+    package func verdict(on change: DiskChange) -> DiskVerdict {
         let (verdict, words, hasDied) = state.withLock { state in decide(on: change, &state) }
         if let words { note(words) }
         if hasDied { died() }

@@ -1,16 +1,16 @@
 import Foundation
 
 /// Bytes that a real peer sent, and what they mean.
-public struct GoldenVector: Sendable, CustomStringConvertible {
-    public let name: String
-    public let source: String
-    public let bytes: [UInt8]
-    public let what: JSONValue
+package struct GoldenVector: Sendable, CustomStringConvertible {
+    package let name: String
+    package let source: String
+    package let bytes: [UInt8]
+    package let what: JSONValue
 
-    public var description: String { name }
+    package var description: String { name }
 
     /// Reads the list of `{name, source, hex, what}` at `url`.
-    public static func load(_ url: URL) throws -> [GoldenVector] {
+    package static func load(_ url: URL) throws -> [GoldenVector] {
         let list = try JSONDecoder().decode(JSONValue.self, from: Data(contentsOf: url))
         return list.array.map { item in
             GoldenVector(
@@ -20,7 +20,7 @@ public struct GoldenVector: Sendable, CustomStringConvertible {
 }
 
 /// JSON without a schema; what is missing reads as zero, empty or false, as in proto3.
-public enum JSONValue: Sendable, Decodable {
+package enum JSONValue: Sendable, Decodable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -28,7 +28,7 @@ public enum JSONValue: Sendable, Decodable {
     case list([JSONValue])
     case object([String: JSONValue])
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -45,18 +45,18 @@ public enum JSONValue: Sendable, Decodable {
         }
     }
 
-    public subscript(_ key: String) -> JSONValue {
+    package subscript(_ key: String) -> JSONValue {
         if case .object(let members) = self { members[key] ?? .null } else { .null }
     }
 
-    public var array: [JSONValue] { if case .list(let items) = self { items } else { [] } }
-    public var string: String { if case .text(let text) = self { text } else { "" } }
-    public var bool: Bool { if case .bool(let value) = self { value } else { false } }
-    public var int: Int64 { if case .integer(let value) = self { value } else { 0 } }
+    package var array: [JSONValue] { if case .list(let items) = self { items } else { [] } }
+    package var string: String { if case .text(let text) = self { text } else { "" } }
+    package var bool: Bool { if case .bool(let value) = self { value } else { false } }
+    package var int: Int64 { if case .integer(let value) = self { value } else { 0 } }
     /// A number that is too large for JSON and stands there as text.
-    public var unsigned: UInt64 { UInt64(string) ?? UInt64(clamping: int) }
+    package var unsigned: UInt64 { UInt64(string) ?? UInt64(clamping: int) }
     /// Hexadecimal digits.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         let digits = string.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) ?? 0 }
         return stride(from: 0, to: digits.count - digits.count % 2, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
 /// A clock that moves only when told to.
-public final class ManualClock: Clock, Sendable {
-    public struct Instant: InstantProtocol {
-        public var offset: Duration
+package final class ManualClock: Clock, Sendable {
+    package struct Instant: InstantProtocol {
+        package var offset: Duration
 
-        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        public func duration(to other: Instant) -> Duration { other.offset - offset }
-        public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+        package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        package func duration(to other: Instant) -> Duration { other.offset - offset }
+        package static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     private struct State {
@@ -18,12 +18,12 @@ public final class ManualClock: Clock, Sendable {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
-    public var now: Instant { state.withLock { $0.now } }
-    public var minimumResolution: Duration { .nanoseconds(1) }
+    package var now: Instant { state.withLock { $0.now } }
+    package var minimumResolution: Duration { .nanoseconds(1) }
 
-    public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in
             state.nextSleeper += 1
             return state.nextSleeper
@@ -44,11 +44,11 @@ public final class ManualClock: Clock, Sendable {
     }
 
     /// How many tasks sleep.
-    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+    package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// Advances to the moment at which the first of at least `count` sleepers is to wake, once so many sleep. For tests in
     /// which the number of tasks that come to sleep is known.
-    public func advance(whenAsleep count: Int) async {
+    package func advance(whenAsleep count: Int) async {
         while sleeperCount < count { await Task.yield() }
         guard let first = state.withLock({ $0.sleepers.values.map(\.deadline).min() }) else { return }
         advance(by: max(.zero, now.duration(to: first)))
@@ -56,14 +56,14 @@ public final class ManualClock: Clock, Sendable {
 
     /// Advances to the moment at which the first sleeper is to wake, if that is at most `limit` away. For tests in which short
     /// pauses are over at once and long ones never.
-    public func advance(within limit: Duration) {
+    package func advance(within limit: Duration) {
         let first = state.withLock { $0.sleepers.values.map(\.deadline).min() }
         guard let first else { return }
         let pause = now.duration(to: first)
         if pause <= limit { advance(by: max(.zero, pause)) }
     }
 
-    public func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
             let now = state.now

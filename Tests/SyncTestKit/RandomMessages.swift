@@ -4,25 +4,25 @@ import Cryptography
 /// Random values of what BEP messages hold, all within BEP's rules and the standard limits.
 extension SeededGenerator {
     /// Text of ASCII, accents, ideographs, emoji and control characters, of at most `count` characters.
-    public mutating func text(_ count: ClosedRange<Int>) -> String {
+    package mutating func text(_ count: ClosedRange<Int>) -> String {
         let alphabet = Array("abcxyzABC0189 -_.,'\"\\\n\té\u{FC}ñ日本語🚆ß")
         return String((0..<int(count)).map { _ in pick(alphabet) })
     }
 
     /// A canonical relative path in normal form C.
-    public mutating func name() -> String {
+    package mutating func name() -> String {
         (0..<int(1...4)).map { _ in
             let component = text(1...20)
             return component.allSatisfy { $0 == "." } ? component + "x" : component
         }.joined(separator: "/")
     }
 
-    public mutating func digest() -> SHA256Digest { SHA256.digest(bytes(8)) }
+    package mutating func digest() -> SHA256Digest { SHA256.digest(bytes(8)) }
 
-    public mutating func deviceID() -> DeviceID { DeviceID(digest: digest()) }
+    package mutating func deviceID() -> DeviceID { DeviceID(digest: digest()) }
 
     /// A number as peers send them: often small, sometimes as large as it gets.
-    public mutating func number() -> UInt64 {
+    package mutating func number() -> UInt64 {
         switch int(0...3) {
         case 0: 0
         case 1: UInt64(int(1...300))
@@ -31,10 +31,10 @@ extension SeededGenerator {
         }
     }
 
-    public mutating func signedNumber() -> Int64 { Int64(bitPattern: number()) }
+    package mutating func signedNumber() -> Int64 { Int64(bitPattern: number()) }
 
     /// A vector over up to `ids` devices with values up to `values`; small numbers make vectors that meet.
-    public mutating func version(ids: Int = 4, values: Int = 3) -> VersionVector {
+    package mutating func version(ids: Int = 4, values: Int = 3) -> VersionVector {
         VersionVector(
             (0..<int(0...ids)).map { _ in
                 VersionVector.Counter(id: ShortID(rawValue: UInt64(int(1...ids))), value: UInt64(int(0...values)))
@@ -42,13 +42,13 @@ extension SeededGenerator {
     }
 
     /// A vector as devices make them: random ids, clock values.
-    public mutating func realVersion() -> VersionVector {
+    package mutating func realVersion() -> VersionVector {
         VersionVector(
             (0..<int(0...5)).map { _ in VersionVector.Counter(id: ShortID(rawValue: next()), value: number()) })
     }
 
     /// Fields that no version of BEP has yet, in wire form.
-    public mutating func unknownFields() -> [UInt8] {
+    package mutating func unknownFields() -> [UInt8] {
         var fields = Proto()
         for _ in 0..<int(0...3) {
             switch int(0...3) {
@@ -61,7 +61,7 @@ extension SeededGenerator {
         return fields.bytes
     }
 
-    public mutating func fileInfo() -> FileInfo {
+    package mutating func fileInfo() -> FileInfo {
         var file = FileInfo(
             name: name(), kind: pick([.file, .file, .file, .directory, .symlink]),
             permissions: UInt32(int(0...0o7777)), modifiedSeconds: signedNumber(),
@@ -90,7 +90,7 @@ extension SeededGenerator {
         return file
     }
 
-    public mutating func clusterConfig() -> ClusterConfig {
+    package mutating func clusterConfig() -> ClusterConfig {
         ClusterConfig(
             folders: (0..<int(0...4)).map { index in
                 ClusterConfig.Folder(
@@ -107,7 +107,7 @@ extension SeededGenerator {
             skipsIntroductionRemovals: isOne(in: 2), encryptionPasswordToken: bytes(int(0...40)))
     }
 
-    public mutating func downloadProgress() -> DownloadProgress {
+    package mutating func downloadProgress() -> DownloadProgress {
         DownloadProgress(
             folder: FolderID(text(1...12)),
             updates: (0..<int(0...5)).map { _ in
@@ -118,14 +118,14 @@ extension SeededGenerator {
             })
     }
 
-    public mutating func blockRequest() -> BlockRequest {
+    package mutating func blockRequest() -> BlockRequest {
         BlockRequest(
             folder: FolderID(text(1...12)), name: name(), offset: Int64(next() >> 20), size: Int32(int(0...32 << 20)),
             hash: isOne(in: 4) ? nil : digest(), isFromTemporary: isOne(in: 2),
             weakHash: UInt32(truncatingIfNeeded: next()), blockIndex: Int32(int(0...100_000)))
     }
 
-    public mutating func hello() -> Hello {
+    package mutating func hello() -> Hello {
         Hello(
             deviceName: text(0...30), clientName: text(0...30), clientVersion: text(0...30),
             connectionCount: Int32(truncatingIfNeeded: number()), timestamp: signedNumber())

@@ -1,5 +1,5 @@
 /// The certificate of the first device-id vector, made by Syncthing 1.19.2.
-public let syncthingCertificate = """
+package let syncthingCertificate = """
     -----BEGIN CERTIFICATE-----
     MIICHTCCAaKgAwIBAgIIfPyZHqkGr4owCgYIKoZIzj0EAwIwSjESMBAGA1UEChMJ
     U3luY3RoaW5nMSAwHgYDVQQLExdBdXRvbWF0aWNhbGx5IEdlbmVyYXRlZDESMBAG

@@ -1,31 +1,31 @@
 import Transport
 
 /// A transport as the conformance suite sees it: how to make both ends of a link, and what may differ between kinds.
-public struct ConformanceSubject: Sendable {
+package struct ConformanceSubject: Sendable {
     /// The side that dials and the side that listens; the same for most.
-    public var dialler: any LinkTransport
-    public var listener: any LinkTransport
+    package var dialler: any LinkTransport
+    package var listener: any LinkTransport
     /// Where to listen: a port or name that is free at each call.
-    public var address: @Sendable () -> LinkAddress
+    package var address: @Sendable () -> LinkAddress
     /// Where nobody ever answers: a dial of it hangs until it is cancelled.
-    public var silentAddress: LinkAddress
-    public var kind: LinkKind
+    package var silentAddress: LinkAddress
+    package var kind: LinkKind
     /// Whether one direction can be closed alone.
-    public var closesDirectionsApart: Bool
+    package var closesDirectionsApart: Bool
     /// Most bytes that a sender gets rid of while the other side reads nothing.
-    public var bufferLimit: Int
+    package var bufferLimit: Int
     /// Size of the large transfers; more than `bufferLimit`.
-    public var transferByteCount: Int
+    package var transferByteCount: Int
     /// How many links the cycle check makes.
-    public var cycleCount: Int
+    package var cycleCount: Int
     /// Makes the link another one while it is in use (rate, delay, loss); called with 0, 1, 2, ….
-    public var change: (@Sendable (Int) async throws -> Void)?
+    package var change: (@Sendable (Int) async throws -> Void)?
     /// Breaks all links without a word to their ends.
-    public var breakLinks: (@Sendable () async throws -> Void)?
+    package var breakLinks: (@Sendable () async throws -> Void)?
     /// For one dial.
-    public var dialLimit: Duration = .seconds(60)
+    package var dialLimit: Duration = .seconds(60)
 
-    public init(
+    package init(
         dialler: any LinkTransport, listener: any LinkTransport, address: @escaping @Sendable () -> LinkAddress,
         silentAddress: LinkAddress, kind: LinkKind, closesDirectionsApart: Bool, bufferLimit: Int,
         transferByteCount: Int, cycleCount: Int, change: (@Sendable (Int) async throws -> Void)? = nil,
@@ -46,10 +46,10 @@ public struct ConformanceSubject: Sendable {
 }
 
 /// What a transport does not do as `LinkTransport` says.
-public struct ConformanceFailure: Error, CustomStringConvertible {
-    public var description: String
+package struct ConformanceFailure: Error, CustomStringConvertible {
+    package var description: String
 
-    public init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
 
 func require(_ condition: Bool, _ message: @autoclosure () -> String) throws {

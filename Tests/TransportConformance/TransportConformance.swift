@@ -5,8 +5,8 @@ import Transport
 ///
 /// Checks throw `ConformanceFailure`, so that they run in tests and in programs alike. None of them looks at a clock:
 /// what hangs is ended by the runner's own limit.
-public struct TransportConformance: Sendable {
-    public enum Check: String, CaseIterable, Sendable, CustomStringConvertible {
+package struct TransportConformance: Sendable {
+    package enum Check: String, CaseIterable, Sendable, CustomStringConvertible {
         case saysWhoIsThere
         case carriesBytesInOrderBothWays
         case carriesManySmallPieces
@@ -25,17 +25,17 @@ public struct TransportConformance: Sendable {
         case cancelledDialsLeaveNothing
         case cyclesLeaveNothing
 
-        public var description: String { rawValue }
+        package var description: String { rawValue }
 
         /// Whether it counts what the process holds, so that nothing else may run in it meanwhile.
-        public var countsDescriptors: Bool { self == .cancelledDialsLeaveNothing || self == .cyclesLeaveNothing }
+        package var countsDescriptors: Bool { self == .cancelledDialsLeaveNothing || self == .cyclesLeaveNothing }
     }
 
     let subject: ConformanceSubject
 
-    public init(_ subject: ConformanceSubject) { self.subject = subject }
+    package init(_ subject: ConformanceSubject) { self.subject = subject }
 
-    public func run(_ check: Check) async throws {
+    package func run(_ check: Check) async throws {
         switch check {
         case .saysWhoIsThere: try await saysWhoIsThere()
         case .carriesBytesInOrderBothWays: try await carriesBytesInOrderBothWays()

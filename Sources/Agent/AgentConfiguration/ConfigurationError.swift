@@ -1,8 +1,8 @@
 /// Why a setting, the configuration file or one of the agent's own files was refused.
 ///
 /// Nothing on disk has changed when one is thrown, unless the message says so.
-public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable, CaseIterable {
+package struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
         /// The text is no TOML, no XML or no UTF-8.
         case syntax
         case unknownKey
@@ -31,15 +31,15 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
         case failed
     }
 
-    public var code: Code
+    package var code: Code
     /// A sentence for people that ends with what to do.
-    public var message: String
+    package var message: String
     /// The file in question, absolute.
-    public var file: String?
+    package var file: String?
     /// The line in `file`, counted from 1.
-    public var line: Int?
+    package var line: Int?
 
-    public init(_ code: Code, _ message: String, file: String? = nil, line: Int? = nil) {
+    package init(_ code: Code, _ message: String, file: String? = nil, line: Int? = nil) {
         self.code = code
         self.message = message
         self.file = file
@@ -47,7 +47,7 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     }
 
     /// `file:line: message`, as compilers write it.
-    public var description: String {
+    package var description: String {
         guard let file else { return message }
         guard let line else { return "\(file): \(message)" }
         return "\(file):\(line): \(message)"

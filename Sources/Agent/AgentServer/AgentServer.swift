@@ -1,10 +1,10 @@
-public import ControlAPI
+import ControlAPI
 import Glibc
-public import Logging
+import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-public import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 
 /// Carries what an agent answers over HTTP/1.1 on a Unix socket, and over TCP beside it for browsers that are logged in and for
@@ -12,22 +12,22 @@ import Synchronization
 ///
 /// NIOHTTP1 and not Hummingbird: docs/decisions/http.md. A connection carries one request: who closes it cancels the
 /// request's work, and nothing idle stays open.
-public struct AgentServer: Service {
-    public struct Limits: Sendable {
+package struct AgentServer: Service {
+    package struct Limits: Sendable {
         /// Requests at once on the socket, and as many over TCP besides files; further ones are answered `busy`.
-        public var requests: Int
+        package var requests: Int
         /// Time for a request to arrive whole.
-        public var requestTime: TimeAmount
+        package var requestTime: TimeAmount
         /// Time that requests have to end in when the server is told to.
-        public var shutdownTime: TimeAmount
+        package var shutdownTime: TimeAmount
         /// Connections without a complete request, on the socket and as many over TCP; a further one replaces the oldest.
-        public var connections: Int
+        package var connections: Int
         /// Files that are read at once over TCP; further ones are answered `busy`.
-        public var streams: Int
+        package var streams: Int
         /// Time in which whoever reads over TCP has to take something.
-        public var stallTime: TimeAmount
+        package var stallTime: TimeAmount
 
-        public init(
+        package init(
             requests: Int = 64, requestTime: TimeAmount = .seconds(10), shutdownTime: TimeAmount = .seconds(1),
             connections: Int = 256, streams: Int = 32, stallTime: TimeAmount = .minutes(10)
         ) {
@@ -41,17 +41,17 @@ public struct AgentServer: Service {
     }
 
     /// What the server answers from that is not the agent's.
-    public struct Surroundings: Sendable {
+    package struct Surroundings: Sendable {
         /// The agent's log.
-        public var records: RecordRing
+        package var records: RecordRing
         /// Told of each change of a job.
-        public var announce: @Sendable (Job) -> Void
+        package var announce: @Sendable (Job) -> Void
         /// The modules of a QR code for a text, rows from the top, true for dark.
-        public var code: @Sendable (String) throws -> [[Bool]]
+        package var code: @Sendable (String) throws -> [[Bool]]
         /// Seconds since 1970.
-        public var now: @Sendable () -> Int64
+        package var now: @Sendable () -> Int64
 
-        public init(
+        package init(
             records: RecordRing = RecordRing(), announce: @escaping @Sendable (Job) -> Void = { _ in },
             code: @escaping @Sendable (String) throws -> [[Bool]] = { _ in [[]] },
             now: @escaping @Sendable () -> Int64 = { 0 }
@@ -96,7 +96,7 @@ public struct AgentServer: Service {
     ///   - links: where links to files are answered; nil for nowhere.
     ///   - pace: returns when so many bytes of a file that a link leads to may go.
     ///   - onListening: called once when connections are taken.
-    public init(
+    package init(
         agent: EndpointHandlers, socketPath: String, links: LinkEndpoint? = nil,
         pace: @escaping @Sendable (Int) async -> Void = { _ in }, surroundings: Surroundings = Surroundings(),
         limits: Limits = Limits(), logger: Logger, onListening: @escaping @Sendable () async -> Void = {}
@@ -115,7 +115,7 @@ public struct AgentServer: Service {
     /// endpoint says why, and the socket is served all the same.
     ///
     /// Throws `busy` if a live agent has the socket, `noPermission` or `failed` if it cannot be made.
-    public func run() async throws {
+    package func run() async throws {
         let claim = try socket.claim()
         defer { claim.release() }
         try await withThrowingTaskGroup(of: Void.self) { group in

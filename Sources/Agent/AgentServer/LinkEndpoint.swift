@@ -1,9 +1,9 @@
-public import ControlAPI
+import ControlAPI
 import Synchronization
 
 /// Where links to files and the page lead: what is to be listened on for HTTP, the key that links are signed with, who is
 /// logged in, and what became of it. The server listens on it; the agent makes links with it.
-public final class LinkEndpoint: Sendable {
+package final class LinkEndpoint: Sendable {
     private enum State {
         /// Nothing is to be listened on, or nothing is yet.
         case closed
@@ -26,7 +26,7 @@ public final class LinkEndpoint: Sendable {
     ///   - hosts: names besides `localhost` and addresses in numbers that a request may have in its `Host`.
     ///   - key: a secret, not empty.
     ///   - now: seconds since 1970.
-    public init(
+    package init(
         address: (host: String, port: Int)?, hosts: [String] = [], key: [UInt8],
         now: @escaping @Sendable () -> Int64
     ) {
@@ -39,14 +39,14 @@ public final class LinkEndpoint: Sendable {
     }
 
     /// `http://host:port`; nil while nothing is listened on.
-    public var address: String? {
+    package var address: String? {
         guard case .open(let port) = state.withLock({ $0 }), let host else { return nil }
         if host == "0.0.0.0" || host == "::" { return "http://\(hosts.first ?? "127.0.0.1"):\(port)" }
         return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     /// What is the matter, with what to do; nil if nothing is.
-    public var problem: String? {
+    package var problem: String? {
         guard case .failed(let problem) = state.withLock({ $0 }) else { return nil }
         return problem
     }
@@ -54,21 +54,21 @@ public final class LinkEndpoint: Sendable {
     /// A link to a file, good until `expires`, in seconds since 1970. Throws `failed` if nothing is listened on.
     ///
     /// - Parameter path: relative to the folder's root, as in its index.
-    public func link(folder: String, path: String, expires: Int64) throws(ControlError) -> String {
+    package func link(folder: String, path: String, expires: Int64) throws(ControlError) -> String {
         try reachable() + LinkTarget(folder: folder, file: path, expires: expires).signed(with: key)
     }
 
     /// A link that logs one browser in to the page. Throws `failed` if nothing is listened on.
     ///
     /// - Parameter used: called once when a browser has logged in with it.
-    public func loginLink(used: @escaping @Sendable () -> Void = {}) throws(ControlError) -> LoginLink {
+    package func loginLink(used: @escaping @Sendable () -> Void = {}) throws(ControlError) -> LoginLink {
         let address = try reachable()
         let token = sessions.makeToken(used: used)
         return LoginLink(url: "\(address)/login?token=\(token)", seconds: Int(sessions.tokenTime))
     }
 
     /// Ends what all browsers were logged in for; how many there were.
-    public func logOut() -> Int { sessions.removeAll() }
+    package func logOut() -> Int { sessions.removeAll() }
 
     private func reachable() throws(ControlError) -> String {
         if let address { return address }

@@ -1,8 +1,8 @@
-public import ControlAPI
+import ControlAPI
 import Synchronization
 
 /// The last lines of the agent's log, for who looks on.
-public final class RecordRing: Sendable {
+package final class RecordRing: Sendable {
     private struct State {
         var records: [LogRecord] = []
         /// Of `records` and the messages in it.
@@ -22,12 +22,12 @@ public final class RecordRing: Sendable {
     private let countLimit: Int
     private let byteLimit: Int
 
-    public init(countLimit: Int = 5000, byteLimit: Int = 4 << 20) {
+    package init(countLimit: Int = 5000, byteLimit: Int = 4 << 20) {
         self.countLimit = countLimit
         self.byteLimit = byteLimit
     }
 
-    public func add(
+    package func add(
         level: LogRecord.Level, label: String, message: String, metadata: [String: String], time: String
     ) {
         var room = Self.messageLimit
@@ -58,7 +58,7 @@ public final class RecordRing: Sendable {
     }
 
     /// The newest `limit` records of `level` or graver, oldest first.
-    public func newest(_ limit: Int, from level: LogRecord.Level) -> [LogRecord] {
+    package func newest(_ limit: Int, from level: LogRecord.Level) -> [LogRecord] {
         state.withLock { Self.newest(limit, from: level, $0) }
     }
 

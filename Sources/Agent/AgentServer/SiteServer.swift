@@ -1,4 +1,4 @@
-public import ControlAPI
+import ControlAPI
 import Cryptography
 import Glibc
 import NIOCore
@@ -8,7 +8,7 @@ import Synchronization
 
 /// A directory of the global index as a web site on 127.0.0.1, under a name that nobody can guess. Its pages may run: the
 /// name makes them another origin than the agent's own page (docs/decisions/http.md).
-public struct SiteServer: Sendable {
+package struct SiteServer: Sendable {
     /// Requests at once; further ones are answered `busy`.
     private static let answerLimit = 256
 
@@ -23,7 +23,7 @@ public struct SiteServer: Sendable {
     /// - Parameters:
     ///   - directory: relative to the folder's root, as in its index; empty for the root.
     ///   - port: 0 for any that is free.
-    public init(
+    package init(
         control: any AgentControl, folder: String, directory: String, port: Int, limits: AgentServer.Limits = .init()
     ) {
         self.control = control
@@ -36,7 +36,7 @@ public struct SiteServer: Sendable {
 
     /// Serves until cancelled. `onListening` gets the site's address, `http://NAME:PORT/`, before the first request is
     /// taken. Throws `failed` if the port cannot be had.
-    public func run(onListening: @escaping @Sendable (String) async throws -> Void) async throws {
+    package func run(onListening: @escaping @Sendable (String) async throws -> Void) async throws {
         let door: NIOAsyncChannel<Connection, Never>
         do {
             door = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -1,5 +1,5 @@
-public import AgentConfiguration
-public import Logging
+import AgentConfiguration
+import Logging
 import MessageBus
 import Synchronization
 
@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A signal is only a reason to ask again, so it does not matter who sends it, nor what it missed. Nothing is asked without
 /// one, but for once when the bus is there and once when a service comes. No service is started by being asked.
-public final class MachineObserver: Sendable {
+package final class MachineObserver: Sendable {
     private struct State {
         var isConnected = false
         /// Whether the bus was told which signals to send here.
@@ -25,24 +25,24 @@ public final class MachineObserver: Sendable {
     private let news: AsyncStream<Void>
     private let hasNews: AsyncStream<Void>.Continuation
     /// One element at most: `conditions` or `remarks` are other than they were. For one reader.
-    public let changes: AsyncStream<Void>
+    package let changes: AsyncStream<Void>
     private let changed: AsyncStream<Void>.Continuation
 
     /// Throws when the system has no descriptors left.
-    public init(logger: Logger) throws {
+    package init(logger: Logger) throws {
         bus = try SystemBus()
         self.logger = logger
         (news, hasNews) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    public var conditions: MachineConditions { state.withLock { $0.conditions } }
+    package var conditions: MachineConditions { state.withLock { $0.conditions } }
 
     /// What is not known, and why: a sentence each.
-    public var remarks: [String] { state.withLock { $0.remarks } }
+    package var remarks: [String] { state.withLock { $0.remarks } }
 
     /// Follows until the task is cancelled. To be called once.
-    public func run() async {
+    package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask {
                 do {

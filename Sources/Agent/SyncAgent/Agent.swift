@@ -14,7 +14,7 @@ import Transport
 
 /// The agent: opens what it is made of, serves links, and starts and stops. What happens in a folder or on a link is their
 /// own business, what a request does that of its group.
-public final class Agent: Service, Sendable {
+package final class Agent: Service, Sendable {
     let setup: AgentSetup
     let configuration: RunningConfiguration
     let changes: ConfigurationChanges
@@ -45,7 +45,7 @@ public final class Agent: Service, Sendable {
 
     /// Opens identity, index and cache and makes the folders; nothing is listened on or dialled before `listen` and
     /// `run`. Throws `ConfigurationError`, `IndexStoreError` or another error with a message for people.
-    public init(_ setup: AgentSetup) async throws {
+    package init(_ setup: AgentSetup) async throws {
         self.setup = setup
         let (time, logger) = (setup.time, setup.logger)
         let files = try DeviceIdentityFiles.load(from: setup.places)
@@ -146,7 +146,7 @@ public final class Agent: Service, Sendable {
     }
 
     /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
-    public func listen() async throws {
+    package func listen() async throws {
         var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
         for address in addresses {
@@ -162,7 +162,7 @@ public final class Agent: Service, Sendable {
     }
 
     /// Runs until the service group shuts down or the task is cancelled.
-    public func run() async throws {
+    package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 for listener in self.listeners.all {

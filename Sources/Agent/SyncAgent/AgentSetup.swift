@@ -4,32 +4,32 @@ import Logging
 import Transport
 
 /// What an agent is made of that is not its own to choose.
-public struct AgentSetup: Sendable {
+package struct AgentSetup: Sendable {
     /// A radio that is listened on whatever the configuration says of addresses.
-    public struct Radio: Sendable {
-        public var address: LinkAddress
-        public var status: @Sendable () -> RadioStatus
+    package struct Radio: Sendable {
+        package var address: LinkAddress
+        package var status: @Sendable () -> RadioStatus
 
-        public init(address: LinkAddress, status: @escaping @Sendable () -> RadioStatus) {
+        package init(address: LinkAddress, status: @escaping @Sendable () -> RadioStatus) {
             self.address = address
             self.status = status
         }
     }
 
     /// Where links to files lead.
-    public struct Web: Sendable {
+    package struct Web: Sendable {
         /// `http://host:port`; nil while nothing is listened on.
-        public var address: @Sendable () -> String?
+        package var address: @Sendable () -> String?
         /// What is the matter, with what to do.
-        public var problem: @Sendable () -> String?
+        package var problem: @Sendable () -> String?
         /// A link to a path of a folder that is good until then, in seconds since 1970.
-        public var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
+        package var link: @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String
         /// A link that logs a browser in; calls `used` when one has.
-        public var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
+        package var logIn: @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink
         /// Logs all browsers out; how many there were.
-        public var logOut: @Sendable () -> Int
+        package var logOut: @Sendable () -> Int
 
-        public init(
+        package init(
             address: @escaping @Sendable () -> String?, problem: @escaping @Sendable () -> String?,
             link: @escaping @Sendable (_ folder: String, _ path: String, _ expires: Int64) throws -> String,
             logIn: @escaping @Sendable (_ used: @escaping @Sendable () -> Void) throws -> LoginLink,
@@ -43,27 +43,27 @@ public struct AgentSetup: Sendable {
         }
     }
 
-    public var places: AgentPlaces
-    public var configurationFile: ConfigurationFile
-    public var transports: [any LinkTransport]
+    package var places: AgentPlaces
+    package var configurationFile: ConfigurationFile
+    package var transports: [any LinkTransport]
     /// Makes what finds devices near-by; nil for none.
-    public var makeDiscovery: DeviceDiscoveryMaker?
+    package var makeDiscovery: DeviceDiscoveryMaker?
     /// What else finds devices to pair with.
-    public var nearby: [any NearbyDevices]
+    package var nearby: [any NearbyDevices]
     /// Bluetooth; nil where it is not used.
-    public var radio: Radio?
+    package var radio: Radio?
     /// Links to files; nil for none.
-    public var web: Web?
+    package var web: Web?
     /// Who knows how the machine is connected and powered; nil for nobody.
-    public var machine: (any MachineStateSource)?
-    public var time: AgentTime
+    package var machine: (any MachineStateSource)?
+    package var time: AgentTime
     /// The program that watches directories; nil for scans only.
-    public var watchProgram: String?
-    public var logger: Logger
+    package var watchProgram: String?
+    package var logger: Logger
     /// Ends the program in an orderly way; called by the control verb `stop`.
-    public var requestStop: @Sendable () -> Void
+    package var requestStop: @Sendable () -> Void
 
-    public init(
+    package init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
         makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
         web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,

@@ -3,10 +3,10 @@ import BlockExchange
 import IndexStore
 
 /// Forgets indexes while no agent runs.
-public enum IndexReset {
+package enum IndexReset {
     /// Removes the whole index, readable or not, or what it has of one folder. Files stay untouched; the next start
     /// gets the index from the peers anew. Throws `ConfigurationError` while an agent runs.
-    public static func run(_ places: AgentPlaces, folder: FolderID?) async throws {
+    package static func run(_ places: AgentPlaces, folder: FolderID?) async throws {
         let lock = try AgentLock.take(places)
         defer { withExtendedLifetime(lock) {} }
         guard let folder else { return try IndexStore.erase(path: places.index) }

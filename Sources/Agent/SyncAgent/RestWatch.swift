@@ -1,13 +1,13 @@
 /// Tells when work is over and its memory is worth giving back. Looks every few seconds while there is something to
 /// give, twice a minute when there is not.
-public struct RestWatch: Sendable {
+package struct RestWatch: Sendable {
     /// What the process has used so far.
-    public struct Usage: Equatable, Sendable {
-        public var processorTime: Duration
+    package struct Usage: Equatable, Sendable {
+        package var processorTime: Duration
         /// Page faults: each brought a page into memory, and some neighbours with it.
-        public var pageFaults: Int
+        package var pageFaults: Int
 
-        public init(processorTime: Duration, pageFaults: Int) {
+        package init(processorTime: Duration, pageFaults: Int) {
             self.processorTime = processorTime
             self.pageFaults = pageFaults
         }
@@ -22,14 +22,14 @@ public struct RestWatch: Sendable {
     private static let restShare = 500
 
     /// How long to wait before the next question.
-    public private(set) var pause = firstPause
+    package private(set) var pause = firstPause
     private var before: Usage
     private var atRelease: Usage
 
-    public init(_ usage: Usage) { (before, atRelease) = (usage, usage) }
+    package init(_ usage: Usage) { (before, atRelease) = (usage, usage) }
 
     /// Whether it is time to give memory back; `usage` is what was used so far.
-    public mutating func isReleaseDue(_ usage: Usage) -> Bool {
+    package mutating func isReleaseDue(_ usage: Usage) -> Bool {
         // Starting has brought in more than it shows.
         let isFirst = pause == Self.firstPause
         let isWorthwhile = isFirst || usage.pageFaults - atRelease.pageFaults > Self.worthwhileFaults
@@ -39,7 +39,7 @@ public struct RestWatch: Sendable {
         return isWorthwhile && isAtRest
     }
 
-    public mutating func released(_ usage: Usage) {
+    package mutating func released(_ usage: Usage) {
         (before, atRelease) = (usage, usage)
         // What follows a start, or a burst of work, is seldom all there at once.
         pause = Self.watchfulPause

@@ -1,16 +1,16 @@
 import Glibc
 
 /// A moment by the wall clock: seconds since 1970 (UTC) and nanoseconds within.
-public struct WallTime: Hashable, Sendable, Comparable {
-    public var seconds: Int64
-    public var nanoseconds: Int32
+package struct WallTime: Hashable, Sendable, Comparable {
+    package var seconds: Int64
+    package var nanoseconds: Int32
 
-    public init(seconds: Int64, nanoseconds: Int32 = 0) {
+    package init(seconds: Int64, nanoseconds: Int32 = 0) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    public static var now: WallTime {
+    package static var now: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return WallTime(seconds: Int64(time.tv_sec), nanoseconds: Int32(time.tv_nsec))
@@ -24,13 +24,13 @@ public struct WallTime: Hashable, Sendable, Comparable {
         return Int64(local.tm_gmtoff)
     }
 
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 
     /// RFC 3339 in UTC; a fraction of 3, 6 or 9 digits where there is one. Years beyond 0 to 9999, which RFC 3339 cannot
     /// write, are cut to its ends.
-    public var rfc3339: String {
+    package var rfc3339: String {
         let seconds = min(max(seconds, -62_167_219_200), 253_402_300_799)
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
         let second = Int(seconds - days * 86_400)

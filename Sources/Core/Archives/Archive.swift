@@ -3,8 +3,8 @@
 ///
 /// Everything in it may be somebody's who means harm: what is read and kept is bounded by `ArchiveLimits`, and errors are
 /// `ArchiveError`s or what the source throws.
-public struct Archive: Sendable {
-    public enum Format: String, Sendable { case zip, iso }
+package struct Archive: Sendable {
+    package enum Format: String, Sendable { case zip, iso }
 
     private enum Directory: Sendable {
         case zip(ZipDirectory)
@@ -17,7 +17,7 @@ public struct Archive: Sendable {
     /// Reads the directory: of a zip the end of the file, of an image its beginning.
     ///
     /// - Parameter name: which of the two is looked for first, by its ending.
-    public init(_ source: any ArchiveSource, name: String) async throws {
+    package init(_ source: any ArchiveSource, name: String) async throws {
         reader = WindowReader(source)
         let zip = { @Sendable [reader] in try await ZipDirectory(reader).map { Directory.zip($0) } }
         let image = { @Sendable [reader] in try await ImageDirectory.members(reader).map { Directory.image($0) } }
@@ -32,14 +32,14 @@ public struct Archive: Sendable {
             .notArchive, "\(name) is not a zip file or an ISO 9660 image, so it has no contents to list.")
     }
 
-    public var format: Format {
+    package var format: Format {
         switch directory {
         case .zip: .zip
         case .image: .iso
         }
     }
 
-    public var memberCount: Int {
+    package var memberCount: Int {
         switch directory {
         case .zip(let zip): zip.memberCount
         case .image(let members): members.count
@@ -47,7 +47,7 @@ public struct Archive: Sendable {
     }
 
     /// Members in the order of the archive, from one on.
-    public func members(offset: Int, limit: Int) throws(ArchiveError) -> [ArchiveMember] {
+    package func members(offset: Int, limit: Int) throws(ArchiveError) -> [ArchiveMember] {
         switch directory {
         case .zip(let zip): try zip.members(offset: offset, limit: limit)
         case .image(let members): Array(members.dropFirst(max(0, offset)).prefix(max(0, limit)))
@@ -55,7 +55,7 @@ public struct Archive: Sendable {
     }
 
     /// The file of this path, compared byte by byte. Throws `noSuchMember` and `notFile`.
-    public func file(_ path: String) throws(ArchiveError) -> ArchiveMember {
+    package func file(_ path: String) throws(ArchiveError) -> ArchiveMember {
         let found: ArchiveMember?
         switch directory {
         case .zip(let zip): found = try zip.member(path)
@@ -75,7 +75,7 @@ public struct Archive: Sendable {
     ///
     /// - Parameter range: within the member's size; nil for all, and the only choice if the member is not seekable. All of
     ///   a zip's member is checked against its checksum before the last bytes are given.
-    public func read(
+    package func read(
         _ member: ArchiveMember, range: ClosedRange<Int64>?, emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
         switch (member.content, directory) {

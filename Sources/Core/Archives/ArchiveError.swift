@@ -1,6 +1,6 @@
 /// Why an archive, or a member of it, cannot be read.
-public struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
-    public enum Code: Sendable {
+package struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: Sendable {
         /// Neither a zip nor an ISO 9660 image.
         case notArchive
         /// It says things that cannot be, or its bytes are not those that it announces.
@@ -16,16 +16,16 @@ public struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible 
         case rangeNotSatisfiable
     }
 
-    public var code: Code
+    package var code: Code
     /// A sentence for people that ends with what to do.
-    public var message: String
+    package var message: String
 
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    public var description: String { message }
+    package var description: String { message }
 
     static func damaged(_ what: String) -> ArchiveError {
         ArchiveError(

@@ -1,10 +1,10 @@
 /// What an archive may cost, whatever it says of itself.
-public enum ArchiveLimits {
-    public static let members = 500_000
+package enum ArchiveLimits {
+    package static let members = 500_000
     /// Bytes of a member's path.
-    public static let path = 4_096
+    package static let path = 4_096
     /// Bytes of all that is read to list the members.
-    public static let directory: Int64 = 64 << 20
+    package static let directory: Int64 = 64 << 20
     /// Directories within directories.
     static let depth = 64
     /// Bytes that are handed on at a time.

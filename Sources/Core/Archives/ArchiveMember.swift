@@ -1,22 +1,22 @@
 /// A name in an archive.
-public struct ArchiveMember: Equatable, Sendable {
-    public enum Kind: String, Sendable { case file, directory, symlink }
+package struct ArchiveMember: Equatable, Sendable {
+    package enum Kind: String, Sendable { case file, directory, symlink }
 
     /// As the archive has it, without a slash at the end. Nobody has checked it: it may be absolute or hold `..`, so it is
     /// shown and compared, and never opened.
-    public var path: String
-    public var kind: Kind
+    package var path: String
+    package var kind: Kind
     /// Bytes when it is unpacked.
-    public var size: Int64
+    package var size: Int64
     /// In seconds since 1970. Zips of the old kind have no zone: theirs is taken for UTC.
-    public var modified: Int64?
-    public var isEncrypted = false
+    package var modified: Int64?
+    package var isEncrypted = false
     /// Where a symbolic link leads, if the archive's directory says it.
-    public var target: String?
+    package var target: String?
     var content: Content
 
     /// Whether any part of it can be read without what is before it.
-    public var isSeekable: Bool {
+    package var isSeekable: Bool {
         switch content {
         case .none, .extents, .interleaved: true
         case .zip(let data): data.method == .stored

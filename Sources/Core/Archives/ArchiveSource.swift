@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The bytes of an archive, wherever they are: all that is known of it.
-public protocol ArchiveSource: Sendable {
+package protocol ArchiveSource: Sendable {
     /// In bytes.
     var size: Int64 { get }
     /// Gives exactly the bytes of `range`, which lies within `0..<size` and is not empty, in order. Throws if it cannot.

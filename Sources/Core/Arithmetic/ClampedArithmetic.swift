@@ -4,24 +4,24 @@
 /// For display and comparisons only. Where a clamped number would do harm, check the input and refuse it.
 extension SignedInteger where Self: FixedWidthInteger {
     /// The sum, clamped to the range.
-    public func addingClamped(_ other: Self) -> Self {
+    package func addingClamped(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         guard overflow else { return sum }
         return other > 0 ? .max : .min
     }
 
     /// The difference, clamped to the range.
-    public func subtractingClamped(_ other: Self) -> Self {
+    package func subtractingClamped(_ other: Self) -> Self {
         let (difference, overflow) = subtractingReportingOverflow(other)
         guard overflow else { return difference }
         return other > 0 ? .min : .max
     }
 
     /// Adds in place; see `addingClamped`.
-    public mutating func addClamped(_ other: Self) { self = addingClamped(other) }
+    package mutating func addClamped(_ other: Self) { self = addingClamped(other) }
 
     /// The integer nearest to `value`, ties away from zero; zero for NaN.
-    public init(nearest value: Double) {
+    package init(nearest value: Double) {
         guard !value.isNaN else {
             self = 0
             return

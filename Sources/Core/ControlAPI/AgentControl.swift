@@ -1,7 +1,7 @@
 /// An agent that can be asked: one in this process (`EndpointHandlers`) or, over its socket, another one (`ControlClient`).
 ///
 /// `Endpoints` says what each verb does and throws.
-public protocol AgentControl: Sendable {
+package protocol AgentControl: Sendable {
     @discardableResult
     func call<Request, Answer>(_ endpoint: Endpoint<Request, Answer>, _ request: Request) async throws -> Answer
     func call<Request, Element>(
@@ -27,11 +27,11 @@ public protocol AgentControl: Sendable {
 
 extension AgentControl {
     @discardableResult
-    public func call<Answer>(_ endpoint: Endpoint<Void, Answer>) async throws -> Answer {
+    package func call<Answer>(_ endpoint: Endpoint<Void, Answer>) async throws -> Answer {
         try await call(endpoint, ())
     }
 
-    public func call<Element>(
+    package func call<Element>(
         _ endpoint: Endpoint<Void, Lines<Element>>, emit: @Sendable (Element) async throws -> Void
     ) async throws {
         try await call(endpoint, (), emit: emit)

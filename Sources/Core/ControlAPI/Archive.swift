@@ -1,14 +1,14 @@
 /// Asks for members of an archive, in its order.
-public struct ArchiveQuery: Equatable, Sendable {
-    public static let largestLimit = 1000
+package struct ArchiveQuery: Equatable, Sendable {
+    package static let largestLimit = 1000
 
-    public var archive: PathReference
+    package var archive: PathReference
     /// How many members to pass over.
-    public var offset: Int
+    package var offset: Int
     /// 1 to `largestLimit`.
-    public var limit: Int
+    package var limit: Int
 
-    public init(archive: PathReference, offset: Int = 0, limit: Int = ArchiveQuery.largestLimit) {
+    package init(archive: PathReference, offset: Int = 0, limit: Int = ArchiveQuery.largestLimit) {
         self.archive = archive
         self.offset = offset
         self.limit = limit
@@ -23,12 +23,12 @@ public struct ArchiveQuery: Equatable, Sendable {
 }
 
 /// A file in an archive.
-public struct MemberReference: Equatable, Sendable {
-    public var archive: PathReference
+package struct MemberReference: Equatable, Sendable {
+    package var archive: PathReference
     /// As `ArchiveEntry.path`.
-    public var member: String
+    package var member: String
 
-    public init(archive: PathReference, member: String) {
+    package init(archive: PathReference, member: String) {
         self.archive = archive
         self.member = member
     }
@@ -42,20 +42,20 @@ public struct MemberReference: Equatable, Sendable {
 }
 
 /// A name in an archive.
-public struct ArchiveEntry: Codable, Equatable, Sendable {
+package struct ArchiveEntry: Codable, Equatable, Sendable {
     /// As the archive has it: it may be absolute or hold `..`, and is never to be opened as a path.
-    public var path: String
-    public var kind: Entry.Kind
+    package var path: String
+    package var kind: Entry.Kind
     /// Bytes when it is unpacked.
-    public var size: Int64
+    package var size: Int64
     /// RFC 3339. Zips of the old kind have no zone: theirs is taken for UTC.
-    public var modified: String?
+    package var modified: String?
     /// True, or not there.
-    public var encrypted: Bool?
+    package var encrypted: Bool?
     /// Where a symbolic link leads, if the archive's directory says it.
-    public var target: String?
+    package var target: String?
 
-    public init(
+    package init(
         path: String, kind: Entry.Kind, size: Int64, modified: String? = nil, encrypted: Bool? = nil,
         target: String? = nil
     ) {
@@ -69,15 +69,15 @@ public struct ArchiveEntry: Codable, Equatable, Sendable {
 }
 
 /// Some of an archive's members.
-public struct ArchiveListing: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var members: [ArchiveEntry]
+package struct ArchiveListing: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var members: [ArchiveEntry]
     /// How many come before the first of these.
-    public var offset: Int
+    package var offset: Int
     /// Of the archive.
-    public var total: Int
+    package var total: Int
 
-    public init(members: [ArchiveEntry], offset: Int, total: Int) {
+    package init(members: [ArchiveEntry], offset: Int, total: Int) {
         self.members = members
         self.offset = offset
         self.total = total
@@ -85,13 +85,13 @@ public struct ArchiveListing: Codable, Equatable, Sendable {
 }
 
 /// What is known of a member before its bytes come.
-public struct MemberFacts: Equatable, Sendable {
+package struct MemberFacts: Equatable, Sendable {
     /// Bytes when it is unpacked.
-    public var size: Int64
+    package var size: Int64
     /// Whether parts of it can be asked for; else it comes from its beginning to its end.
-    public var isSeekable: Bool
+    package var isSeekable: Bool
 
-    public init(size: Int64, isSeekable: Bool) {
+    package init(size: Int64, isSeekable: Bool) {
         self.size = size
         self.isSeekable = isSeekable
     }

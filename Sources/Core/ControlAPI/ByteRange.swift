@@ -1,12 +1,12 @@
 /// Part of a file as asked for.
-public enum ByteRange: Equatable, Sendable {
+package enum ByteRange: Equatable, Sendable {
     /// From the first byte to the last, both included; nil for the file's end.
     case bytes(from: Int64, through: Int64?)
     /// The last so many bytes.
     case suffix(Int64)
 
     /// Reads `A-B`, `A-` or `-N`: decimal digits without sign, `A` not beyond `B`. Nil for anything else.
-    public init?(text: some StringProtocol) {
+    package init?(text: some StringProtocol) {
         guard let dash = text.firstIndex(of: "-") else { return nil }
         let before = text[..<dash]
         let after = text[text.index(after: dash)...]
@@ -28,7 +28,7 @@ public enum ByteRange: Equatable, Sendable {
     }
 
     /// `A-B`, `A-` or `-N`.
-    public var text: String {
+    package var text: String {
         switch self {
         case .bytes(let from, let through): "\(from)-\(through.map { String($0) } ?? "")"
         case .suffix(let count): "-\(count)"
@@ -36,7 +36,7 @@ public enum ByteRange: Equatable, Sendable {
     }
 
     /// The bytes of a file of `size` that are meant; nil if there are none.
-    public func resolved(size: Int64) -> ClosedRange<Int64>? {
+    package func resolved(size: Int64) -> ClosedRange<Int64>? {
         switch self {
         case .bytes(let from, let through):
             guard from >= 0, from < size else { return nil }

@@ -1,13 +1,13 @@
 /// What a `Range` header asks for: one range of bytes or several, in the order given.
-public struct ByteRangeSet: Equatable, Sendable {
+package struct ByteRangeSet: Equatable, Sendable {
     /// More ranges in one header are not answered as such.
-    public static let limit = 16
+    package static let limit = 16
 
     /// At least one.
-    public let ranges: [ByteRange]
+    package let ranges: [ByteRange]
 
     /// What of a file is sent.
-    public enum Answer: Equatable, Sendable {
+    package enum Answer: Equatable, Sendable {
         /// All of it, as if nothing had been asked for.
         case whole
         /// None of the ranges has a byte of the file.
@@ -18,7 +18,7 @@ public struct ByteRangeSet: Equatable, Sendable {
 
     /// Nil when the header is to be ignored, and the whole file answered: no header, another unit than bytes, bad syntax
     /// or more than `limit` ranges (RFC 9110, 14.2).
-    public init?(header: String?) {
+    package init?(header: String?) {
         guard let header else { return nil }
         let halves = header.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
@@ -35,7 +35,7 @@ public struct ByteRangeSet: Equatable, Sendable {
     }
 
     /// What is sent of a file of `size` bytes. Ranges that together ask for more than the file has get it once.
-    public func answer(size: Int64) -> Answer {
+    package func answer(size: Int64) -> Answer {
         let parts = ranges.compactMap { $0.resolved(size: size) }
         guard !parts.isEmpty else { return .unsatisfiable }
         var total: Int64 = 0

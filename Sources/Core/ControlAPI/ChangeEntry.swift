@@ -1,18 +1,18 @@
 /// Asks for what has changed.
-public struct ChangeQuery: Equatable, Sendable {
+package struct ChangeQuery: Equatable, Sendable {
     /// Only this name and what is below it; nil for all folders.
-    public var path: PathReference?
+    package var path: PathReference?
     /// Only what is not older, in seconds.
-    public var since: Int64?
+    package var since: Int64?
     /// The newest so many.
-    public var limit: Int
+    package var limit: Int
     /// Goes on with what happens from now on, until the asking task is cancelled.
-    public var isFollowing: Bool
+    package var isFollowing: Bool
 
-    public static let largestLimit = 10_000
+    package static let largestLimit = 10_000
     static let longestSince = 1_000_000_000
 
-    public init(path: PathReference? = nil, since: Int64? = nil, limit: Int = 100, isFollowing: Bool = false) {
+    package init(path: PathReference? = nil, since: Int64? = nil, limit: Int = 100, isFollowing: Bool = false) {
         self.path = path
         self.since = since
         self.limit = limit
@@ -29,38 +29,38 @@ public struct ChangeQuery: Equatable, Sendable {
 }
 
 /// Asks for a part of what has changed, newest first.
-public struct ChangePageQuery: Equatable, Sendable {
+package struct ChangePageQuery: Equatable, Sendable {
     /// Its `limit` is not used.
-    public var changes: ChangeQuery
-    public var range: PageRange
+    package var changes: ChangeQuery
+    package var range: PageRange
 
-    public init(changes: ChangeQuery, range: PageRange) {
+    package init(changes: ChangeQuery, range: PageRange) {
         self.changes = changes
         self.range = range
     }
 }
 
 /// Something that happened in a folder.
-public struct ChangeEntry: ControlLine, Equatable, Sendable {
-    public var type = "change"
-    public var folder: String
+package struct ChangeEntry: ControlLine, Equatable, Sendable {
+    package var type = "change"
+    package var folder: String
     /// Relative to the folder's root; empty where `what` is `many`.
-    public var path: String
+    package var path: String
     /// Of `renamed`: the path before.
-    public var from: String?
+    package var from: String?
     /// RFC 3339: when this device heard of it or did it.
-    public var time: String
+    package var time: String
     /// `added`, `changed`, `deleted`, `renamed`, `conflict`, `freed`, `restored`, or `many`. An open set.
-    public var what: String
+    package var what: String
     /// The short id of the device that made it, and its name; nil if that is not known.
-    public var device: String?
-    public var name: String?
+    package var device: String?
+    package var name: String?
     /// Made by this device.
-    public var isLocal: Bool
+    package var isLocal: Bool
     /// How many names it stands for.
-    public var count: Int64
+    package var count: Int64
 
-    public init(
+    package init(
         folder: String, path: String, from: String? = nil, time: String, what: String, device: String? = nil,
         name: String? = nil, isLocal: Bool = false, count: Int64 = 1
     ) {

@@ -1,49 +1,49 @@
 import Arithmetic
 
 /// Asks how much devices have; nil for all.
-public struct CompletionQuery: Equatable, Sendable {
-    public var folder: String?
+package struct CompletionQuery: Equatable, Sendable {
+    package var folder: String?
     /// An id, a name or `this`.
-    public var device: String?
+    package var device: String?
 
-    public init(folder: String? = nil, device: String? = nil) {
+    package init(folder: String? = nil, device: String? = nil) {
         self.folder = folder
         self.device = device
     }
 }
 
 /// Asks what another device has yet to get; `folder` nil for all that it shares.
-public struct RemoteNeedQuery: Equatable, Sendable {
-    public var device: String
-    public var folder: String?
+package struct RemoteNeedQuery: Equatable, Sendable {
+    package var device: String
+    package var folder: String?
 
-    public init(device: String, folder: String? = nil) {
+    package init(device: String, folder: String? = nil) {
         self.device = device
         self.folder = folder
     }
 }
 
 /// How much of a folder each device has.
-public struct CompletionAnswer: Codable, Equatable, Sendable {
-    public struct Device: Codable, Equatable, Sendable {
-        public var id: String
-        public var name: String
-        public var isThis: Bool
-        public var isConnected: Bool
+package struct CompletionAnswer: Codable, Equatable, Sendable {
+    package struct Device: Codable, Equatable, Sendable {
+        package var id: String
+        package var name: String
+        package var isThis: Bool
+        package var isConnected: Bool
         /// Whether it has told what it has of the folder; without that the rest says nothing.
-        public var hasIndex: Bool
+        package var hasIndex: Bool
         /// Of what it wants, by bytes; 100 only if it has all of it.
-        public var wanted: Double
+        package var wanted: Double
         /// Of a complete copy.
-        public var copy: Double
+        package var copy: Double
         /// What it has in the newest version.
-        public var held: FolderStatus.Totals
+        package var held: FolderStatus.Totals
         /// What it has not, and has not said either that it does not keep it; `deletions` it has yet to make.
-        public var missing: FolderStatus.Totals
+        package var missing: FolderStatus.Totals
         /// What it has said that it does not keep.
-        public var notKept: FolderStatus.Totals
+        package var notKept: FolderStatus.Totals
 
-        public init(
+        package init(
             id: String, name: String, isThis: Bool, isConnected: Bool, hasIndex: Bool, held: FolderStatus.Totals,
             missing: FolderStatus.Totals, notKept: FolderStatus.Totals
         ) {
@@ -65,30 +65,30 @@ public struct CompletionAnswer: Codable, Equatable, Sendable {
         }
     }
 
-    public struct Folder: Codable, Equatable, Sendable {
-        public var folder: String
-        public var global: FolderStatus.Totals
+    package struct Folder: Codable, Equatable, Sendable {
+        package var folder: String
+        package var global: FolderStatus.Totals
         /// This device first.
-        public var devices: [Device]
+        package var devices: [Device]
 
-        public init(folder: String, global: FolderStatus.Totals, devices: [Device]) {
+        package init(folder: String, global: FolderStatus.Totals, devices: [Device]) {
             self.folder = folder
             self.global = global
             self.devices = devices
         }
     }
 
-    public var schema = 1
-    public var folders: [Folder]
+    package var schema = 1
+    package var folders: [Folder]
 
-    public init(folders: [Folder]) { self.folders = folders }
+    package init(folders: [Folder]) { self.folders = folders }
 }
 
 /// A part of a whole in percent.
-public enum Share {
+package enum Share {
     /// `part` of the sum of `whole`, of which it is one: by bytes, or by names where none of it has any. 100 only if
     /// nothing is missing; one tenth at least from 0 and 100 where something is here and something is missing.
-    public static func percent(_ part: FolderStatus.Totals, of whole: [FolderStatus.Totals]) -> Double {
+    package static func percent(_ part: FolderStatus.Totals, of whole: [FolderStatus.Totals]) -> Double {
         let sum = whole.reduce(into: FolderStatus.Totals()) { sum, totals in
             sum.files = sum.files.addingClamped(totals.files)
             sum.directories = sum.directories.addingClamped(totals.directories)

@@ -1,101 +1,101 @@
 /// An answer that is no: what went wrong, in a code that programs read and a message that people act on.
 ///
 /// Travels as JSON: `{"type":"error","code":…,"message":…,"retryable":…,"path":…}`.
-public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringConvertible {
+package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringConvertible {
     /// An open set: a client that meets a code it does not know treats it as `failed`.
-    public struct Code: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral {
-        public let rawValue: String
+    package struct Code: RawRepresentable, Codable, Hashable, Sendable, ExpressibleByStringLiteral {
+        package let rawValue: String
 
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public init(stringLiteral value: String) { rawValue = value }
+        package init(rawValue: String) { self.rawValue = rawValue }
+        package init(stringLiteral value: String) { rawValue = value }
 
-        public static let failed: Code = "failed"
-        public static let someFailed: Code = "some-failed"
-        public static let noAgent: Code = "no-agent"
-        public static let noSuchPath: Code = "no-such-path"
-        public static let noSuchDevice: Code = "no-such-device"
-        public static let noSuchFolder: Code = "no-such-folder"
+        package static let failed: Code = "failed"
+        package static let someFailed: Code = "some-failed"
+        package static let noAgent: Code = "no-agent"
+        package static let noSuchPath: Code = "no-such-path"
+        package static let noSuchDevice: Code = "no-such-device"
+        package static let noSuchFolder: Code = "no-such-folder"
         /// It was there: the file is deleted, or the link to it has expired.
-        public static let gone: Code = "gone"
+        package static let gone: Code = "gone"
         /// What is waited for is not selected and does not come by itself.
-        public static let notKept: Code = "not-kept"
-        public static let alreadyExists: Code = "already-exists"
-        public static let noHolder: Code = "no-holder"
+        package static let notKept: Code = "not-kept"
+        package static let alreadyExists: Code = "already-exists"
+        package static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
-        public static let keptOffBluetooth: Code = "kept-off-bluetooth"
+        package static let keptOffBluetooth: Code = "kept-off-bluetooth"
         /// The connection is metered or the battery low, and a policy holds it back.
         /// There is none to be had of this file, or not at what it would cost.
-        public static let noThumbnail: Code = "no-thumbnail"
+        package static let noThumbnail: Code = "no-thumbnail"
         /// They are switched off, or a program or the sandbox for it is not to be had on this machine.
-        public static let thumbnailsOff: Code = "thumbnails-off"
-        public static let heldByPolicy: Code = "held-by-policy"
-        public static let confirmationNeeded: Code = "confirmation-needed"
-        public static let timeout: Code = "timeout"
-        public static let invalidRequest: Code = "invalid-request"
-        public static let invalidConfiguration: Code = "invalid-configuration"
-        public static let noSpace: Code = "no-space"
-        public static let noPermission: Code = "no-permission"
+        package static let thumbnailsOff: Code = "thumbnails-off"
+        package static let heldByPolicy: Code = "held-by-policy"
+        package static let confirmationNeeded: Code = "confirmation-needed"
+        package static let timeout: Code = "timeout"
+        package static let invalidRequest: Code = "invalid-request"
+        package static let invalidConfiguration: Code = "invalid-configuration"
+        package static let noSpace: Code = "no-space"
+        package static let noPermission: Code = "no-permission"
         /// Over TCP: the browser has no cookie that is good.
-        public static let notLoggedIn: Code = "not-logged-in"
-        public static let rangeNotSatisfiable: Code = "range-not-satisfiable"
-        public static let indexUnusable: Code = "index-unusable"
-        public static let busy: Code = "busy"
+        package static let notLoggedIn: Code = "not-logged-in"
+        package static let rangeNotSatisfiable: Code = "range-not-satisfiable"
+        package static let indexUnusable: Code = "index-unusable"
+        package static let busy: Code = "busy"
         /// No line of `.stignore` can name the path.
-        public static let inexpressiblePath: Code = "inexpressible-path"
+        package static let inexpressiblePath: Code = "inexpressible-path"
         /// A line of `.stignore` that commands do not edit decides otherwise.
-        public static let overruled: Code = "overruled"
+        package static let overruled: Code = "overruled"
         /// `.stignore`, or a file that it includes, cannot be read or understood.
-        public static let selectionUnusable: Code = "selection-unusable"
+        package static let selectionUnusable: Code = "selection-unusable"
         /// The folder has halted; `synctrain folder confirm` or `repair` lets it go on.
-        public static let folderHalted: Code = "folder-halted"
+        package static let folderHalted: Code = "folder-halted"
         /// The other device's user has said no.
-        public static let pairingRefused: Code = "pairing-refused"
+        package static let pairingRefused: Code = "pairing-refused"
         /// The two devices show different codes, or one of them was lied to.
-        public static let pairingMismatch: Code = "pairing-mismatch"
-        public static let pairingFailed: Code = "pairing-failed"
+        package static let pairingMismatch: Code = "pairing-mismatch"
+        package static let pairingFailed: Code = "pairing-failed"
         /// Pairing has failed too often and rests.
-        public static let pairingBlocked: Code = "pairing-blocked"
+        package static let pairingBlocked: Code = "pairing-blocked"
         /// The other device does not wait to be paired; or this one does not, if that was asked.
-        public static let notPairing: Code = "not-pairing"
+        package static let notPairing: Code = "not-pairing"
         /// The other device's user, or the device itself, does not want the file.
         /// The invitation is not good, or not any more.
-        public static let invitationRefused: Code = "invitation-refused"
-        public static let dropRefused: Code = "drop-refused"
+        package static let invitationRefused: Code = "invitation-refused"
+        package static let dropRefused: Code = "drop-refused"
         /// The two devices do not see the same keys.
-        public static let codesDiffer: Code = "codes-differ"
-        public static let linkLost: Code = "link-lost"
+        package static let codesDiffer: Code = "codes-differ"
+        package static let linkLost: Code = "link-lost"
         /// The file that arrived is not the one that was announced.
-        public static let digestDiffers: Code = "digest-differs"
-        public static let dropFailed: Code = "drop-failed"
+        package static let digestDiffers: Code = "digest-differs"
+        package static let dropFailed: Code = "drop-failed"
         /// The agent is ending.
-        public static let stopping: Code = "stopping"
+        package static let stopping: Code = "stopping"
         /// The answer ended before it was complete.
-        public static let interrupted: Code = "interrupted"
+        package static let interrupted: Code = "interrupted"
         /// A request's target, method or size that the control server does not take.
-        public static let notFound: Code = "not-found"
-        public static let methodNotAllowed: Code = "method-not-allowed"
-        public static let tooLarge: Code = "too-large"
+        package static let notFound: Code = "not-found"
+        package static let methodNotAllowed: Code = "method-not-allowed"
+        package static let tooLarge: Code = "too-large"
     }
 
-    public var code: Code
+    package var code: Code
     /// A sentence for people that ends with what to do.
-    public var message: String
+    package var message: String
     /// Whether the same request may succeed later without anything being changed.
-    public var isRetryable: Bool
+    package var isRetryable: Bool
     /// The path, device or folder in question.
-    public var path: String?
+    package var path: String?
 
-    public init(_ code: Code, _ message: String, isRetryable: Bool = false, path: String? = nil) {
+    package init(_ code: Code, _ message: String, isRetryable: Bool = false, path: String? = nil) {
         self.code = code
         self.message = message
         self.isRetryable = isRetryable
         self.path = path
     }
 
-    public var description: String { message }
+    package var description: String { message }
 
     /// What the command line exits with (see docs/cli.md).
-    public var exitCode: Int32 {
+    package var exitCode: Int32 {
         switch code {
         case .someFailed: 2
         case .noAgent: 3
@@ -109,7 +109,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
     }
 
     /// What the control server answers with.
-    public var httpStatus: Int {
+    package var httpStatus: Int {
         switch code {
         case .noSuchPath, .noSuchDevice, .noSuchFolder, .notFound, .noThumbnail: 404
         case .methodNotAllowed: 405
@@ -134,7 +134,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         case type, code, message, isRetryable = "retryable", path
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(Code.self, forKey: .code)
         message = try container.decode(String.self, forKey: .message)
@@ -142,7 +142,7 @@ public struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCon
         path = try container.decodeIfPresent(String.self, forKey: .path)
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode("error", forKey: .type)
         try container.encode(code, forKey: .code)

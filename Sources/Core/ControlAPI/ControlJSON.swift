@@ -1,8 +1,8 @@
 import FoundationEssentials
 
 /// JSON as the control API writes it: slashes as they are, keys in alphabetical order, one line.
-public enum ControlJSON {
-    public static func encode(_ value: some Encodable) throws(ControlError) -> [UInt8] {
+package enum ControlJSON {
+    package static func encode(_ value: some Encodable) throws(ControlError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         do {
@@ -13,7 +13,8 @@ public enum ControlJSON {
     }
 
     /// Throws `invalidRequest` with the reason.
-    public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws(ControlError) -> Value {
+    package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws(ControlError) -> Value
+    {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch let error as DecodingError {
@@ -33,7 +34,7 @@ public enum ControlJSON {
     }
 
     /// The error in a line of NDJSON whose `type` is `error`; nil for any other line.
-    public static func error(inLine line: [UInt8]) -> ControlError? {
+    package static func error(inLine line: [UInt8]) -> ControlError? {
         struct Kind: Decodable { var type: String? }
         // Nearly every line is ruled out by the cheap look.
         guard line.contains(sequence: Array("\"error\"".utf8)),

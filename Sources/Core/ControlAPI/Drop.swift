@@ -1,17 +1,17 @@
 /// To send files to a device near-by or one that is paired, one after the other.
-public struct DropSendRequest: Codable, Equatable, Sendable {
+package struct DropSendRequest: Codable, Equatable, Sendable {
     /// Longest time to wait in seconds.
-    public static let longestWait = 3600
+    package static let longestWait = 3600
     static let fileLimit = 1000
 
     /// Absolute paths.
-    public var files: [String]
+    package var files: [String]
     /// A device's id or name, a name that is seen near-by, or an address; nil to let the user choose.
-    public var target: String?
+    package var target: String?
     /// How long to look for the device, and to wait for one whose link was lost.
-    public var seconds: Int
+    package var seconds: Int
 
-    public init(files: [String], target: String? = nil, seconds: Int = 120) {
+    package init(files: [String], target: String? = nil, seconds: Int = 120) {
         self.files = files
         self.target = target
         self.seconds = seconds
@@ -35,15 +35,15 @@ public struct DropSendRequest: Codable, Equatable, Sendable {
 }
 
 /// To take files that others send, for as long as the request lives.
-public struct DropReceiveRequest: Codable, Equatable, Sendable {
+package struct DropReceiveRequest: Codable, Equatable, Sendable {
     /// Where files are put: an absolute path.
-    public var directory: String
+    package var directory: String
     /// How many files to take; nil for any number.
-    public var count: Int?
+    package var count: Int?
     /// How long to wait while nobody sends; nil for ever.
-    public var seconds: Int?
+    package var seconds: Int?
 
-    public init(directory: String, count: Int? = nil, seconds: Int? = nil) {
+    package init(directory: String, count: Int? = nil, seconds: Int? = nil) {
         self.directory = directory
         self.count = count
         self.seconds = seconds
@@ -61,8 +61,8 @@ public struct DropReceiveRequest: Codable, Equatable, Sendable {
 }
 
 /// What the user says to a transfer.
-public struct DropAnswer: Codable, Equatable, Sendable {
-    public enum Action: String, Codable, Sendable, CaseIterable {
+package struct DropAnswer: Codable, Equatable, Sendable {
+    package enum Action: String, Codable, Sendable, CaseIterable {
         /// Both devices show `code`. Any other than the one that this device shows ends the transfer.
         case confirm
         /// The codes differ, or the user wants none of it.
@@ -75,12 +75,12 @@ public struct DropAnswer: Codable, Equatable, Sendable {
     }
 
     /// As the first event of the request named it.
-    public var session: Int
-    public var action: Action
-    public var code: String?
-    public var address: String?
+    package var session: Int
+    package var action: Action
+    package var code: String?
+    package var address: String?
 
-    public init(session: Int, action: Action, code: String? = nil, address: String? = nil) {
+    package init(session: Int, action: Action, code: String? = nil, address: String? = nil) {
         self.session = session
         self.action = action
         self.code = code
@@ -89,27 +89,27 @@ public struct DropAnswer: Codable, Equatable, Sendable {
 }
 
 /// The other end of a transfer.
-public struct DropPeer: Codable, Equatable, Sendable {
+package struct DropPeer: Codable, Equatable, Sendable {
     /// Its id, if it is a paired device.
-    public var device: String?
+    package var device: String?
     /// What it is called here, or calls itself near-by; nil if nobody knows.
-    public var name: String?
-    public var address: String
+    package var name: String?
+    package var address: String
     /// `tcp`, `l2cap` or `gatt`.
-    public var transport: String
+    package var transport: String
 
-    public init(device: String? = nil, name: String? = nil, address: String, transport: String) {
+    package init(device: String? = nil, name: String? = nil, address: String, transport: String) {
         self.device = device
         self.name = name
         self.address = address
         self.transport = transport
     }
 
-    public var isPaired: Bool { device != nil }
+    package var isPaired: Bool { device != nil }
 }
 
 /// What a transfer says on its way, a line of JSON each.
-public enum DropNotice: Equatable, Sendable {
+package enum DropNotice: Equatable, Sendable {
     /// First of all when sending.
     case sending(session: Int, files: [String])
     /// First of all when receiving.
@@ -164,7 +164,7 @@ extension DropNotice: ControlLine {
     }
 
     /// Kebab-case, as the field `type` has it.
-    public var type: String { line.type }
+    package var type: String { line.type }
 
     private var line: Line {
         var line = Line("")
@@ -230,9 +230,9 @@ extension DropNotice: ControlLine {
         return line
     }
 
-    public func encode(to encoder: any Encoder) throws { try line.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try line.encode(to: encoder) }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let line = try Line(from: decoder)
         func need<Value>(_ value: Value?, _ name: String) throws -> Value {
             guard let value else {

@@ -4,24 +4,24 @@
 /// it, and `openapi.json` is generated from it.
 ///
 /// An `Answer` that is `Lines` is a stream of its elements; `[UInt8]` is bytes as they are; anything else is a JSON document.
-public struct Endpoint<Request: Sendable, Answer: Sendable>: AnyEndpoint {
-    public let id: EndpointID
-    public let summary: String
-    public let content: EndpointContent
-    public let errors: [ControlError.Code]
-    public let canBeJob: Bool
-    public let isPaged: Bool
+package struct Endpoint<Request: Sendable, Answer: Sendable>: AnyEndpoint {
+    package let id: EndpointID
+    package let summary: String
+    package let content: EndpointContent
+    package let errors: [ControlError.Code]
+    package let canBeJob: Bool
+    package let isPaged: Bool
     let coding: RequestCoding<Request>
     let check: @Sendable (Request) throws -> Void
     let pace: @Sendable (Request) -> LinePace
     let encodeAnswer: @Sendable (Answer) throws -> [UInt8]
     let decodeAnswer: @Sendable ([UInt8]) throws -> Answer
 
-    public var fields: [RequestField] { coding.fields + (isPaged ? Query.page().fields : []) }
-    public var body: RequestBody? { coding.body }
+    package var fields: [RequestField] { coding.fields + (isPaged ? Query.page().fields : []) }
+    package var body: RequestBody? { coding.body }
 
     /// Path and query, percent-encoded.
-    public func target(_ request: Request) -> String {
+    package func target(_ request: Request) -> String {
         let path = coding.number.map { id.path.replacing("{id}", with: String($0(request))) } ?? id.path
         let query = coding.query(request)
         return query.isEmpty ? path : path + "?" + RequestQuery(query).encoded
@@ -29,25 +29,25 @@ public struct Endpoint<Request: Sendable, Answer: Sendable>: AnyEndpoint {
 
     /// The request's body after its check; nil for none.
     /// - Throws: `ControlError` for a request that the agent would refuse.
-    public func body(_ request: Request) throws -> [UInt8]? {
+    package func body(_ request: Request) throws -> [UInt8]? {
         try check(request)
         return try coding.encodeBody(request)
     }
 
     /// Reads and checks a request.
     /// - Throws: `ControlError` with what is wrong in it.
-    public func request(_ incoming: IncomingRequest) throws -> Request {
+    package func request(_ incoming: IncomingRequest) throws -> Request {
         let request = try coding.read(incoming)
         try check(request)
         return request
     }
 
     /// Reads an answer that is not `Lines`.
-    public func answer(_ bytes: [UInt8]) throws -> Answer { try decodeAnswer(bytes) }
+    package func answer(_ bytes: [UInt8]) throws -> Answer { try decodeAnswer(bytes) }
 }
 
 /// A verb without its types.
-public protocol AnyEndpoint: Sendable {
+package protocol AnyEndpoint: Sendable {
     var id: EndpointID { get }
     /// One line for people.
     var summary: String { get }
@@ -62,21 +62,21 @@ public protocol AnyEndpoint: Sendable {
     var body: RequestBody? { get }
 }
 
-public enum ControlMethod: String, Sendable {
+package enum ControlMethod: String, Sendable {
     case get = "GET", head = "HEAD", post = "POST", patch = "PATCH", delete = "DELETE"
 }
 
 /// What a request is for: no two endpoints have the same.
-public struct EndpointID: Hashable, Sendable {
-    public var method: ControlMethod
+package struct EndpointID: Hashable, Sendable {
+    package var method: ControlMethod
     /// `{id}` at its end stands for a number from 1 on.
-    public var path: String
+    package var path: String
     /// Of several endpoints with this method and path: the one whose query has one of these names.
-    public var names: [String] = []
+    package var names: [String] = []
 }
 
 /// What an answer is.
-public enum EndpointContent: Sendable {
+package enum EndpointContent: Sendable {
     case document(any (Decodable & Sendable).Type)
     /// JSON that the server writes itself; the schema's name.
     case json(String)
@@ -86,17 +86,17 @@ public enum EndpointContent: Sendable {
 }
 
 /// An answer that says nothing but that it is done.
-public struct Done: Codable, Equatable, Sendable {
-    public var schema = 1
+package struct Done: Codable, Equatable, Sendable {
+    package var schema = 1
 
-    public init() {}
+    package init() {}
 }
 
 /// An answer that is a line of NDJSON for each element. There is no value of it.
-public struct Lines<Element: ControlLine>: Sendable { private init() {} }
+package struct Lines<Element: ControlLine>: Sendable { private init() {} }
 
 /// How soon a line is sent.
-public enum LinePace: Sendable {
+package enum LinePace: Sendable {
     /// With others, 64 KiB at a time.
     case batched
     /// By itself, at once.
@@ -106,7 +106,7 @@ public enum LinePace: Sendable {
 }
 
 /// What can be a line of NDJSON.
-public protocol ControlLine: Codable, Sendable {
+package protocol ControlLine: Codable, Sendable {
     /// Appends itself and a line feed.
     func append(to bytes: inout [UInt8]) throws(ControlError)
     /// - Throws: the error that the line is, or `invalidRequest` for what is neither.
@@ -114,21 +114,21 @@ public protocol ControlLine: Codable, Sendable {
 }
 
 extension ControlLine {
-    public func append(to bytes: inout [UInt8]) throws(ControlError) {
+    package func append(to bytes: inout [UInt8]) throws(ControlError) {
         bytes += try ControlJSON.encode(self)
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    public static func parse(_ line: [UInt8]) throws(ControlError) -> Self {
+    package static func parse(_ line: [UInt8]) throws(ControlError) -> Self {
         if let error = ControlJSON.error(inLine: line) { throw error }
         return try ControlJSON.decode(Self.self, from: line)
     }
 }
 
 extension Entry: ControlLine {
-    public func append(to bytes: inout [UInt8]) throws(ControlError) { try EntryLine.append(self, to: &bytes) }
+    package func append(to bytes: inout [UInt8]) throws(ControlError) { try EntryLine.append(self, to: &bytes) }
 
-    public static func parse(_ line: [UInt8]) throws(ControlError) -> Entry { try EntryLine.parse(line) }
+    package static func parse(_ line: [UInt8]) throws(ControlError) -> Entry { try EntryLine.parse(line) }
 }
 
 // MARK: - Declaring

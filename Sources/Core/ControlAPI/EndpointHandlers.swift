@@ -1,16 +1,16 @@
 import Synchronization
 
 /// What answers each endpoint: the table that an agent hands to its server.
-public struct EndpointHandlers: AgentControl {
-    public typealias Events =
+package struct EndpointHandlers: AgentControl {
+    package typealias Events =
         @Sendable (
             _ after: String?, _ begin: @Sendable (String) async throws -> Void,
             _ emit: @Sendable (AgentEvent) async throws -> Void
         ) async throws -> Void
 
     /// The bytes of files, which have no endpoint's shape.
-    public struct Bytes: Sendable {
-        public typealias Read<Subject, Facts> =
+    package struct Bytes: Sendable {
+        package typealias Read<Subject, Facts> =
             @Sendable (
                 Subject, ByteRange?, _ start: @Sendable (Facts, ClosedRange<Int64>?) async throws -> Void,
                 _ emit: @Sendable ([UInt8]) async throws -> Void
@@ -20,7 +20,7 @@ public struct EndpointHandlers: AgentControl {
         var readMember: Read<MemberReference, MemberFacts>
         var memberFacts: @Sendable (MemberReference) async throws -> MemberFacts
 
-        public init(
+        package init(
             read: @escaping Read<PathReference, Entry>, readMember: @escaping Read<MemberReference, MemberFacts>,
             memberFacts: @escaping @Sendable (MemberReference) async throws -> MemberFacts
         ) {
@@ -32,11 +32,11 @@ public struct EndpointHandlers: AgentControl {
     private let bytes: Bytes
     private let failure: @Sendable (any Error) -> any Error
     /// Events behind an id, with the id to come back with: `begin` is told it before the first event.
-    public let events: Events
+    package let events: Events
 
     /// - Parameter failure: What a client is told of an error of any handler. Cancellations, and what `start` and `emit`
     ///   throw, pass as they are.
-    public init(
+    package init(
         bytes: Bytes, events: @escaping Events, failure: @escaping @Sendable (any Error) -> any Error = { $0 }
     ) {
         (self.bytes, self.events, self.failure) = (bytes, events, failure)
@@ -46,11 +46,11 @@ public struct EndpointHandlers: AgentControl {
     }
 
     /// The endpoints that have a handler.
-    public var ids: Set<EndpointID> { Set(handlers.keys) }
+    package var ids: Set<EndpointID> { Set(handlers.keys) }
 
     // MARK: filling
 
-    public mutating func on<Request, Answer>(
+    package mutating func on<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ run: @escaping @Sendable (Request) async throws -> Answer
     ) {
         handlers[endpoint.id] = DocumentHandler(endpoint: endpoint) { [failure] request in
@@ -58,13 +58,13 @@ public struct EndpointHandlers: AgentControl {
         }
     }
 
-    public mutating func on<Answer>(
+    package mutating func on<Answer>(
         _ endpoint: Endpoint<Void, Answer>, _ run: @escaping @Sendable () async throws -> Answer
     ) {
         on(endpoint) { (_: Void) in try await run() }
     }
 
-    public mutating func on<Request>(
+    package mutating func on<Request>(
         _ endpoint: Endpoint<Request, Done>, _ run: @escaping @Sendable (Request) async throws -> Void
     ) {
         on(endpoint) { request -> Done in
@@ -73,7 +73,7 @@ public struct EndpointHandlers: AgentControl {
         }
     }
 
-    public mutating func on<Request, Element>(
+    package mutating func on<Request, Element>(
         _ endpoint: Endpoint<Request, Lines<Element>>,
         _ run: @escaping @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
     ) {
@@ -87,7 +87,7 @@ public struct EndpointHandlers: AgentControl {
     // MARK: asking
 
     @discardableResult
-    public func call<Request, Answer>(
+    package func call<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ request: Request
     ) async throws -> Answer {
         guard let handler = handlers[endpoint.id] as? DocumentHandler<Request, Answer> else {
@@ -97,7 +97,7 @@ public struct EndpointHandlers: AgentControl {
         return try await handler.run(request)
     }
 
-    public func call<Request, Element>(
+    package func call<Request, Element>(
         _ endpoint: Endpoint<Request, Lines<Element>>, _ request: Request,
         emit: @Sendable (Element) async throws -> Void
     ) async throws {
@@ -108,7 +108,7 @@ public struct EndpointHandlers: AgentControl {
         try await handler.run(request, emit)
     }
 
-    public func read(
+    package func read(
         _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
@@ -121,7 +121,7 @@ public struct EndpointHandlers: AgentControl {
         }
     }
 
-    public func readMember(
+    package func readMember(
         _ member: MemberReference, range: ByteRange?,
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
@@ -135,7 +135,7 @@ public struct EndpointHandlers: AgentControl {
         }
     }
 
-    public func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
+    package func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
         try await Self.answering(failure) { _ in try await bytes.memberFacts(member) }
     }
 
@@ -175,14 +175,14 @@ private final class Receiver: Sendable {
 // MARK: - Routing
 
 /// A request that has been read, and what answers it.
-public struct RoutedRequest: Sendable {
-    public var endpoint: any AnyEndpoint
-    public var query: RequestQuery
-    public var reply: EndpointReply
+package struct RoutedRequest: Sendable {
+    package var endpoint: any AnyEndpoint
+    package var query: RequestQuery
+    package var reply: EndpointReply
 }
 
 /// What is to be done for a request.
-public enum EndpointReply: Sendable {
+package enum EndpointReply: Sendable {
     /// A document or bytes, ready to be sent.
     case document(@Sendable () async throws -> [UInt8])
     case lines(LinePace, @Sendable (any LineWriter) async throws -> Void)
@@ -191,14 +191,14 @@ public enum EndpointReply: Sendable {
 }
 
 /// Takes the lines of an answer, whatever they are.
-public protocol LineWriter: Sendable {
+package protocol LineWriter: Sendable {
     func write(_ line: some ControlLine) async throws
 }
 
 extension EndpointHandlers {
     /// Finds what a request is for and reads it.
     /// - Throws: `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`.
-    public func route(method: String, target: String, body: [UInt8]) throws -> RoutedRequest {
+    package func route(method: String, target: String, body: [UInt8]) throws -> RoutedRequest {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
         let (path, number) = try Self.pattern(String(parts.first ?? ""))

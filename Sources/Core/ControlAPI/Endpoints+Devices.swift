@@ -6,75 +6,75 @@ extension Endpoints {
         answerPairing, dropSend, dropReceive, answerDrop, invite, invitations, revokeInvitation, join,
     ]
 
-    public static let devices = Endpoint(.get, "/v1/devices", "Known devices", nothing, DeviceList.self)
+    package static let devices = Endpoint(.get, "/v1/devices", "Known devices", nothing, DeviceList.self)
 
-    public static let addDevice = Endpoint(
+    package static let addDevice = Endpoint(
         .post, "/v1/devices", "Add a device, or change settings of one", body(DeviceSettings.self), Done.self)
 
     /// The device is named by its id or its name.
-    public static let renameDevice = Endpoint(
+    package static let renameDevice = Endpoint(
         .patch, "/v1/devices", "Rename a device", body(DeviceRename.self), Done.self, errors: [.noSuchDevice])
 
     /// The device is named by its id or its name.
-    public static let removeDevice = Endpoint(
+    package static let removeDevice = Endpoint(
         .delete, "/v1/devices", "Remove a device", query(Query.text("device")), Done.self, errors: [.noSuchDevice])
 
-    public static let deviceCode = Endpoint(
+    package static let deviceCode = Endpoint(
         .get, "/v1/devices/qr", "This device's id as a QR code", nothing, .bytes("image/svg+xml", hasRanges: false))
 
     /// Takes effect at once, on open links, too. Throws `invalidRequest` for an unknown word.
-    public static let setDeviceBluetooth = Endpoint(
+    package static let setDeviceBluetooth = Endpoint(
         .patch, "/v1/devices/bluetooth", "What a device may be sent over Bluetooth", body(DeviceBluetoothChange.self),
         Done.self, errors: [.noSuchDevice])
 
     /// Devices seen without a pairing in progress; some ways to find devices work only during one.
-    public static let nearby = Endpoint(.get, "/v1/nearby", "Nearby devices", nothing, NearbyList.self)
+    package static let nearby = Endpoint(.get, "/v1/nearby", "Nearby devices", nothing, NearbyList.self)
 
     /// Lets this device be paired with until it is, its time is over or the calling task is cancelled. One at a time:
     /// throws `busy` during another. `confirmationNeeded` is a refusal here, `pairingRefused` one there; `notPairing` means
     /// that the other device does not wait for it. When it throws, nothing is stored.
-    public static let pair = Endpoint(
+    package static let pair = Endpoint(
         .post, "/v1/pair", "Pair for as long as the request lives", body(PairRequest.self), lines: PairEvent.self,
         errors: [
             .busy, .timeout, .confirmationNeeded, .pairingRefused, .pairingMismatch, .pairingFailed, .pairingBlocked,
             .notPairing, .noSuchFolder,
         ], pace: { _ in .prompt }, check: { try $0.check() })
 
-    public static let pairStatus = Endpoint(.get, "/v1/pair", "The pairing in progress", nothing, PairStatus.self)
+    package static let pairStatus = Endpoint(.get, "/v1/pair", "The pairing in progress", nothing, PairStatus.self)
 
     /// Answers the pairing in progress. Throws `notPairing` if there is none, or none with a code to confirm.
-    public static let answerPairing = Endpoint(
+    package static let answerPairing = Endpoint(
         .post, "/v1/pair/answer", "Answer it", body(PairAnswer.self), Done.self, errors: [.notPairing])
 
     /// Sends files, each with a code of its own to compare where the other device is not paired. A file that fails is a
     /// notice; throws when nothing can be sent at all.
-    public static let dropSend = Endpoint(
+    package static let dropSend = Endpoint(
         .post, "/v1/drop/send", "Send files one by one", body(DropSendRequest.self), lines: DropNotice.self,
         errors: [.noSuchDevice, .timeout, .noSuchPath, .confirmationNeeded], pace: { _ in .prompt },
         check: { try $0.check() })
 
     /// Takes files until `count` have arrived, nobody has sent for `seconds` (throws `timeout` if none arrived), or the
     /// calling task is cancelled. One at a time: throws `busy`. Takes nothing that was not accepted.
-    public static let dropReceive = Endpoint(
+    package static let dropReceive = Endpoint(
         .post, "/v1/drop/receive", "Receive files one by one", body(DropReceiveRequest.self), lines: DropNotice.self,
         errors: [.busy, .timeout], pace: { _ in .prompt },
         check: { try $0.check() })
 
     /// Throws `invalidRequest` if nothing waits for such an answer.
-    public static let answerDrop = Endpoint(
+    package static let answerDrop = Endpoint(
         .post, "/v1/drop/answer", "Answer what a transfer asks", body(DropAnswer.self), Done.self)
 
     /// Throws `tooLarge` if there are too many.
-    public static let invite = Endpoint(
+    package static let invite = Endpoint(
         .post, "/v1/invitations", "Make an invitation", body(InvitationRequest.self), Invitation.self,
         errors: [.noSuchFolder, .tooLarge])
 
     /// In the order in which they were made, without their codes.
-    public static let invitations = Endpoint(
+    package static let invitations = Endpoint(
         .get, "/v1/invitations", "Invitations", nothing, InvitationList.self)
 
     /// Throws `noSuchPath` if there is none with this number.
-    public static let revokeInvitation = Endpoint(
+    package static let revokeInvitation = Endpoint(
         .delete, "/v1/invitations", "Revoke an invitation",
         query(
             QueryPart(
@@ -85,7 +85,7 @@ extension Endpoints {
 
     /// Uses an invitation; when it throws, nothing is stored here. Throws `invalidRequest` for what is not a code,
     /// `invitationRefused` for one that is not valid, `pairingFailed` and `timeout` for links.
-    public static let join = Endpoint(
+    package static let join = Endpoint(
         .post, "/v1/join", "Use an invitation", body(JoinRequest.self), JoinAnswer.self,
         errors: [.invitationRefused, .pairingFailed, .timeout])
 }

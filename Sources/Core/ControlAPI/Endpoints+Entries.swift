@@ -5,12 +5,12 @@ extension Endpoints {
         stat, entryPage, list, searchPage, search, whereis, notes, changeNotes, file, archive, member, thumbnail, link,
     ]
 
-    public static let stat = Endpoint(
+    package static let stat = Endpoint(
         .get, "/v1/stat", "One entry with its details", query(Query.path), Entry.self, errors: [.noSuchPath],
         check: checkPath)
 
     /// A part of what is in a directory, or a file's own entry.
-    public static let entryPage = Endpoint(
+    package static let entryPage = Endpoint(
         .get, "/v1/entries", if: ["limit", "offset"], "What is in a directory",
         query(
             Query.path, Query.page(), Query.choice("sort", usual: EntryQuery.Sort.name),
@@ -32,7 +32,7 @@ extension Endpoints {
 
     /// The entries in a directory by name, or a file's own; with `isRecursive` all below, each directory before what is
     /// in it.
-    public static let list = Endpoint(
+    package static let list = Endpoint(
         .get, "/v1/entries", "What is in a directory",
         query(Query.path, Query.flag("recursive"))
             .of({ ListQuery(path: $0.0, isRecursive: $0.1) }, { ($0.path, $0.isRecursive) }),
@@ -40,7 +40,7 @@ extension Endpoints {
         check: { try PathReference.check([$0.path]) })
 
     /// A part of what a search finds, by folder and path. The pages behind the first are of the same search.
-    public static let searchPage = Endpoint(
+    package static let searchPage = Endpoint(
         .get, "/v1/search", if: ["offset"], "Names that contain a text",
         query(Query.text("text"), Query.page(isLimitAlone: false), anyFolder).of(
             { SearchQuery(text: $0.0, folder: $0.2, offset: $0.1.offset, limit: $0.1.limit) },
@@ -49,7 +49,7 @@ extension Endpoints {
 
     /// Entries whose name (whose path, if `text` has a `/`) contains `text`, upper and lower case alike; `limit` ends the
     /// search after so many (`.max`: all).
-    public static let search = Endpoint(
+    package static let search = Endpoint(
         .get, "/v1/search", "Names that contain a text",
         query(
             Query.text("text"), anyFolder,
@@ -60,29 +60,29 @@ extension Endpoints {
         ).of({ FindQuery(text: $0.0, folder: $0.1, limit: $0.2) }, { ($0.text, $0.folder, $0.limit) }),
         lines: Entry.self, errors: [.noSuchFolder])
 
-    public static let whereis = Endpoint(
+    package static let whereis = Endpoint(
         .get, "/v1/whereis", "Which devices have a file", query(Query.path), Whereabouts.self, errors: [.noSuchPath],
         check: checkPath)
 
     /// The notes of a path, which need not exist.
-    public static let notes = Endpoint(
+    package static let notes = Endpoint(
         .get, "/v1/notes", "The notes of a path", query(Query.path), Notes.self, errors: [.noSuchFolder],
         check: checkPath)
 
     /// Throws `invalidRequest` for what is not a key or value, and `tooLarge` for too many.
-    public static let changeNotes = Endpoint(
+    package static let changeNotes = Endpoint(
         .post, "/v1/notes", "Change notes", body(NoteChange.self), Notes.self, errors: [.noSuchFolder, .tooLarge],
         check: { try PathReference.check([$0.path]) })
 
     /// See `AgentControl.read`.
-    public static let file = Endpoint(
+    package static let file = Endpoint(
         .get, "/v1/file", "A file's bytes", query(Query.path, others: [download, range]),
         .bytes("*/*", hasRanges: true),
         errors: [.noSuchPath, .gone, .noHolder, .rangeNotSatisfiable], check: checkPath)
 
     /// What is in a zip or an ISO image; only the blocks that are needed are fetched. Throws `invalidRequest` for what is
     /// not an archive, `failed` for a damaged one and `tooLarge` for one beyond the limits.
-    public static let archive = Endpoint(
+    package static let archive = Endpoint(
         .get, "/v1/archive", "What is in a zip or an ISO image",
         query(
             Query.path,
@@ -94,7 +94,7 @@ extension Endpoints {
         check: { try $0.check() })
 
     /// See `AgentControl.readMember`.
-    public static let member = Endpoint(
+    package static let member = Endpoint(
         .get, "/v1/archive/member", "A member's bytes",
         query(
             Query.path, Query.text("member", longest: ControlLimits.path).described("As the archive names it."),
@@ -107,14 +107,14 @@ extension Endpoints {
     /// A JPEG of a picture or film, present or not, whose sides have at most 255 pixels. Throws `noThumbnail` if there is
     /// none; `thumbnailsOff` with what to install; `busy` if too many newer ones are waited for; and what fetching throws.
     /// Cancelling ends what nobody else waits for.
-    public static let thumbnail = Endpoint(
+    package static let thumbnail = Endpoint(
         .get, "/v1/thumbnail", "A thumbnail of a photo or film", query(Query.path),
         .bytes("image/jpeg", hasRanges: false),
         errors: [.noSuchPath, .noThumbnail, .thumbnailsOff, .busy, .noHolder], check: checkPath)
 
     /// Makes a link to a file of the global index for any program of this machine. Throws `invalidRequest` for what is not
     /// a file, and `failed` if nothing listens for HTTP, with the reason.
-    public static let link = Endpoint(
+    package static let link = Endpoint(
         .post, "/v1/links", "Make a signed link to a file", body(LinkRequest.self), FileLink.self,
         errors: [.noSuchPath, .gone], check: { try $0.check() })
 
@@ -151,24 +151,24 @@ extension Endpoints {
     static let pageEndpoints: [any AnyEndpoint] = [logIn, logOut, jobs, job, endJob, records, description]
 
     /// Makes a link that logs one browser in. Throws `failed` if nothing listens for HTTP, with the reason.
-    public static let logIn = Endpoint(
+    package static let logIn = Endpoint(
         .post, "/v1/sessions", "Make a link that logs one browser in; on the socket only", optionalBody(LoginRequest()),
         LoginLink.self)
 
     /// Logs all browsers out and ends the answers that they are still getting.
-    public static let logOut = Endpoint(.delete, "/v1/sessions", "Log all browsers out", nothing, LogOutAnswer.self)
+    package static let logOut = Endpoint(.delete, "/v1/sessions", "Log all browsers out", nothing, LogOutAnswer.self)
 
-    public static let jobs = Endpoint(
+    package static let jobs = Endpoint(
         .get, "/v1/jobs", "Jobs that run and that have ended", nothing, .json("JobList"))
 
-    public static let job = Endpoint(
+    package static let job = Endpoint(
         .get, "/v1/jobs/{id}", "One of them", pathNumber, .json("JobDocument"), errors: [.notFound])
 
-    public static let endJob = Endpoint(
+    package static let endJob = Endpoint(
         .delete, "/v1/jobs/{id}", "Cancel one that runs, remove one that has ended", pathNumber, Done.self,
         errors: [.notFound])
 
-    public static let records = Endpoint(
+    package static let records = Endpoint(
         .get, "/v1/records", "Lines of the agent's own log",
         query(
             Query.number("limit", 1...RecordQuery.largestLimit, usual: RecordQuery.usual),
@@ -182,6 +182,6 @@ extension Endpoints {
             }
         })
 
-    public static let description = Endpoint(
+    package static let description = Endpoint(
         .get, "/v1/openapi.json", "This document", nothing, .json("OpenAPI"))
 }

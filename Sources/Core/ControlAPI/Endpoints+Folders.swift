@@ -7,51 +7,51 @@ extension Endpoints {
         refused, settleRefused,
     ]
 
-    public static let folders = Endpoint(.get, "/v1/folders", "Folders", nothing, FolderList.self)
+    package static let folders = Endpoint(.get, "/v1/folders", "Folders", nothing, FolderList.self)
 
-    public static let addFolder = Endpoint(
+    package static let addFolder = Endpoint(
         .post, "/v1/folders", "Add a folder", body(FolderSettings.self), Done.self)
 
-    public static let setFolderPaused = Endpoint(
+    package static let setFolderPaused = Endpoint(
         .patch, "/v1/folders", "Pause or resume a folder", body(FolderPause.self), Done.self, errors: [.noSuchFolder])
 
-    public static let removeFolder = Endpoint(
+    package static let removeFolder = Endpoint(
         .delete, "/v1/folders", "Remove a folder; its files stay",
         query(Query.text("folder").described("Its id.")), Done.self, errors: [.noSuchFolder])
 
     /// Writes `.stignore` again as for `select`, but with the lines of the other mode, and the configuration.
-    public static let setFolderMode = Endpoint(
+    package static let setFolderMode = Endpoint(
         .post, "/v1/folders/mode", "Keep what is selected, or everything", body(FolderModeChange.self),
         SelectionAnswer.self, errors: [.noSuchFolder, .selectionUnusable])
 
     /// Takes effect at once, on open links, too. Throws `invalidRequest` for an unknown word.
-    public static let setFolderBluetooth = Endpoint(
+    package static let setFolderBluetooth = Endpoint(
         .patch, "/v1/folders/bluetooth", "What of a folder is sent over Bluetooth", body(FolderBluetoothChange.self),
         Done.self, errors: [.noSuchFolder])
 
     /// Throws `invalidRequest` if the folder is not shared with the device.
-    public static let setFolderRole = Endpoint(
+    package static let setFolderRole = Endpoint(
         .patch, "/v1/folders/role", "What a device may do in a folder", body(FolderRoleChange.self), Done.self,
         errors: [.noSuchFolder, .noSuchDevice])
 
     /// Throws `invalidRequest` if the action does not fit the folder's type or state.
-    public static let perform = Endpoint(
+    package static let perform = Endpoint(
         .post, "/v1/folders/action", "Override, revert, confirm or repair", body(FolderAction.self),
         FolderActionOutcome.self, errors: [.noSuchFolder], canBeJob: true)
 
     /// Reads this disk and returns when the index has what was found.
-    public static let scan = Endpoint(
+    package static let scan = Endpoint(
         .post, "/v1/scan", "Scan the disk", body(ScanRequest.self), ScanSummary.self, errors: [.noSuchPath],
         canBeJob: true, check: { try PathReference.check($0.paths) })
 
     /// Changes of devices that may only read, by name.
-    public static let refused = Endpoint(
+    package static let refused = Endpoint(
         .get, "/v1/refused", "Refused changes from read-only devices", query(Query.folder), lines: RefusedChange.self,
         errors: [.noSuchFolder], isPaged: true)
 
     /// Throws `noSuchPath` if nothing is refused at or below a path, `invalidRequest` for `revert` in a folder that only
     /// receives.
-    public static let settleRefused = Endpoint(
+    package static let settleRefused = Endpoint(
         .post, "/v1/refused", "Accept or revert them", body(RefusalRequest.self), RefusalAnswer.self,
         errors: [.noSuchPath],
         check: { request in

@@ -10,28 +10,28 @@ extension Endpoints {
     ///
     /// Throws `inexpressiblePath`, `overruled` and `selectionUnusable` with what to do, and `invalidRequest` for a
     /// folder's root.
-    public static let select = Endpoint(
+    package static let select = Endpoint(
         .post, "/v1/selection", "Select or deselect", body(SelectionChange.self), SelectionAnswer.self,
         errors: [.noSuchPath, .inexpressiblePath, .overruled, .selectionUnusable], canBeJob: true,
         check: { try PathReference.checkSome($0.paths, of: "select") })
 
     /// What is selected by name, in the order of the lines.
-    public static let selection = Endpoint(
+    package static let selection = Endpoint(
         .get, "/v1/selection", "What is selected by name", query(Query.folder), lines: SelectedPath.self,
         errors: [.noSuchFolder, .selectionUnusable], isPaged: true)
 
-    public static let explain = Endpoint(
+    package static let explain = Endpoint(
         .get, "/v1/explain", "Why a path is selected or not", query(Query.path), ExplainedPath.self,
         errors: [.noSuchPath, .selectionUnusable], check: checkPath)
 
     /// What is on this disk and not selected. The entries' `size` is that on disk.
-    public static let extraneous = Endpoint(
+    package static let extraneous = Endpoint(
         .get, "/v1/extraneous", "What is on this disk and not selected", query(Query.folder), lines: Entry.self,
         errors: [.noSuchFolder], isPaged: true)
 
     /// Does what was chosen for extraneous files; throws `alreadyExists` if `select` is chosen for one of which others have
     /// another version, `noSuchPath` if nothing is there, `invalidRequest` for what is selected.
-    public static let resolve = Endpoint(
+    package static let resolve = Endpoint(
         .post, "/v1/extraneous", "Resolve extraneous files", body(ExtraneousResolution.self), ResolutionAnswer.self,
         errors: [.alreadyExists, .noSuchPath], canBeJob: true,
         check: { request in
@@ -39,19 +39,19 @@ extension Endpoints {
         })
 
     /// Deletes on all devices. Throws `noSuchPath` if no device has it, `invalidRequest` in a folder that only receives.
-    public static let remove = Endpoint(
+    package static let remove = Endpoint(
         .post, "/v1/remove", "Delete on all devices", body(RemovalRequest.self), RemovalAnswer.self,
         errors: [.noSuchPath], canBeJob: true,
         check: { try PathReference.checkSome($0.paths, of: "rm") })
 
     /// Deselects what other devices have, largest and longest unused first, until so much is free.
-    public static let free = Endpoint(
+    package static let free = Endpoint(
         .post, "/v1/free", "Free space", body(SpaceRequest.self), SpaceAnswer.self, errors: [.noSuchFolder],
         canBeJob: true)
 
     /// What `device` has yet to get of what is known here, each directory before what is in it; throws `failed` if it has
     /// not announced what it has.
-    public static let remoteNeeds = Endpoint(
+    package static let remoteNeeds = Endpoint(
         .get, "/v1/need", if: ["device"], "What is still to be fetched",
         query(
             Query.text("device").described("What this device still needs; without it, what the agent still needs."),
@@ -60,11 +60,11 @@ extension Endpoints {
         lines: Entry.self, errors: [.noSuchDevice, .noSuchFolder], isPaged: true)
 
     /// What is still to be fetched, in that order.
-    public static let needs = Endpoint(
+    package static let needs = Endpoint(
         .get, "/v1/need", "What is still to be fetched", query(Query.folder), lines: Entry.self,
         errors: [.noSuchFolder], isPaged: true)
 
-    public static let fetch = Endpoint(
+    package static let fetch = Endpoint(
         .post, "/v1/fetch", "Fetch files", body(FetchRequest.self), lines: FetchEvent.self,
         errors: [.noSuchPath, .alreadyExists, .noHolder, .noSpace], canBeJob: true, pace: { _ in .prompt },
         check: { try PathReference.check($0.paths) })
@@ -81,30 +81,30 @@ extension Endpoints {
 
     /// What is in the archives of replaced and deleted files: of the file, or of all in the directory; nil for all folders.
     /// Names in order, the versions of each oldest first.
-    public static let versions = Endpoint(
+    package static let versions = Endpoint(
         .get, "/v1/versions", "Archived versions", query(Query.path.optional), lines: ArchivedVersion.self,
         errors: [.noSuchPath], isPaged: true,
         check: { try PathReference.check($0.map { [$0] } ?? []) })
 
     /// Puts a copy of an archived version into the file's place, as a new version; what is there goes to the archive.
     /// Throws `confirmationNeeded` if something is there and that was not confirmed, `noSuchPath` if there is no version.
-    public static let restoreVersion = Endpoint(
+    package static let restoreVersion = Endpoint(
         .post, "/v1/versions/restore", "Restore an archived version", body(VersionRestore.self), RestoredVersion.self,
         errors: [.confirmationNeeded, .noSuchPath],
         check: { try PathReference.check([$0.path]) })
 
     /// Conflict copies on this disk, with what they are copies of.
-    public static let conflicts = Endpoint(
+    package static let conflicts = Endpoint(
         .get, "/v1/conflicts", "Conflicts", query(Query.folder), lines: Conflict.self, errors: [.noSuchFolder],
         isPaged: true)
 
     /// The conflicts of a file, named by itself or a copy, with the differences of texts.
-    public static let conflictDetails = Endpoint(
+    package static let conflictDetails = Endpoint(
         .get, "/v1/conflicts/details", "The conflicts of a file, with differences", query(Query.path),
         ConflictList.self, errors: [.noSuchPath], check: checkPath)
 
     /// Keeps one version or both, here and on all devices. What goes wrong with one is in its outcome.
-    public static let resolveConflicts = Endpoint(
+    package static let resolveConflicts = Endpoint(
         .post, "/v1/conflicts/resolve", "Keep one version or both", body(ConflictResolution.self), ConflictAnswer.self,
         errors: [.noSuchPath], canBeJob: true,
         check: { resolution in

@@ -3,9 +3,9 @@
 /// Every call throws `ControlError`. A stream's `emit` is called once for each element, in order, and is waited for before
 /// the next element is made: that is how a slow reader slows the agent down. When `emit` throws or the calling task is
 /// cancelled, the work ends.
-public enum Endpoints {
+package enum Endpoints {
     /// In the order of `openapi.json`.
-    public static let all: [any AnyEndpoint] =
+    package static let all: [any AnyEndpoint] =
         agentEndpoints + deviceEndpoints + folderEndpoints + selectionEndpoints + conflictEndpoints + entryEndpoints
         + pageEndpoints
 }
@@ -19,66 +19,66 @@ extension Endpoints {
         resetIndex, stop,
     ]
 
-    public static let status = Endpoint(
+    package static let status = Endpoint(
         .get, "/v1/status", "The agent, its folders and devices", nothing, AgentStatus.self)
 
     /// Runs until cancelled. As server-sent events it continues behind `Last-Event-ID`, with an event `gap` where some are
     /// missing.
-    public static let events = Endpoint(
+    package static let events = Endpoint(
         .get, "/v1/events", "What happens from now on, or behind Last-Event-ID",
         RequestCoding<Void>(
             fields: [RequestField(name: "Last-Event-ID", place: .header, value: .text)], read: { _ in () }),
         lines: AgentEvent.self,
         pace: { _ in .endless })
 
-    public static let pending = Endpoint(
+    package static let pending = Endpoint(
         .get, "/v1/pending", "Pending devices and folders", nothing, PendingList.self)
 
     /// Dials, and tries again at once what waits for another try. Returns before anything has arrived.
-    public static let syncNow = Endpoint(
+    package static let syncNow = Endpoint(
         .post, "/v1/sync", "Dial, and retry what waits", body(SyncRequest.self), Done.self, errors: [.noSuchFolder])
 
     /// Takes over what the configuration file says now; answers with the settings that need a restart of the agent. Throws
     /// `confirmationNeeded`, and changes nothing, if the file no longer names any device or any folder and that is not
     /// confirmed.
-    public static let reload = Endpoint(
+    package static let reload = Endpoint(
         .post, "/v1/reload", "Read the configuration again", optionalBody(ReloadRequest()), ReloadAnswer.self,
         errors: [.invalidConfiguration, .confirmationNeeded])
 
     /// Pauses or resumes folders and devices, durably and at once; changes nothing when it throws.
-    public static let setPaused = Endpoint(
+    package static let setPaused = Endpoint(
         .patch, "/v1/pause", "Pause or resume folders and devices", body(PauseChange.self), Done.self,
         errors: [.noSuchFolder, .noSuchDevice], check: { try $0.check() })
 
     /// Suspends the policies of metered connections and batteries, or re-enables them, until the agent ends.
-    public static let setPolicies = Endpoint(
+    package static let setPolicies = Endpoint(
         .patch, "/v1/policies", "Suspend or re-enable policies", body(PolicyChange.self), Done.self,
         check: { try $0.check() })
 
-    public static let transfers = Endpoint(
+    package static let transfers = Endpoint(
         .get, "/v1/transfers", "Transfers in progress", nothing, TransferList.self)
 
     /// Returns when all paths are present in their newest version. Throws `timeout` with what is missing, and at once what
     /// cannot end by itself: a path that is not selected, a folder that is paused or has halted.
-    public static let wait = Endpoint(
+    package static let wait = Endpoint(
         .post, "/v1/wait", "Wait until paths are present", body(WaitRequest.self), Done.self,
         errors: [.noSuchPath, .notKept, .folderHalted, .timeout],
         check: { try $0.check() })
 
     /// How much this device and the others have.
-    public static let completion = Endpoint(
+    package static let completion = Endpoint(
         .get, "/v1/completion", "How much each device has",
         query(Query.folder, Query.text("device").optional.described("An id, a name or `this`; all devices without it."))
             .of({ CompletionQuery(folder: $0.0, device: $0.1) }, { ($0.folder, $0.device) }),
         CompletionAnswer.self, errors: [.noSuchFolder, .noSuchDevice])
 
     /// What has changed, oldest first; goes on until cancelled if that is asked for.
-    public static let changes = Endpoint(
+    package static let changes = Endpoint(
         .get, "/v1/changes", "What has changed", changeQuery, lines: ChangeEntry.self, errors: [.noSuchPath],
         pace: { $0.isFollowing ? .endless : .batched }, check: { try $0.check() })
 
     /// A part of the same, newest first: pages go back in time.
-    public static let changePage = Endpoint(
+    package static let changePage = Endpoint(
         .get, "/v1/changes", if: ["offset"], "What has changed",
         RequestCoding(
             fields: changeQuery.fields + Query.page().fields,
@@ -110,10 +110,10 @@ extension Endpoints {
         { ($0.path, $0.since, $0.limit, $0.isFollowing) })
 
     /// Removes the index of the folder (of all folders for nil) and gets it again from the peers. Files stay untouched.
-    public static let resetIndex = Endpoint(
+    package static let resetIndex = Endpoint(
         .post, "/v1/index/reset", "Rebuild an index from the peers", body(IndexReset.self), Done.self,
         errors: [.noSuchFolder])
 
     /// Ends the agent once the answer is on its way.
-    public static let stop = Endpoint(.post, "/v1/stop", "Stop the agent", nothing, Done.self)
+    package static let stop = Endpoint(.post, "/v1/stop", "Stop the agent", nothing, Done.self)
 }

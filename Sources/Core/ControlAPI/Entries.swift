@@ -1,11 +1,11 @@
 /// A path as a person typed it; the agent, which knows the folders' roots, finds what it means.
-public struct PathReference: Codable, Hashable, Sendable {
+package struct PathReference: Codable, Hashable, Sendable {
     /// `FOLDER:relative/path`, an absolute path below a folder's root, or a path relative to `workingDirectory`.
-    public var text: String
+    package var text: String
     /// Absolute; where the command was run.
-    public var workingDirectory: String
+    package var workingDirectory: String
 
-    public init(text: String, workingDirectory: String) {
+    package init(text: String, workingDirectory: String) {
         self.text = text
         self.workingDirectory = workingDirectory
     }
@@ -40,11 +40,11 @@ extension PathReference {
 }
 
 /// One name of a folder as `ls`, `tree`, `stat` and `search` show it.
-public struct Entry: Codable, Equatable, Sendable {
-    public enum Kind: String, Codable, Sendable, CaseIterable { case file, directory, symlink }
+package struct Entry: Codable, Equatable, Sendable {
+    package enum Kind: String, Codable, Sendable, CaseIterable { case file, directory, symlink }
 
     /// How the name stands on this device.
-    public enum State: String, Codable, Sendable, CaseIterable {
+    package enum State: String, Codable, Sendable, CaseIterable {
         /// In the global index, not on this disk, not selected; of a directory, nothing below it is selected either.
         case absent
         /// As `queued`; only from an older agent.
@@ -63,53 +63,53 @@ public struct Entry: Codable, Equatable, Sendable {
         case extraneous
     }
 
-    public enum Selected: String, Codable, Sendable, CaseIterable { case explicit, implicit, no }
+    package enum Selected: String, Codable, Sendable, CaseIterable { case explicit, implicit, no }
 
-    public var kind: Kind
-    public var folder: String
+    package var kind: Kind
+    package var folder: String
     /// Relative to the folder's root; empty for the root itself.
-    public var path: String
+    package var path: String
     /// Bytes; of a directory the sum of all files below it.
-    public var size: Int64
+    package var size: Int64
     /// RFC 3339 in UTC with a fraction where there is one.
-    public var modified: String?
-    public var state: State
-    public var selected: Selected
+    package var modified: String?
+    package var state: State
+    package var selected: Selected
     /// Ids of the devices that can serve the whole global version; of a directory, empty.
-    public var holders: [String]
+    package var holders: [String]
     /// Of a directory: how many files and directories lie below it in the global index.
-    public var files: Int64?
-    public var directories: Int64?
+    package var files: Int64?
+    package var directories: Int64?
     /// Of a directory: how many files and bytes below it are selected, in the global index, and how many of these are here
     /// as the global version says. Symbolic links count as files.
-    public var selectedFiles: Int64?
-    public var selectedBytes: Int64?
-    public var presentFiles: Int64?
-    public var presentBytes: Int64?
+    package var selectedFiles: Int64?
+    package var selectedBytes: Int64?
+    package var presentFiles: Int64?
+    package var presentBytes: Int64?
     /// Of a directory that is not selected: something below it is.
-    public var isSelectedBelow: Bool?
+    package var isSelectedBelow: Bool?
     /// Of a selected directory: something below it is not.
-    public var isLeftOutBelow: Bool?
+    package var isLeftOutBelow: Bool?
     /// Why it is not fetched although devices that hold it are connected, with what to do.
-    public var waiting: String?
+    package var waiting: String?
     /// Only from `extraneous`: the version of the other devices that is not the one here.
-    public var other: OtherVersion?
+    package var other: OtherVersion?
     /// Only from `extraneous`: the words for what can be done about it.
-    public var choices: [String]?
+    package var choices: [String]?
     /// Only from `stat`.
-    public var details: Details?
+    package var details: Details?
 
-    public struct OtherVersion: Codable, Equatable, Sendable {
-        public var size: Int64
+    package struct OtherVersion: Codable, Equatable, Sendable {
+        package var size: Int64
         /// RFC 3339.
-        public var modified: String
+        package var modified: String
         /// The short id of the device that made it, and its name or id if that is known here.
-        public var modifiedBy: String
-        public var device: String?
+        package var modifiedBy: String
+        package var device: String?
         /// Ids of the devices that hold it whole.
-        public var holders: [String]
+        package var holders: [String]
 
-        public init(size: Int64, modified: String, modifiedBy: String, device: String? = nil, holders: [String]) {
+        package init(size: Int64, modified: String, modifiedBy: String, device: String? = nil, holders: [String]) {
             self.size = size
             self.modified = modified
             self.modifiedBy = modifiedBy
@@ -118,17 +118,17 @@ public struct Entry: Codable, Equatable, Sendable {
         }
     }
 
-    public struct Details: Codable, Equatable, Sendable {
-        public var permissions: String
-        public var version: String
-        public var modifiedBy: String
-        public var blockSize: Int?
-        public var blocks: Int?
-        public var symlinkTarget: String?
+    package struct Details: Codable, Equatable, Sendable {
+        package var permissions: String
+        package var version: String
+        package var modifiedBy: String
+        package var blockSize: Int?
+        package var blocks: Int?
+        package var symlinkTarget: String?
         /// Absolute, if the name is on this disk.
-        public var localPath: String?
+        package var localPath: String?
 
-        public init(
+        package init(
             permissions: String, version: String, modifiedBy: String, blockSize: Int? = nil, blocks: Int? = nil,
             symlinkTarget: String? = nil, localPath: String? = nil
         ) {
@@ -142,7 +142,7 @@ public struct Entry: Codable, Equatable, Sendable {
         }
     }
 
-    public init(
+    package init(
         kind: Kind, folder: String, path: String, size: Int64, modified: String?, state: State, selected: Selected,
         holders: [String] = [], files: Int64? = nil, directories: Int64? = nil, waiting: String? = nil,
         details: Details? = nil
@@ -169,15 +169,15 @@ public struct Entry: Codable, Equatable, Sendable {
 }
 
 /// Which devices have a file's global version.
-public struct Whereabouts: Codable, Equatable, Sendable {
-    public struct Holder: Codable, Equatable, Sendable {
-        public var id: String
-        public var name: String
-        public var isConnected: Bool
+package struct Whereabouts: Codable, Equatable, Sendable {
+    package struct Holder: Codable, Equatable, Sendable {
+        package var id: String
+        package var name: String
+        package var isConnected: Bool
         /// RFC 3339; nil if never seen.
-        public var lastSeen: String?
+        package var lastSeen: String?
 
-        public init(id: String, name: String, isConnected: Bool, lastSeen: String?) {
+        package init(id: String, name: String, isConnected: Bool, lastSeen: String?) {
             self.id = id
             self.name = name
             self.isConnected = isConnected
@@ -188,9 +188,9 @@ public struct Whereabouts: Codable, Equatable, Sendable {
     }
 
     /// What a device has of a file, or of the files in a directory.
-    public struct Device: Codable, Equatable, Sendable {
+    package struct Device: Codable, Equatable, Sendable {
         /// A word of what it has said of the name. An open set: a client takes one that it does not know for `nothing`.
-        public enum Holding: String, Codable, CaseIterable, Sendable {
+        package enum Holding: String, Codable, CaseIterable, Sendable {
             /// The newest version, whole; of a directory, all files in it.
             case complete
             /// Some of the files of a directory; on this device also some blocks of a file.
@@ -207,26 +207,26 @@ public struct Whereabouts: Codable, Equatable, Sendable {
             /// It has not told yet what it has of the folder.
             case unknown
 
-            public init(from decoder: any Decoder) throws {
+            package init(from decoder: any Decoder) throws {
                 self = Holding(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .nothing
             }
         }
 
-        public var id: String
-        public var name: String
-        public var isThis: Bool
-        public var isConnected: Bool
+        package var id: String
+        package var name: String
+        package var isThis: Bool
+        package var isConnected: Bool
         /// RFC 3339; nil if never seen, and of this device.
-        public var lastSeen: String?
-        public var has: Holding
+        package var lastSeen: String?
+        package var has: Holding
         /// Of what it has, where that is another version: bytes and RFC 3339.
-        public var size: Int64?
-        public var modified: String?
+        package var size: Int64?
+        package var modified: String?
         /// Of a directory: how many files it has in their newest versions, and how many bytes.
-        public var files: Int64?
-        public var bytes: Int64?
+        package var files: Int64?
+        package var bytes: Int64?
 
-        public init(
+        package init(
             id: String, name: String, isThis: Bool, isConnected: Bool, lastSeen: String?, has: Holding,
             size: Int64? = nil, modified: String? = nil, files: Int64? = nil, bytes: Int64? = nil
         ) {
@@ -247,15 +247,15 @@ public struct Whereabouts: Codable, Equatable, Sendable {
         }
     }
 
-    public var schema = 1
-    public var folder: String
-    public var path: String
+    package var schema = 1
+    package var folder: String
+    package var path: String
     /// The other devices that hold it whole in its newest version.
-    public var holders: [Holder]
+    package var holders: [Holder]
     /// This device, then all others that share the folder; nil from an agent that does not say.
-    public var devices: [Device]?
+    package var devices: [Device]?
 
-    public init(folder: String, path: String, holders: [Holder], devices: [Device]? = nil) {
+    package init(folder: String, path: String, holders: [Holder], devices: [Device]? = nil) {
         self.folder = folder
         self.path = path
         self.holders = holders

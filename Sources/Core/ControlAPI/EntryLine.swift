@@ -2,9 +2,9 @@
 ///
 /// A listing can have a million of them, so they are written and read by hand: several times as fast as through
 /// Codable, which reads whatever the hand-written reader does not (escapes by number, `details`).
-public enum EntryLine {
+package enum EntryLine {
     /// Appends the entry and a line feed. `modified` is there as null where it is unknown.
-    public static func append(_ entry: Entry, to line: inout [UInt8]) throws(ControlError) {
+    package static func append(_ entry: Entry, to line: inout [UInt8]) throws(ControlError) {
         line += #"{"type":""#.utf8
         line += entry.kind.rawValue.utf8
         line += #"","folder":"#.utf8
@@ -71,7 +71,7 @@ public enum EntryLine {
     }
 
     /// The entry alone, without a line feed.
-    public static func json(_ entry: Entry) throws(ControlError) -> [UInt8] {
+    package static func json(_ entry: Entry) throws(ControlError) -> [UInt8] {
         var line: [UInt8] = []
         try append(entry, to: &line)
         line.removeLast()
@@ -80,7 +80,7 @@ public enum EntryLine {
 
     /// Reads a line, with or without its line feed. Throws the error that the line is, if it is one, and
     /// `invalidRequest` if it is neither.
-    public static func parse(_ line: [UInt8]) throws(ControlError) -> Entry {
+    package static func parse(_ line: [UInt8]) throws(ControlError) -> Entry {
         var scanner = EntryScanner(bytes: line)
         if let entry = scanner.entry() { return entry }
         if let error = ControlJSON.error(inLine: line) { throw error }

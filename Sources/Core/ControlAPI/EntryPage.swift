@@ -1,6 +1,6 @@
 /// Asks for a part of what is in a directory.
-public struct EntryQuery: Equatable, Sendable {
-    public enum Sort: String, CaseIterable, Sendable {
+package struct EntryQuery: Equatable, Sendable {
+    package enum Sort: String, CaseIterable, Sendable {
         /// By the bytes of the names.
         case name
         /// Of directories, all that is below.
@@ -8,7 +8,7 @@ public struct EntryQuery: Equatable, Sendable {
         case modified
     }
 
-    public enum Filter: String, CaseIterable, Sendable {
+    package enum Filter: String, CaseIterable, Sendable {
         case all
         /// On this disk.
         case here
@@ -22,14 +22,14 @@ public struct EntryQuery: Equatable, Sendable {
         case directories
     }
 
-    public var path: PathReference
-    public var offset: Int
-    public var limit: Int
-    public var sort: Sort
-    public var isDescending: Bool
-    public var filter: Filter
+    package var path: PathReference
+    package var offset: Int
+    package var limit: Int
+    package var sort: Sort
+    package var isDescending: Bool
+    package var filter: Filter
 
-    public init(
+    package init(
         path: PathReference, offset: Int = 0, limit: Int = PageLimits.entries, sort: Sort = .name,
         isDescending: Bool = false, filter: Filter = .all
     ) {
@@ -43,13 +43,13 @@ public struct EntryQuery: Equatable, Sendable {
 }
 
 /// Asks for a part of what a search finds.
-public struct SearchQuery: Equatable, Sendable {
-    public var text: String
-    public var folder: String?
-    public var offset: Int
-    public var limit: Int
+package struct SearchQuery: Equatable, Sendable {
+    package var text: String
+    package var folder: String?
+    package var offset: Int
+    package var limit: Int
 
-    public init(text: String, folder: String? = nil, offset: Int = 0, limit: Int = PageLimits.entries) {
+    package init(text: String, folder: String? = nil, offset: Int = 0, limit: Int = PageLimits.entries) {
         self.text = text
         self.folder = folder
         self.offset = offset
@@ -58,23 +58,23 @@ public struct SearchQuery: Equatable, Sendable {
 }
 
 /// Asks for the entries in a directory, or all below it.
-public struct ListQuery: Equatable, Sendable {
-    public var path: PathReference
-    public var isRecursive: Bool
+package struct ListQuery: Equatable, Sendable {
+    package var path: PathReference
+    package var isRecursive: Bool
 
-    public init(path: PathReference, isRecursive: Bool = false) {
+    package init(path: PathReference, isRecursive: Bool = false) {
         self.path = path
         self.isRecursive = isRecursive
     }
 }
 
 /// Asks for all that a search finds; nil for all folders.
-public struct FindQuery: Equatable, Sendable {
-    public var text: String
-    public var folder: String?
-    public var limit: Int
+package struct FindQuery: Equatable, Sendable {
+    package var text: String
+    package var folder: String?
+    package var limit: Int
 
-    public init(text: String, folder: String? = nil, limit: Int = .max) {
+    package init(text: String, folder: String? = nil, limit: Int = .max) {
         self.text = text
         self.folder = folder
         self.limit = limit
@@ -82,16 +82,16 @@ public struct FindQuery: Equatable, Sendable {
 }
 
 /// A part of a list, in one document.
-public struct EntryPage: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var entries: [Entry]
-    public var offset: Int
+package struct EntryPage: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var entries: [Entry]
+    package var offset: Int
     /// Of the whole list.
-    public var total: Int
+    package var total: Int
     /// There is more than `total` says: a search ends after so many.
-    public var isTruncated: Bool?
+    package var isTruncated: Bool?
 
-    public init(entries: [Entry], offset: Int, total: Int, isTruncated: Bool? = nil) {
+    package init(entries: [Entry], offset: Int, total: Int, isTruncated: Bool? = nil) {
         self.entries = entries
         self.offset = offset
         self.total = total
@@ -115,7 +115,7 @@ public struct EntryPage: Codable, Equatable, Sendable {
     /// - Parameters:
     ///   - elements: the JSON of each, with commas between.
     ///   - total: nil if the end of the list was not reached.
-    public static func json(
+    package static func json(
         of elements: [UInt8], offset: Int, total: Int?, isTruncated: Bool = false
     ) -> [UInt8] {
         var bytes = Array(#"{"schema":1,"entries":["#.utf8) + elements + #"],"offset":\#(offset)"#.utf8
@@ -126,21 +126,21 @@ public struct EntryPage: Codable, Equatable, Sendable {
 }
 
 /// What lists are cut by.
-public enum PageLimits {
+package enum PageLimits {
     /// Of a page.
-    public static let entries = 1000
+    package static let entries = 1000
     /// No list is looked into further than this.
-    public static let offset = 1_000_000_000
+    package static let offset = 1_000_000_000
     /// What a paged search finds at most.
-    public static let found = 10_000
+    package static let found = 10_000
 }
 
 /// Which part of a list is asked for.
-public struct PageRange: Equatable, Sendable {
-    public var offset: Int
-    public var limit: Int
+package struct PageRange: Equatable, Sendable {
+    package var offset: Int
+    package var limit: Int
 
-    public init(offset: Int, limit: Int) {
+    package init(offset: Int, limit: Int) {
         self.offset = offset
         self.limit = limit
     }
@@ -148,7 +148,7 @@ public struct PageRange: Equatable, Sendable {
     /// Nil if a query asks for the whole list as a stream. Throws `invalidRequest` for what is no part.
     ///
     /// - Parameter isLimitAlone: a `limit` without an `offset` asks for a part, too; there are streams that have one.
-    public init?(_ query: RequestQuery, isLimitAlone: Bool = true) throws(ControlError) {
+    package init?(_ query: RequestQuery, isLimitAlone: Bool = true) throws(ControlError) {
         let (offset, limit) = (try query.number("offset"), try query.number("limit"))
         guard offset != nil || isLimitAlone && limit != nil else { return nil }
         self.init(offset: offset ?? 0, limit: limit ?? PageLimits.entries)

@@ -1,6 +1,6 @@
 /// Why a path is kept on this device or is not.
-public struct ExplainedPath: Codable, Equatable, Sendable {
-    public enum Reason: String, Codable, Sendable, CaseIterable {
+package struct ExplainedPath: Codable, Equatable, Sendable {
+    package enum Reason: String, Codable, Sendable, CaseIterable {
         /// `line` is the first that matches.
         case line
         /// No line matches, so it is kept.
@@ -14,38 +14,38 @@ public struct ExplainedPath: Codable, Equatable, Sendable {
     }
 
     /// A line of an ignore file.
-    public struct Line: Codable, Equatable, Sendable {
-        public var text: String
+    package struct Line: Codable, Equatable, Sendable {
+        package var text: String
         /// `.stignore` or the file that it includes, relative to the folder's root.
-        public var file: String
+        package var file: String
         /// From 1.
-        public var number: Int
+        package var number: Int
 
-        public init(text: String, file: String, number: Int) {
+        package init(text: String, file: String, number: Int) {
             self.text = text
             self.file = file
             self.number = number
         }
     }
 
-    public var type = "explanation"
-    public var schema = 1
-    public var folder: String
+    package var type = "explanation"
+    package var schema = 1
+    package var folder: String
     /// Relative to the folder's root.
-    public var path: String
-    public var selected: Entry.Selected
-    public var reason: Reason
-    public var line: Line?
+    package var path: String
+    package var selected: Entry.Selected
+    package var reason: Reason
+    package var line: Line?
     /// The path that `line` matches: this one or a directory above it.
-    public var matchedPath: String?
+    package var matchedPath: String?
     /// A directory that is not selected but kept, because something below it is selected.
-    public var isParentOfSelected: Bool
+    package var isParentOfSelected: Bool
     /// Left out by a `(?d)` line: deleted where it keeps a directory from being deleted.
-    public var isDeletable: Bool
+    package var isDeletable: Bool
     /// Whether the global index has it now.
-    public var exists: Bool
+    package var exists: Bool
 
-    public init(
+    package init(
         folder: String, path: String, selected: Entry.Selected, reason: Reason, line: Line? = nil,
         matchedPath: String? = nil, isParentOfSelected: Bool = false, isDeletable: Bool = false, exists: Bool
     ) {

@@ -1,8 +1,8 @@
 import Arithmetic
 
 /// Says what is to become of files that are on this disk and not selected.
-public struct ExtraneousResolution: Codable, Equatable, Sendable {
-    public enum Action: String, Codable, Sendable, CaseIterable {
+package struct ExtraneousResolution: Codable, Equatable, Sendable {
+    package enum Action: String, Codable, Sendable, CaseIterable {
         /// They are kept from now on, and others get them.
         case select
         /// They are removed from this disk; nobody hears of a deletion.
@@ -20,14 +20,14 @@ public struct ExtraneousResolution: Codable, Equatable, Sendable {
     }
 
     /// At most `ControlLimits.paths`; a directory stands for all extraneous files in it.
-    public var paths: [PathReference]
-    public var action: Action
+    package var paths: [PathReference]
+    package var action: Action
     /// For `move-to`: absolute.
-    public var directory: String?
+    package var directory: String?
     /// Only says what it would do.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
 
-    public init(paths: [PathReference], action: Action, directory: String? = nil, isDryRun: Bool = false) {
+    package init(paths: [PathReference], action: Action, directory: String? = nil, isDryRun: Bool = false) {
         self.paths = paths
         self.action = action
         self.directory = directory
@@ -37,53 +37,53 @@ public struct ExtraneousResolution: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case paths, action, directory, isDryRun = "dryRun" }
 }
 
-public struct ResolutionAnswer: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var folders: [ResolutionOutcome]
+package struct ResolutionAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var folders: [ResolutionOutcome]
 
-    public init(folders: [ResolutionOutcome]) { self.folders = folders }
+    package init(folders: [ResolutionOutcome]) { self.folders = folders }
 }
 
 /// What settling extraneous files of one folder came to, or would come to.
-public struct ResolutionOutcome: Codable, Equatable, Sendable {
-    public static let nameLimit = 1000
+package struct ResolutionOutcome: Codable, Equatable, Sendable {
+    package static let nameLimit = 1000
 
-    public var folder: String
-    public var action: ExtraneousResolution.Action
-    public var isDryRun: Bool
+    package var folder: String
+    package var action: ExtraneousResolution.Action
+    package var isDryRun: Bool
     /// Files and links that the action was, or would be, applied to, and their bytes.
-    public var files: Int64 = 0
-    public var bytes: Int64 = 0
+    package var files: Int64 = 0
+    package var bytes: Int64 = 0
     /// At most `nameLimit`, relative to the folder's root.
-    public var names: [String] = []
+    package var names: [String] = []
     /// Those of them that other devices do not hold as they are here, and that the action removes from this disk.
-    public var lostFiles: Int64 = 0
-    public var lostBytes: Int64 = 0
-    public var lost: [StayingName] = []
+    package var lostFiles: Int64 = 0
+    package var lostBytes: Int64 = 0
+    package var lost: [StayingName] = []
     /// Names from which they were moved away here and that the action lets go on the other devices, too; at most
     /// `nameLimit`, without those below others. Nil if there are none.
-    public var deletedElsewhere: [String]?
+    package var deletedElsewhere: [String]?
     /// What the action was not applied to.
-    public var staying: [StayingName] = []
+    package var staying: [StayingName] = []
     /// Lines of `.stignore` that come and go.
-    public var added: [String] = []
-    public var removed: [String] = []
+    package var added: [String] = []
+    package var removed: [String] = []
 
-    public init(folder: String, action: ExtraneousResolution.Action, isDryRun: Bool) {
+    package init(folder: String, action: ExtraneousResolution.Action, isDryRun: Bool) {
         self.folder = folder
         self.action = action
         self.isDryRun = isDryRun
     }
 
     /// The action was, or would be, applied to this file or link.
-    public mutating func note(_ path: String, size: Int64) {
+    package mutating func note(_ path: String, size: Int64) {
         files += 1
         bytes.addClamped(size)
         if names.count < Self.nameLimit { names.append(path) }
     }
 
     /// The same file or link is not held by other devices as it is here, and the action removes it from this disk.
-    public mutating func noteLost(_ name: StayingName) {
+    package mutating func noteLost(_ name: StayingName) {
         lostFiles += 1
         lostBytes.addClamped(name.size)
         if lost.count < Self.nameLimit { lost.append(name) }

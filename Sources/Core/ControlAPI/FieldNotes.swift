@@ -1,6 +1,6 @@
 /// What `openapi.json` says of a field and the field's type does not.
-public struct FieldNote: Sendable {
-    public enum Value: Sendable {
+package struct FieldNote: Sendable {
+    package enum Value: Sendable {
         /// Always this text.
         case constant(String)
         /// A text that is one of these.
@@ -15,10 +15,10 @@ public struct FieldNote: Sendable {
         case object
     }
 
-    public var value: Value?
-    public var description: String?
+    package var value: Value?
+    package var description: String?
     /// Never missing in an answer, though clients accept answers of older agents without it.
-    public var isAlways: Bool
+    package var isAlways: Bool
 
     init(_ value: Value? = nil, _ description: String? = nil, isAlways: Bool = false) {
         (self.value, self.description, self.isAlways) = (value, description, isAlways)
@@ -26,15 +26,15 @@ public struct FieldNote: Sendable {
 }
 
 /// A type with notes on fields, by the fields' names in JSON.
-public protocol FieldNoted {
+package protocol FieldNoted {
     static var fieldNotes: [String: FieldNote] { get }
     /// Which of its cases a value is: the field that says so and its words; nil for a type without cases.
     static var cases: (field: String, words: [String])? { get }
 }
 
 extension FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { [:] }
-    public static var cases: (field: String, words: [String])? { nil }
+    package static var fieldNotes: [String: FieldNote] { [:] }
+    package static var cases: (field: String, words: [String])? { nil }
 }
 
 // MARK: - Requests
@@ -43,7 +43,7 @@ private let roles = FieldNote(.oneOf(["read", "write", "admin"]))
 private let bluetoothUses = FieldNote(.oneOf(["all", "selected-and-on-demand", "index-only", "off"]))
 
 extension PathReference: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         [
             "text": FieldNote(
                 .text(length: 1...ControlLimits.path), "FOLDER:relative/path, or as a person typed it."),
@@ -53,73 +53,73 @@ extension PathReference: FieldNoted {
 }
 
 extension SelectionChange: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+    package static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
 }
 
 extension ExtraneousResolution: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+    package static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
 }
 
 extension RemovalRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+    package static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
 }
 
 extension RefusalRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+    package static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
 }
 
 extension ConflictResolution: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
+    package static var fieldNotes: [String: FieldNote] { ["paths": FieldNote(.items(1...ControlLimits.paths))] }
 }
 
 extension WaitRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         ["paths": FieldNote(.items(1...ControlLimits.paths)), "seconds": FieldNote(.number(0...31_536_000))]
     }
 }
 
 extension LinkRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["seconds": FieldNote(.number(1...Self.longest))] }
+    package static var fieldNotes: [String: FieldNote] { ["seconds": FieldNote(.number(1...Self.longest))] }
 }
 
 extension DropSendRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         ["files": FieldNote(.items(1...Self.fileLimit)), "seconds": FieldNote(.number(1...Int64(Self.longestWait)))]
     }
 }
 
 extension DropReceiveRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         ["seconds": FieldNote(.number(1...Int64(DropSendRequest.longestWait)))]
     }
 }
 
 extension PairRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["seconds": FieldNote(.number(1...Int64(Self.longestWait)))] }
+    package static var fieldNotes: [String: FieldNote] { ["seconds": FieldNote(.number(1...Int64(Self.longestWait)))] }
 }
 
 extension PairAnswer: FieldNoted {
-    public static var cases: (field: String, words: [String])? { ("action", ["confirm", "refuse", "dial"]) }
+    package static var cases: (field: String, words: [String])? { ("action", ["confirm", "refuse", "dial"]) }
 }
 
 extension InvitationRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["role": roles] }
+    package static var fieldNotes: [String: FieldNote] { ["role": roles] }
 }
 
 extension FolderRoleChange: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["role": roles] }
+    package static var fieldNotes: [String: FieldNote] { ["role": roles] }
 }
 
 extension FolderBluetoothChange: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
+    package static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
 }
 
 extension DeviceBluetoothChange: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
+    package static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
 }
 
 extension LoginRequest: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         ["page": FieldNote(nil, "Whether a file is written that leads a browser to the link.")]
     }
 }
@@ -127,7 +127,7 @@ extension LoginRequest: FieldNoted {
 // MARK: - Answers
 
 extension Entry: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         [
             "modified": FieldNote(.nullable),
             "selectedFiles": FieldNote(nil, "Of a directory: files and links below it that are selected."),
@@ -140,7 +140,7 @@ extension Entry: FieldNoted {
 }
 
 extension FolderStatus: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         [
             "extraneous": FieldNote(.nullable, isAlways: true), "conflicts": FieldNote(.nullable, isAlways: true),
             "incomplete": FieldNote(
@@ -151,13 +151,13 @@ extension FolderStatus: FieldNoted {
 }
 
 extension LoginLink: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         ["page": FieldNote(nil, "The path of the file, which goes when the link is used or expires.")]
     }
 }
 
 extension Job: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         [
             "kind": FieldNote(
                 .oneOf(Endpoints.all.filter(\.canBeJob).map { String($0.id.path.dropFirst(4)) }.sorted())),
@@ -167,7 +167,7 @@ extension Job: FieldNoted {
 }
 
 extension ControlError: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] {
+    package static var fieldNotes: [String: FieldNote] {
         [
             "type": FieldNote(.constant("error"), isAlways: true), "retryable": FieldNote(isAlways: true),
         ]
@@ -175,41 +175,41 @@ extension ControlError: FieldNoted {
 }
 
 extension ChangeEntry: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("change"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("change"))] }
 }
 
 extension Conflict: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("conflict"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("conflict"))] }
 }
 
 extension ExplainedPath: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("explanation"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("explanation"))] }
 }
 
 extension LogRecord: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("record"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("record"))] }
 }
 
 extension RefusedChange: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("refused"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("refused"))] }
 }
 
 extension SelectedPath: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("selected"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("selected"))] }
 }
 
 extension ArchivedVersion: FieldNoted {
-    public static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("version"))] }
+    package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("version"))] }
 }
 
 extension FetchEvent: FieldNoted {
-    public static var cases: (field: String, words: [String])? {
+    package static var cases: (field: String, words: [String])? {
         ("type", ["plan", "progress", "file", "failed", "done"])
     }
 }
 
 extension PairEvent: FieldNoted {
-    public static var cases: (field: String, words: [String])? {
+    package static var cases: (field: String, words: [String])? {
         (
             "type",
             [
@@ -221,7 +221,7 @@ extension PairEvent: FieldNoted {
 }
 
 extension DropNotice: FieldNoted {
-    public static var cases: (field: String, words: [String])? {
+    package static var cases: (field: String, words: [String])? {
         (
             "type",
             [

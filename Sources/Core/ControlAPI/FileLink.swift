@@ -1,14 +1,14 @@
 /// Asks for a link by which any program of this machine reads a file without more.
-public struct LinkRequest: Codable, Equatable, Sendable {
+package struct LinkRequest: Codable, Equatable, Sendable {
     /// In seconds.
-    public static let usual: Int64 = 2 * 3600
-    public static let longest: Int64 = 366 * 86_400
+    package static let usual: Int64 = 2 * 3600
+    package static let longest: Int64 = 366 * 86_400
 
-    public var path: PathReference
+    package var path: PathReference
     /// How long the link is good for; 1 to `longest`.
-    public var seconds: Int64
+    package var seconds: Int64
 
-    public init(path: PathReference, seconds: Int64 = LinkRequest.usual) {
+    package init(path: PathReference, seconds: Int64 = LinkRequest.usual) {
         self.path = path
         self.seconds = seconds
     }
@@ -25,18 +25,18 @@ public struct LinkRequest: Codable, Equatable, Sendable {
 }
 
 /// A link to a file's bytes, signed by the agent.
-public struct FileLink: Codable, Equatable, Sendable {
-    public var schema = 1
+package struct FileLink: Codable, Equatable, Sendable {
+    package var schema = 1
     /// `http://127.0.0.1:PORT/file?…`; whoever has it can read the file until it expires.
-    public var url: String
-    public var folder: String
-    public var path: String
+    package var url: String
+    package var folder: String
+    package var path: String
     /// Bytes.
-    public var size: Int64
+    package var size: Int64
     /// RFC 3339.
-    public var expires: String
+    package var expires: String
 
-    public init(url: String, folder: String, path: String, size: Int64, expires: String) {
+    package init(url: String, folder: String, path: String, size: Int64, expires: String) {
         self.url = url
         self.folder = folder
         self.path = path

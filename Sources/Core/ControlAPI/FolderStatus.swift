@@ -1,33 +1,33 @@
 /// A folder as `status` shows it.
-public struct FolderStatus: Equatable, Sendable {
-    public struct Totals: Codable, Equatable, Sendable {
-        public var files: Int64
-        public var directories: Int64
-        public var bytes: Int64
+package struct FolderStatus: Equatable, Sendable {
+    package struct Totals: Codable, Equatable, Sendable {
+        package var files: Int64
+        package var directories: Int64
+        package var bytes: Int64
         /// Only of `need`: names that are still to be deleted from this disk.
-        public var deletions: Int64?
+        package var deletions: Int64?
 
-        public init(files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0, deletions: Int64? = nil) {
+        package init(files: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0, deletions: Int64? = nil) {
             self.files = files
             self.directories = directories
             self.bytes = bytes
             self.deletions = deletions
         }
 
-        public var isZero: Bool { files == 0 && directories == 0 && bytes == 0 && (deletions ?? 0) == 0 }
+        package var isZero: Bool { files == 0 && directories == 0 && bytes == 0 && (deletions ?? 0) == 0 }
     }
 
     /// How well changes on this disk are noticed.
-    public struct Watch: Codable, Equatable, Sendable {
+    package struct Watch: Codable, Equatable, Sendable {
         /// A word: `off`, `starting`, `watching`, `partial` (some directories only), `failed`. Unless it is `watching`,
         /// changes are found by the next scan.
-        public var state: String
+        package var state: String
         /// Why not all is watched, ending with what to do.
-        public var message: String?
+        package var message: String?
         /// How many directories are watched.
-        public var watched: Int64
+        package var watched: Int64
 
-        public init(state: String, message: String? = nil, watched: Int64 = 0) {
+        package init(state: String, message: String? = nil, watched: Int64 = 0) {
             self.state = state
             self.message = message
             self.watched = watched
@@ -35,15 +35,15 @@ public struct FolderStatus: Equatable, Sendable {
     }
 
     /// How far a folder is with what its `state` says it does.
-    public struct Progress: Codable, Equatable, Sendable {
-        public var filesDone: Int64
+    package struct Progress: Codable, Equatable, Sendable {
+        package var filesDone: Int64
         /// Nil while nobody knows.
-        public var filesTotal: Int64?
+        package var filesTotal: Int64?
         /// Bytes hashed or received.
-        public var bytesDone: Int64
-        public var bytesTotal: Int64?
+        package var bytesDone: Int64
+        package var bytesTotal: Int64?
 
-        public init(filesDone: Int64, filesTotal: Int64? = nil, bytesDone: Int64, bytesTotal: Int64? = nil) {
+        package init(filesDone: Int64, filesTotal: Int64? = nil, bytesDone: Int64, bytesTotal: Int64? = nil) {
             self.filesDone = filesDone
             self.filesTotal = filesTotal
             self.bytesDone = bytesDone
@@ -52,15 +52,15 @@ public struct FolderStatus: Equatable, Sendable {
     }
 
     /// What is needed and waits for another link than those there are.
-    public struct Waiting: Codable, Equatable, Sendable {
-        public var files: Int64
-        public var bytes: Int64
+    package struct Waiting: Codable, Equatable, Sendable {
+        package var files: Int64
+        package var bytes: Int64
         /// Why, and what to do.
-        public var message: String
+        package var message: String
         /// `bluetooth`, `metered` or `battery`; nil of an agent that knows only the first.
-        public var reason: String?
+        package var reason: String?
 
-        public init(files: Int64, bytes: Int64, message: String, reason: String? = nil) {
+        package init(files: Int64, bytes: Int64, message: String, reason: String? = nil) {
             self.reason = reason
             self.files = files
             self.bytes = bytes
@@ -69,54 +69,54 @@ public struct FolderStatus: Equatable, Sendable {
     }
 
     /// How many `problems` are shown.
-    public static let problemLimit = 20
+    package static let problemLimit = 20
 
-    public var id: String
-    public var label: String
-    public var path: String
-    public var mode: String
-    public var type: String
+    package var id: String
+    package var label: String
+    package var path: String
+    package var mode: String
+    package var type: String
     /// One of the words of `FolderState`.
-    public var state: String
+    package var state: String
     /// Says what is wrong and what to do, when `state` is one of a failure.
-    public var message: String?
+    package var message: String?
     /// Ids of the devices that share the folder.
-    public var devices: [String]
-    public var global: Totals
-    public var local: Totals
+    package var devices: [String]
+    package var global: Totals
+    package var local: Totals
     /// What is selected and not here as the global index has it.
-    public var need: Totals
+    package var need: Totals
     /// Names on this disk that are not selected; nil while nobody has counted them.
-    public var extraneous: Int64?
+    package var extraneous: Int64?
     /// Conflict copies; nil while nobody has counted them.
-    public var conflicts: Int64?
+    package var conflicts: Int64?
     /// Names that something is wrong with; the first of them are in `problems`.
-    public var errors: Int64
-    public var problems: [FolderProblem]
+    package var errors: Int64
+    package var problems: [FolderProblem]
     /// Nil where nothing is watched because the folder rests or is not looked after.
-    public var watch: Watch?
+    package var watch: Watch?
     /// While it is scanning or syncing.
-    public var progress: Progress?
+    package var progress: Progress?
     /// Nil if nothing waits for a network.
-    public var waiting: Waiting?
+    package var waiting: Waiting?
     /// What may go over Bluetooth: `all`, `selected-and-on-demand`, `index-only` or `off`.
-    public var bluetooth: String?
+    package var bluetooth: String?
     /// Bytes; larger files wait for a network. 0 for no limit.
-    public var bluetoothLimit: Int64?
+    package var bluetoothLimit: Int64?
     /// RFC 3339: when the last scan ended.
-    public var lastScan: String?
+    package var lastScan: String?
     /// Whether what is here is all there is, or all that is selected; nil from an agent that does not say.
-    public var copy: FolderCopy?
+    package var copy: FolderCopy?
     /// What it waits for, each with its remedy; empty if nothing is in the way.
-    public var waits: [FolderWait]
+    package var waits: [FolderWait]
     /// Changes of devices that may only read, which wait to be accepted or reverted; not counted beyond 10,000.
-    public var refused: Int64
+    package var refused: Int64
     /// The roles of those of `devices` that have another than `write`, by id.
-    public var roles: [String: String]
+    package var roles: [String: String]
     /// Not all that the devices announced could be stored: the counts are of what is known.
-    public var isIncomplete: Bool
+    package var isIncomplete: Bool
 
-    public init(
+    package init(
         id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
         devices: [String], global: Totals, local: Totals, need: Totals, extraneous: Int64? = nil,
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
@@ -153,7 +153,7 @@ public struct FolderStatus: Equatable, Sendable {
     }
 
     /// `state` as a value that says what kind of state it is.
-    public var condition: FolderState { FolderState(rawValue: state) }
+    package var condition: FolderState { FolderState(rawValue: state) }
 }
 
 /// Written by hand for two promises: the counts that are not known stand there as null, and what an older agent does not
@@ -165,7 +165,7 @@ extension FolderStatus: Codable {
         case isIncomplete = "incomplete"
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try container.decode(String.self, forKey: .id),
@@ -196,7 +196,7 @@ extension FolderStatus: Codable {
             isIncomplete: try container.decodeIfPresent(Bool.self, forKey: .isIncomplete) ?? false)
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)
         try container.encode(label, forKey: .label)
@@ -228,13 +228,13 @@ extension FolderStatus: Codable {
 }
 
 /// What is wrong with one name of a folder; the others go on.
-public struct FolderProblem: Codable, Equatable, Sendable {
+package struct FolderProblem: Codable, Equatable, Sendable {
     /// Relative to the folder's root.
-    public var path: String
+    package var path: String
     /// A sentence that ends with what to do.
-    public var message: String
+    package var message: String
 
-    public init(path: String, message: String) {
+    package init(path: String, message: String) {
         self.path = path
         self.message = message
     }

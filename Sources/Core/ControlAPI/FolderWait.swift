@@ -1,7 +1,7 @@
 /// Something that a folder waits for: why it has not all that it wants, or does nothing, and what ends that.
-public struct FolderWait: Codable, Equatable, Sendable {
+package struct FolderWait: Codable, Equatable, Sendable {
     /// A closed set here; a client takes a word that it does not know for `unavailable`.
-    public enum Reason: String, CaseIterable, Codable, Sendable {
+    package enum Reason: String, CaseIterable, Codable, Sendable {
         /// It rests because somebody said so.
         case paused
         /// It has stopped itself over something that looks like a loss, or cannot be read.
@@ -29,23 +29,23 @@ public struct FolderWait: Codable, Equatable, Sendable {
         /// Names that something is wrong with.
         case problems
 
-        public init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             self = Reason(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .unavailable
         }
     }
 
-    public var reason: Reason
+    package var reason: Reason
     /// A sentence for people.
-    public var message: String
+    package var message: String
     /// What ends it, as a sentence; never empty.
-    public var remedy: String
+    package var remedy: String
     /// Ids of the devices that it is about.
-    public var devices: [String]
+    package var devices: [String]
     /// How much of what is needed waits for this; nil where that is not known.
-    public var files: Int64?
-    public var bytes: Int64?
+    package var files: Int64?
+    package var bytes: Int64?
 
-    public init(
+    package init(
         reason: Reason, message: String, remedy: String, devices: [String] = [], files: Int64? = nil,
         bytes: Int64? = nil
     ) {
@@ -59,7 +59,7 @@ public struct FolderWait: Codable, Equatable, Sendable {
 }
 
 /// How much of a folder is here, in a word.
-public enum FolderCopy: String, Codable, CaseIterable, Sendable {
+package enum FolderCopy: String, Codable, CaseIterable, Sendable {
     /// All that any device has.
     case complete
     /// All that is selected, and that is not all there is.

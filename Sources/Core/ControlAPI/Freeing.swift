@@ -1,7 +1,7 @@
 import Arithmetic
 
 /// What becomes of the files on this disk that are not selected any more.
-public enum LocalFiles: String, Codable, Sendable, CaseIterable {
+package enum LocalFiles: String, Codable, Sendable, CaseIterable {
     /// Those that other devices hold as they are here go; the rest stays.
     case free
     /// They stay, and are extraneous.
@@ -11,17 +11,17 @@ public enum LocalFiles: String, Codable, Sendable, CaseIterable {
 }
 
 /// A file, symbolic link or directory that stays on this disk, or went although it need not have.
-public struct StayingName: Codable, Equatable, Sendable {
+package struct StayingName: Codable, Equatable, Sendable {
     /// Relative to the folder's root.
-    public var path: String
-    public var size: Int64
+    package var path: String
+    package var size: Int64
     /// A word for programs: `no-other-copy`, `too-few-copies`, `uncertain-copies`, `changed-here`, `outdated`,
     /// `deleted-elsewhere`, `not-compared`, `unsettled`, `unknown`, `in-use` or `failed`; others may come.
-    public var reason: String
+    package var reason: String
     /// A sentence for people that ends with what to do.
-    public var message: String
+    package var message: String
 
-    public init(path: String, size: Int64, reason: String, message: String) {
+    package init(path: String, size: Int64, reason: String, message: String) {
         self.path = path
         self.size = size
         self.reason = reason
@@ -30,39 +30,39 @@ public struct StayingName: Codable, Equatable, Sendable {
 }
 
 /// What freeing space in one folder came to, or would come to.
-public struct FreeingOutcome: Codable, Equatable, Sendable {
+package struct FreeingOutcome: Codable, Equatable, Sendable {
     /// How many names each list has at most; the counts are of all.
-    public static let nameLimit = 1000
+    package static let nameLimit = 1000
 
     /// Files and links that went because other devices hold them, and their bytes.
-    public var freedFiles: Int64 = 0
-    public var freedBytes: Int64 = 0
+    package var freedFiles: Int64 = 0
+    package var freedBytes: Int64 = 0
     /// Directories that went because nothing was left in them; not counted in a dry run.
-    public var freedDirectories: Int64 = 0
-    public var freed: [String] = []
-    public var stayingFiles: Int64 = 0
-    public var stayingBytes: Int64 = 0
-    public var staying: [StayingName] = []
+    package var freedDirectories: Int64 = 0
+    package var freed: [String] = []
+    package var stayingFiles: Int64 = 0
+    package var stayingBytes: Int64 = 0
+    package var staying: [StayingName] = []
     /// What went by force, with the reason why it would have stayed.
-    public var givenUpFiles: Int64 = 0
-    public var givenUpBytes: Int64 = 0
-    public var givenUp: [StayingName] = []
+    package var givenUpFiles: Int64 = 0
+    package var givenUpBytes: Int64 = 0
+    package var givenUp: [StayingName] = []
 
-    public init() {}
+    package init() {}
 
-    public mutating func noteFreed(_ path: String, size: Int64) {
+    package mutating func noteFreed(_ path: String, size: Int64) {
         freedFiles += 1
         freedBytes.addClamped(size)
         if freed.count < Self.nameLimit { freed.append(path) }
     }
 
-    public mutating func noteGivenUp(_ name: StayingName) {
+    package mutating func noteGivenUp(_ name: StayingName) {
         givenUpFiles += 1
         givenUpBytes.addClamped(name.size)
         if givenUp.count < Self.nameLimit { givenUp.append(name) }
     }
 
-    public mutating func noteStaying(_ name: StayingName) {
+    package mutating func noteStaying(_ name: StayingName) {
         stayingFiles += 1
         stayingBytes.addClamped(name.size)
         if staying.count < Self.nameLimit { staying.append(name) }

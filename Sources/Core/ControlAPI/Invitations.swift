@@ -1,17 +1,17 @@
 /// To invite somebody to a folder.
-public struct InvitationRequest: Codable, Equatable, Sendable {
+package struct InvitationRequest: Codable, Equatable, Sendable {
     /// 30 days.
-    public static let longest: Int64 = 2_592_000
+    package static let longest: Int64 = 2_592_000
     /// A day.
-    public static let usual: Int64 = 86_400
+    package static let usual: Int64 = 86_400
 
-    public var folder: String
+    package var folder: String
     /// `read`, `write` or `admin`.
-    public var role: String
+    package var role: String
     /// How long it is good.
-    public var seconds: Int64
+    package var seconds: Int64
 
-    public init(folder: String, role: String = "write", seconds: Int64 = InvitationRequest.usual) {
+    package init(folder: String, role: String = "write", seconds: Int64 = InvitationRequest.usual) {
         self.folder = folder
         self.role = role
         self.seconds = seconds
@@ -19,21 +19,21 @@ public struct InvitationRequest: Codable, Equatable, Sendable {
 }
 
 /// An invitation, good for one device.
-public struct Invitation: Codable, Equatable, Sendable {
-    public enum State: String, Codable, Sendable, CaseIterable { case open, redeemed, expired }
+package struct Invitation: Codable, Equatable, Sendable {
+    package enum State: String, Codable, Sendable, CaseIterable { case open, redeemed, expired }
 
-    public var number: Int64
+    package var number: Int64
     /// What the other device is given; only when it is made.
-    public var code: String?
-    public var folder: String
-    public var role: String
-    public var expires: String
-    public var state: State
+    package var code: String?
+    package var folder: String
+    package var role: String
+    package var expires: String
+    package var state: State
     /// Who has redeemed it.
-    public var device: String?
-    public var name: String?
+    package var device: String?
+    package var name: String?
 
-    public init(
+    package init(
         number: Int64, code: String? = nil, folder: String, role: String, expires: String, state: State = .open,
         device: String? = nil, name: String? = nil
     ) {
@@ -48,25 +48,25 @@ public struct Invitation: Codable, Equatable, Sendable {
     }
 }
 
-public struct InvitationList: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var invitations: [Invitation]
+package struct InvitationList: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var invitations: [Invitation]
 
-    public init(invitations: [Invitation]) { self.invitations = invitations }
+    package init(invitations: [Invitation]) { self.invitations = invitations }
 }
 
 /// To redeem an invitation.
-public struct JoinRequest: Codable, Equatable, Sendable {
-    public var code: String
+package struct JoinRequest: Codable, Equatable, Sendable {
+    package var code: String
     /// Absolute: where the folder is to lie, or, with `isParent`, the directory in which it gets a directory of its own.
-    public var directory: String
-    public var isParent: Bool
+    package var directory: String
+    package var isParent: Bool
     /// `selective` or `full`.
-    public var mode: String
+    package var mode: String
     /// Where to dial the device that invites; nil for where the code says.
-    public var address: String?
+    package var address: String?
 
-    public init(
+    package init(
         code: String, directory: String, isParent: Bool, mode: String = "selective", address: String? = nil
     ) {
         self.code = code
@@ -79,18 +79,18 @@ public struct JoinRequest: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case code, directory, isParent = "parent", mode, address }
 }
 
-public struct JoinAnswer: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var folder: String
-    public var label: String
+package struct JoinAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var folder: String
+    package var label: String
     /// What this device may do there.
-    public var role: String
-    public var path: String
+    package var role: String
+    package var path: String
     /// The device that invited.
-    public var device: String
-    public var name: String
+    package var device: String
+    package var name: String
 
-    public init(folder: String, label: String, role: String, path: String, device: String, name: String) {
+    package init(folder: String, label: String, role: String, path: String, device: String, name: String) {
         self.folder = folder
         self.label = label
         self.role = role

@@ -1,15 +1,15 @@
 /// What both ends of the control API hold each other to.
-public enum ControlLimits {
+package enum ControlLimits {
     /// Bytes of a request's body.
-    public static let requestBody = 4 << 20
+    package static let requestBody = 4 << 20
     /// Bytes of a request's line and headers.
-    public static let requestHead = 64 << 10
+    package static let requestHead = 64 << 10
     /// Paths in one request.
-    public static let paths = 10_000
+    package static let paths = 10_000
     /// Bytes of a path in a request, and of the directory that it was typed in.
-    public static let path = 4_096
+    package static let path = 4_096
     /// Bytes of one line of NDJSON.
-    public static let line = 16 << 20
+    package static let line = 16 << 20
     /// Bytes of an answer that is one document.
-    public static let document = 64 << 20
+    package static let document = 64 << 20
 }

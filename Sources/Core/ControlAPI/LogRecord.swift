@@ -1,24 +1,24 @@
 /// A line of the agent's own log.
-public struct LogRecord: ControlLine, Equatable, Sendable {
-    public enum Level: String, Codable, CaseIterable, Comparable, Sendable {
+package struct LogRecord: ControlLine, Equatable, Sendable {
+    package enum Level: String, Codable, CaseIterable, Comparable, Sendable {
         case trace, debug, info, notice, warning, error, critical
 
-        public static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+        package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
 
         private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 
-    public var type = "record"
+    package var type = "record"
     /// Counts up; from 1 when the agent was started.
-    public var id: Int
+    package var id: Int
     /// RFC 3339.
-    public var time: String
-    public var level: Level
-    public var label: String
-    public var message: String
-    public var metadata: [String: String]
+    package var time: String
+    package var level: Level
+    package var label: String
+    package var message: String
+    package var metadata: [String: String]
 
-    public init(
+    package init(
         id: Int, time: String, level: Level, label: String, message: String, metadata: [String: String]
     ) {
         self.id = id
@@ -31,18 +31,18 @@ public struct LogRecord: ControlLine, Equatable, Sendable {
 }
 
 /// Asks for the agent's log.
-public struct RecordQuery: Equatable, Sendable {
+package struct RecordQuery: Equatable, Sendable {
     /// The newest so many.
-    public var limit: Int
+    package var limit: Int
     /// Only what is as grave.
-    public var level: LogRecord.Level
+    package var level: LogRecord.Level
     /// Goes on with what comes.
-    public var isFollowing: Bool
+    package var isFollowing: Bool
 
-    public static let usual = 1000
-    public static let largestLimit = 10_000
+    package static let usual = 1000
+    package static let largestLimit = 10_000
 
-    public init(limit: Int = RecordQuery.usual, level: LogRecord.Level = .info, isFollowing: Bool = false) {
+    package init(limit: Int = RecordQuery.usual, level: LogRecord.Level = .info, isFollowing: Bool = false) {
         self.limit = limit
         self.level = level
         self.isFollowing = isFollowing

@@ -1,30 +1,30 @@
 /// Asks for a link that logs a browser in.
-public struct LoginRequest: Codable, Equatable, Sendable {
+package struct LoginRequest: Codable, Equatable, Sendable {
     /// Whether there is to be a file, too, that leads a browser to the link: a program that is started with the link itself
     /// would show it to every user of the machine among its arguments.
-    public var hasPage: Bool
+    package var hasPage: Bool
 
-    public init(hasPage: Bool = false) { self.hasPage = hasPage }
+    package init(hasPage: Bool = false) { self.hasPage = hasPage }
 
     enum CodingKeys: String, CodingKey { case hasPage = "page" }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         hasPage = try container.decodeIfPresent(Bool.self, forKey: .hasPage) ?? false
     }
 }
 
 /// A link that logs a browser in to the page.
-public struct LoginLink: Codable, Equatable, Sendable {
-    public var schema = 1
+package struct LoginLink: Codable, Equatable, Sendable {
+    package var schema = 1
     /// `http://127.0.0.1:PORT/login?token=…`; good once.
-    public var url: String
+    package var url: String
     /// How long it is good for.
-    public var seconds: Int
+    package var seconds: Int
     /// Absolute: a file for this user alone that leads a browser to the link. It goes when the link is used or expires.
-    public var page: String?
+    package var page: String?
 
-    public init(url: String, seconds: Int, page: String? = nil) {
+    package init(url: String, seconds: Int, page: String? = nil) {
         self.url = url
         self.seconds = seconds
         self.page = page
@@ -32,9 +32,9 @@ public struct LoginLink: Codable, Equatable, Sendable {
 }
 
 /// How many browsers were logged in and are not any more.
-public struct LogOutAnswer: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var ended: Int
+package struct LogOutAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var ended: Int
 
-    public init(ended: Int) { self.ended = ended }
+    package init(ended: Int) { self.ended = ended }
 }

@@ -1,11 +1,11 @@
 /// Changes what is noted of a file or directory.
-public struct NoteChange: Codable, Equatable, Sendable {
-    public var path: PathReference
+package struct NoteChange: Codable, Equatable, Sendable {
+    package var path: PathReference
     /// Values by key; a key that is there already gets the new value.
-    public var set: [String: String]
-    public var remove: [String]
+    package var set: [String: String]
+    package var remove: [String]
 
-    public init(path: PathReference, set: [String: String] = [:], remove: [String] = []) {
+    package init(path: PathReference, set: [String: String] = [:], remove: [String] = []) {
         self.path = path
         self.set = set
         self.remove = remove
@@ -13,17 +13,17 @@ public struct NoteChange: Codable, Equatable, Sendable {
 }
 
 /// What is noted of a file or directory.
-public struct Notes: Codable, Equatable, Sendable {
-    public struct Note: Codable, Equatable, Sendable {
-        public var key: String
-        public var value: String
-        public var time: String
+package struct Notes: Codable, Equatable, Sendable {
+    package struct Note: Codable, Equatable, Sendable {
+        package var key: String
+        package var value: String
+        package var time: String
         /// The id of the device on which it was written, or its first group if that is not known here.
-        public var device: String
+        package var device: String
         /// What that device is called here; empty if it has no name.
-        public var name: String
+        package var name: String
 
-        public init(key: String, value: String, time: String, device: String, name: String) {
+        package init(key: String, value: String, time: String, device: String, name: String) {
             self.key = key
             self.value = value
             self.time = time
@@ -32,18 +32,18 @@ public struct Notes: Codable, Equatable, Sendable {
         }
     }
 
-    public var schema = 1
-    public var folder: String
+    package var schema = 1
+    package var folder: String
     /// Relative to the folder's root; empty for the folder itself.
-    public var path: String
+    package var path: String
     /// Whether this device keeps the folder's notes, so that those of others come here.
-    public var isKept: Bool
+    package var isKept: Bool
     /// By key.
-    public var notes: [Note]
+    package var notes: [Note]
     /// Files of notes that could not be read, relative to the folder's root.
-    public var unreadable: [String]
+    package var unreadable: [String]
 
-    public init(folder: String, path: String, isKept: Bool, notes: [Note], unreadable: [String] = []) {
+    package init(folder: String, path: String, isKept: Bool, notes: [Note], unreadable: [String] = []) {
         self.folder = folder
         self.path = path
         self.isKept = isKept

@@ -1,22 +1,22 @@
 /// To pair with a device: wait for one, and dial one if there is an address.
-public struct PairRequest: Codable, Equatable, Sendable {
+package struct PairRequest: Codable, Equatable, Sendable {
     /// Longest time to wait in seconds.
-    public static let longestWait = 120
+    package static let longestWait = 120
 
     /// `tcp://host:port` and so on; nil to wait only.
-    public var address: String?
+    package var address: String?
     /// Ids of folders to share with the device once it is paired.
-    public var folders: [String]
+    package var folders: [String]
     /// How long to wait for a device, and then for each user's answer: 1 to 120 seconds; nil for 120.
-    public var seconds: Int?
+    package var seconds: Int?
 
-    public init(address: String? = nil, folders: [String] = [], seconds: Int? = nil) {
+    package init(address: String? = nil, folders: [String] = [], seconds: Int? = nil) {
         self.address = address
         self.folders = folders
         self.seconds = seconds
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         address = try container.decodeIfPresent(String.self, forKey: .address)
         folders = try container.decodeIfPresent([String].self, forKey: .folders) ?? []
@@ -26,7 +26,7 @@ public struct PairRequest: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case address, folders, seconds }
 
     /// The six digits of a code as people write it, with spaces or dashes anywhere; nil for anything else.
-    public static func code(parsing text: String) -> String? {
+    package static func code(parsing text: String) -> String? {
         let digits = text.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
         guard digits.count == 6, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -44,7 +44,7 @@ public struct PairRequest: Codable, Equatable, Sendable {
 }
 
 /// What the user says to a pairing that is under way.
-public enum PairAnswer: Codable, Equatable, Sendable {
+package enum PairAnswer: Codable, Equatable, Sendable {
     /// Both devices show this code. Any other than the one that this device shows ends the pairing.
     case confirm(code: String)
     case refuse
@@ -53,7 +53,7 @@ public enum PairAnswer: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey { case action, code, address }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         switch try container.decode(String.self, forKey: .action) {
         case "confirm": self = .confirm(code: try container.decode(String.self, forKey: .code))
@@ -65,7 +65,7 @@ public enum PairAnswer: Codable, Equatable, Sendable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .confirm(let code):
@@ -80,19 +80,19 @@ public enum PairAnswer: Codable, Equatable, Sendable {
 }
 
 /// A device to pair with.
-public struct NearbyEntry: Codable, Equatable, Sendable {
+package struct NearbyEntry: Codable, Equatable, Sendable {
     /// The device's id, if it is known.
-    public var device: String?
-    public var name: String?
-    public var address: String
+    package var device: String?
+    package var name: String?
+    package var address: String
     /// `tcp` and so on.
-    public var transport: String
+    package var transport: String
     /// dBm.
-    public var signal: Int?
+    package var signal: Int?
     /// Whether this device has it in its configuration already.
-    public var isKnown: Bool
+    package var isKnown: Bool
 
-    public init(
+    package init(
         device: String? = nil, name: String? = nil, address: String, transport: String, signal: Int? = nil,
         isKnown: Bool = false
     ) {
@@ -107,16 +107,16 @@ public struct NearbyEntry: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case device, name, address, transport, signal, isKnown = "known" }
 }
 
-public struct NearbyList: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var devices: [NearbyEntry]
+package struct NearbyList: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var devices: [NearbyEntry]
 
-    public init(devices: [NearbyEntry]) { self.devices = devices }
+    package init(devices: [NearbyEntry]) { self.devices = devices }
 }
 
 /// What pairing is at.
-public struct PairStatus: Codable, Equatable, Sendable {
-    public enum State: String, Codable, Sendable, CaseIterable {
+package struct PairStatus: Codable, Equatable, Sendable {
+    package enum State: String, Codable, Sendable, CaseIterable {
         case idle
         /// The user has asked for it; no device is there yet.
         case waiting
@@ -128,16 +128,16 @@ public struct PairStatus: Codable, Equatable, Sendable {
         case closing
     }
 
-    public var schema = 1
-    public var state: State
+    package var schema = 1
+    package var state: State
     /// While comparing.
-    public var code: String?
+    package var code: String?
     /// The device's id, once there is one.
-    public var device: String?
+    package var device: String?
     /// Seconds until pairing may begin again after too many failures.
-    public var blockedSeconds: Int?
+    package var blockedSeconds: Int?
 
-    public init(state: State, code: String? = nil, device: String? = nil, blockedSeconds: Int? = nil) {
+    package init(state: State, code: String? = nil, device: String? = nil, blockedSeconds: Int? = nil) {
         self.state = state
         self.code = code
         self.device = device
@@ -146,7 +146,7 @@ public struct PairStatus: Codable, Equatable, Sendable {
 }
 
 /// What a pairing says on its way, a line of JSON each.
-public enum PairEvent: ControlLine, Equatable, Sendable {
+package enum PairEvent: ControlLine, Equatable, Sendable {
     /// First of all: this device can be paired with for so long.
     case waiting(device: String, listening: [String], seconds: Int)
     /// All that are near-by at the moment; whenever that has changed.
@@ -168,7 +168,7 @@ public enum PairEvent: ControlLine, Equatable, Sendable {
         case isMutual = "mutual"
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func text(_ key: CodingKeys) throws -> String { try container.decode(String.self, forKey: key) }
         func texts(_ key: CodingKeys) throws -> [String] { try container.decode([String].self, forKey: key) }
@@ -197,7 +197,7 @@ public enum PairEvent: ControlLine, Equatable, Sendable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(type, forKey: .type)
         switch self {
@@ -228,7 +228,7 @@ public enum PairEvent: ControlLine, Equatable, Sendable {
     }
 
     /// Kebab-case, as `type` has it.
-    public var type: String {
+    package var type: String {
         switch self {
         case .waiting: "waiting"
         case .nearby: "nearby"

@@ -1,18 +1,18 @@
 /// Lets folders and devices rest, or ends their rest.
-public struct PauseChange: Codable, Equatable, Sendable {
+package struct PauseChange: Codable, Equatable, Sendable {
     /// Ids.
-    public var folders: [String]
+    package var folders: [String]
     /// Ids or names.
-    public var devices: [String]
+    package var devices: [String]
     /// All folders and all devices.
-    public var isAll: Bool
-    public var isPaused: Bool
+    package var isAll: Bool
+    package var isPaused: Bool
     /// After so many seconds the rest ends by itself; nil: when told to.
-    public var seconds: Int64?
+    package var seconds: Int64?
 
-    public static let longest: Int64 = 31_536_000
+    package static let longest: Int64 = 31_536_000
 
-    public init(
+    package init(
         folders: [String] = [], devices: [String] = [], isAll: Bool = false, isPaused: Bool, seconds: Int64? = nil
     ) {
         self.folders = folders
@@ -23,7 +23,7 @@ public struct PauseChange: Codable, Equatable, Sendable {
     }
 
     /// Throws `invalidRequest` for what says nothing or too much.
-    public func check() throws(ControlError) {
+    package func check() throws(ControlError) {
         let verb = isPaused ? "pause" : "resume"
         guard isAll || !folders.isEmpty || !devices.isEmpty else {
             throw ControlError(

@@ -1,26 +1,26 @@
 /// How the machine is connected and powered, and what policies make of it.
-public struct PolicyStatus: Codable, Equatable, Sendable {
-    public enum Answer: String, Codable, Sendable, CaseIterable {
+package struct PolicyStatus: Codable, Equatable, Sendable {
+    package enum Answer: String, Codable, Sendable, CaseIterable {
         case yes
         case no
         /// Nobody says.
         case unknown
 
-        public init(_ answer: Bool?) { self = answer.map { $0 ? .yes : .no } ?? .unknown }
+        package init(_ answer: Bool?) { self = answer.map { $0 ? .yes : .no } ?? .unknown }
     }
 
     /// A policy that holds now.
-    public struct Hold: Codable, Equatable, Sendable {
+    package struct Hold: Codable, Equatable, Sendable {
         /// `metered` or `battery`.
-        public var cause: String
+        package var cause: String
         /// `limit`, `on-demand-only` or `pause`.
-        public var restraint: String
+        package var restraint: String
         /// A part of a sentence for people.
-        public var message: String
+        package var message: String
         /// What ends it.
-        public var remedy: String
+        package var remedy: String
 
-        public init(cause: String, restraint: String, message: String, remedy: String) {
+        package init(cause: String, restraint: String, message: String, remedy: String) {
             self.cause = cause
             self.restraint = restraint
             self.message = message
@@ -28,19 +28,19 @@ public struct PolicyStatus: Codable, Equatable, Sendable {
         }
     }
 
-    public var schema = 1
-    public var metered: Answer
-    public var battery: Answer
+    package var schema = 1
+    package var metered: Answer
+    package var battery: Answer
     /// In percent; nil where it is not known or does not matter.
-    public var charge: Double?
-    public var holds: [Hold]
+    package var charge: Double?
+    package var holds: [Hold]
     /// Whether the user has set them aside; `ignoredUntil` is RFC 3339, nil until told otherwise.
-    public var isIgnored: Bool
-    public var ignoredUntil: String?
+    package var isIgnored: Bool
+    package var ignoredUntil: String?
     /// What is not known, and why: a sentence each.
-    public var remarks: [String]
+    package var remarks: [String]
 
-    public init(
+    package init(
         metered: Answer, battery: Answer, charge: Double? = nil, holds: [Hold] = [], isIgnored: Bool = false,
         ignoredUntil: String? = nil, remarks: [String] = []
     ) {
@@ -59,12 +59,12 @@ public struct PolicyStatus: Codable, Equatable, Sendable {
 }
 
 /// Sets the policies of metered connections and batteries aside, or has them hold again.
-public struct PolicyChange: Codable, Equatable, Sendable {
-    public var isIgnored: Bool
+package struct PolicyChange: Codable, Equatable, Sendable {
+    package var isIgnored: Bool
     /// After so many seconds they hold again by themselves; nil: when told to, or when the agent is started anew.
-    public var seconds: Int64?
+    package var seconds: Int64?
 
-    public init(isIgnored: Bool, seconds: Int64? = nil) {
+    package init(isIgnored: Bool, seconds: Int64? = nil) {
         self.isIgnored = isIgnored
         self.seconds = seconds
     }

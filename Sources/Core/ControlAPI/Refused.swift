@@ -1,12 +1,12 @@
 /// What a device may do in a folder.
-public struct FolderRoleChange: Codable, Equatable, Sendable {
-    public var folder: String
+package struct FolderRoleChange: Codable, Equatable, Sendable {
+    package var folder: String
     /// The device's id or its name; the folder is shared with it.
-    public var device: String
+    package var device: String
     /// `read`, `write` or `admin`.
-    public var role: String
+    package var role: String
 
-    public init(folder: String, device: String, role: String) {
+    package init(folder: String, device: String, role: String) {
         self.folder = folder
         self.device = device
         self.role = role
@@ -14,21 +14,21 @@ public struct FolderRoleChange: Codable, Equatable, Sendable {
 }
 
 /// A change made by a device that may only read, which nobody here follows.
-public struct RefusedChange: ControlLine, Equatable, Sendable {
-    public enum Kind: String, Codable, Sendable, CaseIterable {
+package struct RefusedChange: ControlLine, Equatable, Sendable {
+    package enum Kind: String, Codable, Sendable, CaseIterable {
         /// The folder has nothing of that name.
         case new
         case changed, deleted
     }
 
     /// What the folder has under the name.
-    public struct Current: Codable, Equatable, Sendable {
-        public var size: Int64
-        public var modified: String?
+    package struct Current: Codable, Equatable, Sendable {
+        package var size: Int64
+        package var modified: String?
         /// Whether this device has it on its disk, so that it can give it back.
-        public var isHere: Bool
+        package var isHere: Bool
 
-        public init(size: Int64, modified: String?, isHere: Bool) {
+        package init(size: Int64, modified: String?, isHere: Bool) {
             self.size = size
             self.modified = modified
             self.isHere = isHere
@@ -37,23 +37,23 @@ public struct RefusedChange: ControlLine, Equatable, Sendable {
         enum CodingKeys: String, CodingKey { case size, modified, isHere = "here" }
     }
 
-    public var type = "refused"
-    public var folder: String
+    package var type = "refused"
+    package var folder: String
     /// Relative to the folder's root.
-    public var path: String
+    package var path: String
     /// The id of the device that made the change.
-    public var device: String
+    package var device: String
     /// What it is called here; empty if it has no name.
-    public var name: String
-    public var change: Kind
+    package var name: String
+    package var change: Kind
     /// `file`, `directory` or `symlink`.
-    public var kind: String
+    package var kind: String
     /// Of the refused version, in bytes; 0 for a deletion.
-    public var size: Int64
-    public var modified: String?
-    public var current: Current?
+    package var size: Int64
+    package var modified: String?
+    package var current: Current?
 
-    public init(
+    package init(
         folder: String, path: String, device: String, name: String, change: Kind, kind: String, size: Int64,
         modified: String?, current: Current?
     ) {
@@ -70,18 +70,18 @@ public struct RefusedChange: ControlLine, Equatable, Sendable {
 }
 
 /// Settles refused changes: they count from now on, or are undone on the devices that made them.
-public struct RefusalRequest: Codable, Equatable, Sendable {
-    public enum Action: String, Codable, Sendable, CaseIterable { case accept, revert }
+package struct RefusalRequest: Codable, Equatable, Sendable {
+    package enum Action: String, Codable, Sendable, CaseIterable { case accept, revert }
 
     /// At most `ControlLimits.paths`. A directory stands for all refused changes in it, a folder's root for all of it.
-    public var paths: [PathReference]
-    public var action: Action
+    package var paths: [PathReference]
+    package var action: Action
     /// Only the changes of this device, by id or name; nil for those of all.
-    public var device: String?
+    package var device: String?
     /// Only says what it would do.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
 
-    public init(paths: [PathReference], action: Action, device: String? = nil, isDryRun: Bool = false) {
+    package init(paths: [PathReference], action: Action, device: String? = nil, isDryRun: Bool = false) {
         self.paths = paths
         self.action = action
         self.device = device
@@ -91,31 +91,31 @@ public struct RefusalRequest: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case paths, action, device, isDryRun = "dryRun" }
 }
 
-public struct RefusalAnswer: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var folders: [RefusalOutcome]
+package struct RefusalAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var folders: [RefusalOutcome]
 
-    public init(folders: [RefusalOutcome]) { self.folders = folders }
+    package init(folders: [RefusalOutcome]) { self.folders = folders }
 }
 
 /// What settling refused changes in one folder came to, or would come to.
-public struct RefusalOutcome: Codable, Equatable, Sendable {
-    public static let nameLimit = 1000
+package struct RefusalOutcome: Codable, Equatable, Sendable {
+    package static let nameLimit = 1000
 
-    public var folder: String
-    public var action: RefusalRequest.Action
-    public var isDryRun: Bool
+    package var folder: String
+    package var action: RefusalRequest.Action
+    package var isDryRun: Bool
     /// Names that are settled.
-    public var count: Int64 = 0
+    package var count: Int64 = 0
     /// How many of them the refused changes delete, and how many they replace.
-    public var deletions: Int64 = 0
-    public var replacements: Int64 = 0
+    package var deletions: Int64 = 0
+    package var replacements: Int64 = 0
     /// At most `nameLimit`, relative to the folder's root.
-    public var names: [String] = []
+    package var names: [String] = []
     /// What could not be settled, and why.
-    public var staying: [StayingName] = []
+    package var staying: [StayingName] = []
 
-    public init(folder: String, action: RefusalRequest.Action, isDryRun: Bool) {
+    package init(folder: String, action: RefusalRequest.Action, isDryRun: Bool) {
         self.folder = folder
         self.action = action
         self.isDryRun = isDryRun

@@ -1,23 +1,23 @@
 /// Asks for the configuration to be read anew.
-public struct ReloadRequest: Codable, Equatable, Sendable {
+package struct ReloadRequest: Codable, Equatable, Sendable {
     /// Whether all devices or all folders may go, if the file names none any more.
-    public var isConfirmed: Bool
+    package var isConfirmed: Bool
 
-    public init(isConfirmed: Bool = false) { self.isConfirmed = isConfirmed }
+    package init(isConfirmed: Bool = false) { self.isConfirmed = isConfirmed }
 
     enum CodingKeys: String, CodingKey { case isConfirmed = "confirmed" }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         isConfirmed = try container.decodeIfPresent(Bool.self, forKey: .isConfirmed) ?? false
     }
 }
 
 /// What came of reading the configuration anew.
-public struct ReloadAnswer: Codable, Equatable, Sendable {
-    public var schema = 1
+package struct ReloadAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
     /// Settings that are other than when the agent was started and take effect when it is started again.
-    public var restart: [String]
+    package var restart: [String]
 
-    public init(restart: [String]) { self.restart = restart }
+    package init(restart: [String]) { self.restart = restart }
 }

@@ -1,11 +1,11 @@
 /// Deletes files and directories on all devices that share the folder, whether they are on this one or not.
-public struct RemovalRequest: Codable, Equatable, Sendable {
+package struct RemovalRequest: Codable, Equatable, Sendable {
     /// At most `ControlLimits.paths`; they may lie in several folders, but none of them is a folder's root.
-    public var paths: [PathReference]
+    package var paths: [PathReference]
     /// Only says what it would do.
-    public var isDryRun: Bool
+    package var isDryRun: Bool
 
-    public init(paths: [PathReference], isDryRun: Bool = false) {
+    package init(paths: [PathReference], isDryRun: Bool = false) {
         self.paths = paths
         self.isDryRun = isDryRun
     }
@@ -13,23 +13,23 @@ public struct RemovalRequest: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case paths, isDryRun = "dryRun" }
 }
 
-public struct RemovalAnswer: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var folders: [RemovalOutcome]
+package struct RemovalAnswer: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var folders: [RemovalOutcome]
 
-    public init(folders: [RemovalOutcome]) { self.folders = folders }
+    package init(folders: [RemovalOutcome]) { self.folders = folders }
 }
 
 /// What deleting in one folder came to, or would come to.
-public struct RemovalOutcome: Codable, Equatable, Sendable {
+package struct RemovalOutcome: Codable, Equatable, Sendable {
     /// Another device that holds some of the files in their newest version.
-    public struct Holder: Codable, Equatable, Sendable {
-        public var id: String
-        public var name: String
-        public var isConnected: Bool
-        public var files: Int64
+    package struct Holder: Codable, Equatable, Sendable {
+        package var id: String
+        package var name: String
+        package var isConnected: Bool
+        package var files: Int64
 
-        public init(id: String, name: String, isConnected: Bool, files: Int64) {
+        package init(id: String, name: String, isConnected: Bool, files: Int64) {
             self.id = id
             self.name = name
             self.isConnected = isConnected
@@ -39,24 +39,24 @@ public struct RemovalOutcome: Codable, Equatable, Sendable {
         enum CodingKeys: String, CodingKey { case id, name, isConnected = "connected", files }
     }
 
-    public static let nameLimit = 1000
+    package static let nameLimit = 1000
 
-    public var folder: String
-    public var isDryRun: Bool
+    package var folder: String
+    package var isDryRun: Bool
     /// Files and links that are deleted everywhere, and their bytes.
-    public var files: Int64 = 0
-    public var bytes: Int64 = 0
-    public var directories: Int64 = 0
+    package var files: Int64 = 0
+    package var bytes: Int64 = 0
+    package var directories: Int64 = 0
     /// How many of the files are on this disk.
-    public var localFiles: Int64 = 0
+    package var localFiles: Int64 = 0
     /// At most `nameLimit`, relative to the folder's root.
-    public var names: [String] = []
+    package var names: [String] = []
     /// In the order of their ids.
-    public var holders: [Holder] = []
+    package var holders: [Holder] = []
     /// What is deleted nowhere, because what is here is not what the others have.
-    public var staying: [StayingName] = []
+    package var staying: [StayingName] = []
 
-    public init(folder: String, isDryRun: Bool) {
+    package init(folder: String, isDryRun: Bool) {
         self.folder = folder
         self.isDryRun = isDryRun
     }

@@ -1,20 +1,20 @@
 /// A request as it arrived, before it is known what it asks.
-public struct IncomingRequest: Sendable {
-    public var query: RequestQuery
-    public var body: [UInt8]
+package struct IncomingRequest: Sendable {
+    package var query: RequestQuery
+    package var body: [UInt8]
     /// In the place of `{id}`.
-    public var number: Int?
+    package var number: Int?
 
-    public init(query: RequestQuery, body: [UInt8] = [], number: Int? = nil) {
+    package init(query: RequestQuery, body: [UInt8] = [], number: Int? = nil) {
         (self.query, self.body, self.number) = (query, body, number)
     }
 }
 
 /// Something that a request carries besides its body, as `openapi.json` has it.
-public struct RequestField: Sendable {
-    public enum Place: String, Sendable { case query, header, path }
+package struct RequestField: Sendable {
+    package enum Place: String, Sendable { case query, header, path }
 
-    public enum Value: Sendable {
+    package enum Value: Sendable {
         case text(length: ClosedRange<Int>)
         case number(ClosedRange<Int>)
         case oneOf([String])
@@ -23,16 +23,16 @@ public struct RequestField: Sendable {
         static let flag = Value.oneOf(["true", "false"])
     }
 
-    public var name: String
-    public var place = Place.query
-    public var value: Value
-    public var isRequired = false
-    public var description: String?
+    package var name: String
+    package var place = Place.query
+    package var value: Value
+    package var isRequired = false
+    package var description: String?
 }
 
-public struct RequestBody: Sendable {
-    public var type: any (Decodable & Sendable).Type
-    public var isRequired: Bool
+package struct RequestBody: Sendable {
+    package var type: any (Decodable & Sendable).Type
+    package var isRequired: Bool
 }
 
 /// How a request is written and read.

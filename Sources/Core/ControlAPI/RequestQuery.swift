@@ -1,15 +1,15 @@
 /// The part of a request's target behind the `?`: names and values, in order.
 ///
 /// A `+` stands for itself: form encoding is not spoken here.
-public struct RequestQuery: Sendable {
+package struct RequestQuery: Sendable {
     private var items: [(name: String, value: String)]
 
-    public init(_ items: [(String, String)]) {
+    package init(_ items: [(String, String)]) {
         self.items = items.map { (name: $0.0, value: $0.1) }
     }
 
     /// Throws `invalidRequest` for a broken percent sign, for what is not UTF-8 and for a name given twice.
-    public init(encoded: String) throws(ControlError) {
+    package init(encoded: String) throws(ControlError) {
         items = []
         for part in encoded.split(separator: "&") {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -23,22 +23,22 @@ public struct RequestQuery: Sendable {
         }
     }
 
-    public var encoded: String {
+    package var encoded: String {
         items.map { Self.encode($0.name) + "=" + Self.encode($0.value) }.joined(separator: "&")
     }
 
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         items.first { $0.name == name }?.value
     }
 
-    public func required(_ name: String) throws(ControlError) -> String {
+    package func required(_ name: String) throws(ControlError) -> String {
         guard let value = self[name], !value.isEmpty else {
             throw ControlError(.invalidRequest, "The query needs \(name)=….")
         }
         return value
     }
 
-    public func flag(_ name: String) throws(ControlError) -> Bool {
+    package func flag(_ name: String) throws(ControlError) -> Bool {
         switch self[name] {
         case nil, "false": return false
         case "true", "": return true
@@ -48,7 +48,7 @@ public struct RequestQuery: Sendable {
     }
 
     /// A number from 0 on.
-    public func number(_ name: String) throws(ControlError) -> Int? {
+    package func number(_ name: String) throws(ControlError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number >= 0 else {
             throw ControlError(.invalidRequest, "\(name) must be at least 0, not \(text.prefix(80)).")
@@ -56,7 +56,7 @@ public struct RequestQuery: Sendable {
         return number
     }
 
-    public func count(_ name: String) throws(ControlError) -> Int? {
+    package func count(_ name: String) throws(ControlError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), number > 0 else {
             throw ControlError(.invalidRequest, "\(name) must be at least 1, not \(text).")
@@ -65,7 +65,7 @@ public struct RequestQuery: Sendable {
     }
 
     /// Percent-encoded; slashes and colons stay.
-    public static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -83,7 +83,7 @@ public struct RequestQuery: Sendable {
     }
 
     /// Nil for a broken percent sign and for what is not UTF-8.
-    public static func decode(_ text: Substring) -> String? {
+    package static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         var rest = text.utf8[...]

@@ -1,11 +1,11 @@
 /// A device to know, or new facts about a known one.
-public struct DeviceSettings: Codable, Equatable, Sendable {
-    public var id: String
-    public var name: String?
+package struct DeviceSettings: Codable, Equatable, Sendable {
+    package var id: String
+    package var name: String?
     /// `dynamic` or `tcp://host:port` each; nil leaves them as they are (`dynamic` for a new device).
-    public var addresses: [String]?
+    package var addresses: [String]?
 
-    public init(id: String, name: String? = nil, addresses: [String]? = nil) {
+    package init(id: String, name: String? = nil, addresses: [String]? = nil) {
         self.id = id
         self.name = name
         self.addresses = addresses
@@ -13,20 +13,20 @@ public struct DeviceSettings: Codable, Equatable, Sendable {
 }
 
 /// A folder to share.
-public struct FolderSettings: Codable, Equatable, Sendable {
-    public var id: String
-    public var label: String?
+package struct FolderSettings: Codable, Equatable, Sendable {
+    package var id: String
+    package var label: String?
     /// Absolute.
-    public var path: String
+    package var path: String
     /// `selective` or `full`.
-    public var mode: String
+    package var mode: String
     /// `sendreceive`, `sendonly` or `receiveonly`.
-    public var type: String
+    package var type: String
     /// Ids of the devices to share it with.
-    public var devices: [String]
-    public var isPaused: Bool
+    package var devices: [String]
+    package var isPaused: Bool
 
-    public init(
+    package init(
         id: String, label: String? = nil, path: String, mode: String = "selective", type: String = "sendreceive",
         devices: [String] = [], isPaused: Bool = false
     ) {
@@ -45,23 +45,23 @@ public struct FolderSettings: Codable, Equatable, Sendable {
 }
 
 /// A new name for a device.
-public struct DeviceRename: Codable, Equatable, Sendable {
+package struct DeviceRename: Codable, Equatable, Sendable {
     /// The device's id or its name until now.
-    public var device: String
-    public var name: String
+    package var device: String
+    package var name: String
 
-    public init(device: String, name: String) {
+    package init(device: String, name: String) {
         self.device = device
         self.name = name
     }
 }
 
 /// Whether a folder rests.
-public struct FolderPause: Codable, Equatable, Sendable {
-    public var folder: String
-    public var isPaused: Bool
+package struct FolderPause: Codable, Equatable, Sendable {
+    package var folder: String
+    package var isPaused: Bool
 
-    public init(folder: String, isPaused: Bool) {
+    package init(folder: String, isPaused: Bool) {
         self.folder = folder
         self.isPaused = isPaused
     }
@@ -70,21 +70,21 @@ public struct FolderPause: Codable, Equatable, Sendable {
 }
 
 /// Whose index to forget; nil for all folders.
-public struct IndexReset: Codable, Equatable, Sendable {
-    public var folder: String?
+package struct IndexReset: Codable, Equatable, Sendable {
+    package var folder: String?
 
-    public init(folder: String?) { self.folder = folder }
+    package init(folder: String?) { self.folder = folder }
 }
 
 /// A device that knocked without being known.
-public struct PendingDevice: Codable, Equatable, Sendable {
-    public var id: String
-    public var name: String
-    public var address: String
+package struct PendingDevice: Codable, Equatable, Sendable {
+    package var id: String
+    package var name: String
+    package var address: String
     /// RFC 3339.
-    public var lastSeen: String
+    package var lastSeen: String
 
-    public init(id: String, name: String, address: String, lastSeen: String) {
+    package init(id: String, name: String, address: String, lastSeen: String) {
         self.id = id
         self.name = name
         self.address = address
@@ -93,14 +93,14 @@ public struct PendingDevice: Codable, Equatable, Sendable {
 }
 
 /// A folder that a known device offers and that this device has not.
-public struct PendingFolder: Codable, Equatable, Sendable {
-    public var id: String
-    public var label: String
-    public var device: String
+package struct PendingFolder: Codable, Equatable, Sendable {
+    package var id: String
+    package var label: String
+    package var device: String
     /// RFC 3339.
-    public var lastSeen: String
+    package var lastSeen: String
 
-    public init(id: String, label: String, device: String, lastSeen: String) {
+    package init(id: String, label: String, device: String, lastSeen: String) {
         self.id = id
         self.label = label
         self.device = device
@@ -109,42 +109,42 @@ public struct PendingFolder: Codable, Equatable, Sendable {
 }
 
 /// Who and what waits to be let in.
-public struct PendingList: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var devices: [PendingDevice]
-    public var folders: [PendingFolder]
+package struct PendingList: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var devices: [PendingDevice]
+    package var folders: [PendingFolder]
 
-    public init(devices: [PendingDevice], folders: [PendingFolder]) {
+    package init(devices: [PendingDevice], folders: [PendingFolder]) {
         self.devices = devices
         self.folders = folders
     }
 }
 
 /// The `devices` of the status alone.
-public struct DeviceList: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var devices: [DeviceStatus]
+package struct DeviceList: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var devices: [DeviceStatus]
 
-    public init(devices: [DeviceStatus]) { self.devices = devices }
+    package init(devices: [DeviceStatus]) { self.devices = devices }
 }
 
 /// The `folders` of the status alone.
-public struct FolderList: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var folders: [FolderStatus]
+package struct FolderList: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var folders: [FolderStatus]
 
-    public init(folders: [FolderStatus]) { self.folders = folders }
+    package init(folders: [FolderStatus]) { self.folders = folders }
 }
 
-public struct FetchRequest: Codable, Equatable, Sendable {
-    public var paths: [PathReference]
+package struct FetchRequest: Codable, Equatable, Sendable {
+    package var paths: [PathReference]
     /// Absolute. A file's new name, or for several paths or a directory the directory to put them in. Nil puts every
     /// file in its own place in its folder.
-    public var output: String?
+    package var output: String?
     /// Replaces files that exist and differ.
-    public var isForced: Bool
+    package var isForced: Bool
 
-    public init(paths: [PathReference], output: String? = nil, isForced: Bool = false) {
+    package init(paths: [PathReference], output: String? = nil, isForced: Bool = false) {
         self.paths = paths
         self.output = output
         self.isForced = isForced
@@ -154,7 +154,7 @@ public struct FetchRequest: Codable, Equatable, Sendable {
 }
 
 /// What a fetch says on its way, a line of JSON each.
-public enum FetchEvent: ControlLine, Equatable, Sendable {
+package enum FetchEvent: ControlLine, Equatable, Sendable {
     /// What is to be done: first of all.
     case plan(files: Int64, bytes: Int64)
     /// At most ten times a second. Bytes are of the whole fetch, `path` is the file that they last came for,
@@ -172,7 +172,7 @@ public enum FetchEvent: ControlLine, Equatable, Sendable {
         case failed, seconds
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         switch try container.decode(String.self, forKey: .type) {
         case "plan":
@@ -208,7 +208,7 @@ public enum FetchEvent: ControlLine, Equatable, Sendable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .plan(let files, let bytes):
@@ -243,22 +243,22 @@ public enum FetchEvent: ControlLine, Equatable, Sendable {
 }
 
 /// Something that happened in the agent: what `logs` prints and the page listens to.
-public struct AgentEvent: ControlLine, Equatable, Sendable {
+package struct AgentEvent: ControlLine, Equatable, Sendable {
     /// Kebab-case: `device-connected`, `device-disconnected`, `index-updated`, `folder-changed`, `device-pending`,
     /// `folder-pending`, `configuration-changed`, `transfer-changed`, `pairing-changed`, `job`, `gap`
     /// (events are missing here: look at everything anew).
-    public var type: String
+    package var type: String
     /// RFC 3339.
-    public var time: String
-    public var device: String?
-    public var folder: String?
-    public var message: String?
+    package var time: String
+    package var device: String?
+    package var folder: String?
+    package var message: String?
     /// Names the event to whoever comes back for those behind it; nil from an agent that cannot.
-    public var id: String?
+    package var id: String?
     /// Of `job`.
-    public var job: Job?
+    package var job: Job?
 
-    public init(type: String, time: String, device: String? = nil, folder: String? = nil, message: String? = nil) {
+    package init(type: String, time: String, device: String? = nil, folder: String? = nil, message: String? = nil) {
         self.type = type
         self.time = time
         self.device = device

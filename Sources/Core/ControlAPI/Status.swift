@@ -1,28 +1,28 @@
 /// The agent's state as `status` shows it.
-public struct AgentStatus: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var device: String
-    public var name: String
-    public var version: String
+package struct AgentStatus: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var device: String
+    package var name: String
+    package var version: String
     /// RFC 3339.
-    public var startedAt: String
+    package var startedAt: String
     /// What is listened on, `tcp://host:port` each.
-    public var listening: [String]
+    package var listening: [String]
     /// Where links to files lead, `http://host:port`; nil if nothing is listened on for HTTP.
-    public var http: String?
-    public var folders: [FolderStatus]
-    public var devices: [DeviceStatus]
-    public var transfers: [TransferStatus]
+    package var http: String?
+    package var folders: [FolderStatus]
+    package var devices: [DeviceStatus]
+    package var transfers: [TransferStatus]
     /// Bluetooth; nil where it is not used.
-    public var bluetooth: RadioStatus?
+    package var bluetooth: RadioStatus?
     /// Nil of an agent that knows none.
-    public var policies: PolicyStatus?
+    package var policies: PolicyStatus?
     /// Sentences about what is wrong with the agent as a whole, each with its remedy.
-    public var problems: [String]
+    package var problems: [String]
     /// How many devices and folders wait to be let in; nil from an agent that does not say.
-    public var pending: Int?
+    package var pending: Int?
 
-    public init(
+    package init(
         device: String, name: String, version: String, startedAt: String, listening: [String],
         http: String? = nil, folders: [FolderStatus], devices: [DeviceStatus], transfers: [TransferStatus],
         bluetooth: RadioStatus? = nil, policies: PolicyStatus? = nil, problems: [String] = [],
@@ -45,21 +45,21 @@ public struct AgentStatus: Codable, Equatable, Sendable {
 }
 
 /// Whether a radio can be used.
-public struct RadioStatus: Codable, Equatable, Sendable {
+package struct RadioStatus: Codable, Equatable, Sendable {
     /// `ready`, or a word for what is the matter: `powered-off`, `no-adapter`, ….
-    public var state: String
+    package var state: String
     /// A sentence for people.
-    public var message: String
+    package var message: String
     /// What to do, as a sentence; nil if nothing is the matter.
-    public var remedy: String?
+    package var remedy: String?
     /// `hci0`; nil while there is none.
-    public var adapter: String?
+    package var adapter: String?
     /// Of the adapter.
-    public var address: String?
+    package var address: String?
     /// Whether devices near-by can find this one.
-    public var isAdvertising: Bool
+    package var isAdvertising: Bool
 
-    public init(
+    package init(
         state: String, message: String, remedy: String? = nil, adapter: String? = nil, address: String? = nil,
         isAdvertising: Bool = false
     ) {
@@ -72,31 +72,31 @@ public struct RadioStatus: Codable, Equatable, Sendable {
     }
 }
 
-public struct DeviceStatus: Encodable, Equatable, Sendable {
-    public var id: String
-    public var name: String
-    public var isConnected: Bool
+package struct DeviceStatus: Encodable, Equatable, Sendable {
+    package var id: String
+    package var name: String
+    package var isConnected: Bool
     /// It rests because somebody here said so; `pausedUntil` is RFC 3339, nil until told otherwise.
-    public var isPaused: Bool
-    public var pausedUntil: String?
+    package var isPaused: Bool
+    package var pausedUntil: String?
     /// `tcp` and so on, while connected.
-    public var transport: String?
+    package var transport: String?
     /// Of the other end, while connected.
-    public var address: String?
+    package var address: String?
     /// What is dialled, as configured.
-    public var addresses: [String]
+    package var addresses: [String]
     /// The peer's program and its version, once it said so.
-    public var client: String?
+    package var client: String?
     /// RFC 3339; nil if never.
-    public var lastSeen: String?
-    public var bytesIn: Int64
-    public var bytesOut: Int64
+    package var lastSeen: String?
+    package var bytesIn: Int64
+    package var bytesOut: Int64
     /// Why the last link ended or the last dial failed.
-    public var lastError: String?
+    package var lastError: String?
     /// The id of the admin that brought it; nil for one that the user added.
-    public var introducedBy: String?
+    package var introducedBy: String?
 
-    public init(
+    package init(
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
         bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
@@ -126,7 +126,7 @@ public struct DeviceStatus: Encodable, Equatable, Sendable {
 
 /// Written by hand so that what an older agent does not say yet is read as nothing.
 extension DeviceStatus: Decodable {
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try container.decode(String.self, forKey: .id), name: try container.decode(String.self, forKey: .name),

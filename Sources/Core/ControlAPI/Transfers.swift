@@ -1,17 +1,17 @@
 /// A file that is being fetched, as `status` shows it.
-public struct TransferStatus: Codable, Equatable, Sendable {
-    public var folder: String
-    public var path: String
-    public var bytesDone: Int64
-    public var bytesTotal: Int64
+package struct TransferStatus: Codable, Equatable, Sendable {
+    package var folder: String
+    package var path: String
+    package var bytesDone: Int64
+    package var bytesTotal: Int64
     /// Ids of the devices that blocks are being asked of.
-    public var holders: [String]
+    package var holders: [String]
     /// Over the last few seconds; nil while nothing has come.
-    public var bytesPerSecond: Int64?
+    package var bytesPerSecond: Int64?
     /// Until it is done, at this rate; nil if nobody can say.
-    public var secondsLeft: Int64?
+    package var secondsLeft: Int64?
 
-    public init(
+    package init(
         folder: String, path: String, bytesDone: Int64, bytesTotal: Int64, holders: [String],
         bytesPerSecond: Int64? = nil, secondsLeft: Int64? = nil
     ) {
@@ -26,45 +26,45 @@ public struct TransferStatus: Codable, Equatable, Sendable {
 }
 
 /// What moves now, a row for each file and device.
-public struct TransferList: Codable, Equatable, Sendable {
+package struct TransferList: Codable, Equatable, Sendable {
     /// How many rows an answer has at most.
-    public static let limit = 500
+    package static let limit = 500
 
-    public var schema = 1
-    public var transfers: [TransferEntry]
+    package var schema = 1
+    package var transfers: [TransferEntry]
     /// How many rows there are.
-    public var total: Int
+    package var total: Int
 
-    public init(transfers: [TransferEntry], total: Int) {
+    package init(transfers: [TransferEntry], total: Int) {
         self.transfers = transfers
         self.total = total
     }
 }
 
 /// A file on its way from or to one device.
-public struct TransferEntry: Codable, Equatable, Sendable {
-    public enum Direction: String, Codable, Sendable, CaseIterable { case incoming = "in", outgoing = "out" }
+package struct TransferEntry: Codable, Equatable, Sendable {
+    package enum Direction: String, Codable, Sendable, CaseIterable { case incoming = "in", outgoing = "out" }
 
-    public var folder: String
+    package var folder: String
     /// Relative to the folder's root.
-    public var path: String
+    package var path: String
     /// The device's id; nil for a file of which nothing has come yet.
-    public var device: String?
+    package var device: String?
     /// `tcp`, `l2cap`, `gatt` or `virtual`; nil while the device is not connected.
-    public var transport: String?
-    public var direction: Direction
+    package var transport: String?
+    package var direction: Direction
     /// Bytes that came from this device, or went to it.
-    public var bytesDone: Int64
+    package var bytesDone: Int64
     /// Of what comes: bytes of the file that are done, with those that others sent and those that were here before.
-    public var fileBytesDone: Int64?
+    package var fileBytesDone: Int64?
     /// Bytes of the file, or of the part that is read.
-    public var size: Int64
+    package var size: Int64
     /// From or to this device, over the last few seconds.
-    public var bytesPerSecond: Int64
+    package var bytesPerSecond: Int64
     /// Until the whole file is done, with what all devices do; nil if nobody can say.
-    public var secondsLeft: Int64?
+    package var secondsLeft: Int64?
 
-    public init(
+    package init(
         folder: String, path: String, device: String? = nil, transport: String? = nil, direction: Direction,
         bytesDone: Int64, fileBytesDone: Int64? = nil, size: Int64, bytesPerSecond: Int64 = 0, secondsLeft: Int64? = nil
     ) {

@@ -1,19 +1,19 @@
 /// A version of a file that another one has replaced, or that was deleted, in the folder's archive.
-public struct ArchivedVersion: ControlLine, Equatable, Sendable {
-    public var type = "version"
-    public var folder: String
+package struct ArchivedVersion: ControlLine, Equatable, Sendable {
+    package var type = "version"
+    package var folder: String
     /// Of the file, relative to the folder's root.
-    public var path: String
+    package var path: String
     /// RFC 3339: when it was archived. Until then it was in its place.
-    public var archived: String
+    package var archived: String
     /// Bytes.
-    public var size: Int64
+    package var size: Int64
     /// RFC 3339.
-    public var modified: String
+    package var modified: String
     /// Where it is on this machine, absolute.
-    public var file: String
+    package var file: String
 
-    public init(folder: String, path: String, archived: String, size: Int64, modified: String, file: String) {
+    package init(folder: String, path: String, archived: String, size: Int64, modified: String, file: String) {
         self.folder = folder
         self.path = path
         self.archived = archived
@@ -24,15 +24,15 @@ public struct ArchivedVersion: ControlLine, Equatable, Sendable {
 }
 
 /// Which version to put back into its place.
-public struct VersionRestore: Codable, Equatable, Sendable {
-    public var path: PathReference
+package struct VersionRestore: Codable, Equatable, Sendable {
+    package var path: PathReference
     /// Seconds since 1970: the version that was in its place then, which is the first that was archived at that time or
     /// later. Nil for the last of all.
-    public var at: Int64?
+    package var at: Int64?
     /// Whether what is in the place may be replaced; else `confirmationNeeded` is thrown if something is.
-    public var isConfirmed: Bool
+    package var isConfirmed: Bool
 
-    public init(path: PathReference, at: Int64? = nil, isConfirmed: Bool = false) {
+    package init(path: PathReference, at: Int64? = nil, isConfirmed: Bool = false) {
         self.path = path
         self.at = at
         self.isConfirmed = isConfirmed
@@ -42,15 +42,15 @@ public struct VersionRestore: Codable, Equatable, Sendable {
 }
 
 /// What was put back.
-public struct RestoredVersion: Codable, Equatable, Sendable {
-    public var schema = 1
-    public var version: ArchivedVersion
+package struct RestoredVersion: Codable, Equatable, Sendable {
+    package var schema = 1
+    package var version: ArchivedVersion
     /// Whether another version was in the place.
-    public var isReplacement: Bool
+    package var isReplacement: Bool
     /// Where in the archive that is now, absolute; nil if there was none, or it was not archived.
-    public var replaced: String?
+    package var replaced: String?
 
-    public init(version: ArchivedVersion, isReplacement: Bool, replaced: String?) {
+    package init(version: ArchivedVersion, isReplacement: Bool, replaced: String?) {
         self.version = version
         self.isReplacement = isReplacement
         self.replaced = replaced

@@ -1,10 +1,10 @@
 /// Waits until paths are here as the other devices have them.
-public struct WaitRequest: Codable, Equatable, Sendable {
-    public var paths: [PathReference]
+package struct WaitRequest: Codable, Equatable, Sendable {
+    package var paths: [PathReference]
     /// How long at most; nil: for ever.
-    public var seconds: Double?
+    package var seconds: Double?
 
-    public init(paths: [PathReference], seconds: Double? = nil) {
+    package init(paths: [PathReference], seconds: Double? = nil) {
         self.paths = paths
         self.seconds = seconds
     }

@@ -1,25 +1,25 @@
 import BlockExchange
 
 /// What of a file's metadata is to be changed on disk.
-public struct MetadataChange: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
+package struct MetadataChange: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
 
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    public static let permissions = MetadataChange(rawValue: 1)
-    public static let modificationTime = MetadataChange(rawValue: 2)
+    package static let permissions = MetadataChange(rawValue: 1)
+    package static let modificationTime = MetadataChange(rawValue: 2)
 }
 
 /// What the plan saw in the place that it wants to fill. Whoever acts checks that it is still so, else nothing is done
 /// and the name is scanned again.
-public enum Occupant: Equatable, Sendable {
+package enum Occupant: Equatable, Sendable {
     case nothing
     /// An older version: it may go (to the archive, if there is one). A directory must be empty by then.
     case replaced(LocalVersion)
     /// A version that the new one has not seen: it is renamed to its `ConflictName` first.
     case conflicting(LocalVersion)
 
-    public var local: LocalVersion? {
+    package var local: LocalVersion? {
         switch self {
         case .nothing: nil
         case .replaced(let local), .conflicting(let local): local
@@ -28,7 +28,7 @@ public enum Occupant: Equatable, Sendable {
 }
 
 /// Why nothing can be done about a name.
-public enum Obstacle: Hashable, Sendable {
+package enum Obstacle: Hashable, Sendable {
     /// The disk may hold something else than the index says: it is scanned first.
     case mustRescan
     /// Something that cannot be synchronised is in the place.
@@ -42,7 +42,7 @@ public enum Obstacle: Hashable, Sendable {
 }
 
 /// What to do about one name.
-public enum Action: Equatable, Sendable {
+package enum Action: Equatable, Sendable {
     case nothing
     case blocked(Obstacle)
     /// Nothing changes on disk; the name is remembered and announced so.
@@ -63,7 +63,7 @@ public enum Action: Equatable, Sendable {
 
     /// What the index says once the action is done, in the order in which it is announced; empty where it says nothing
     /// new or forgets.
-    public var outcome: [LocalVersion] {
+    package var outcome: [LocalVersion] {
         switch self {
         case .nothing, .blocked, .forget: []
         case .record(let version): [version]
@@ -75,7 +75,7 @@ public enum Action: Equatable, Sendable {
     }
 
     /// The name it fills or empties; nil for one that does neither.
-    public var name: String? {
+    package var name: String? {
         switch self {
         case .nothing, .blocked: nil
         case .record(let version): version.file.name

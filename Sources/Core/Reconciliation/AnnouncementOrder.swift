@@ -5,31 +5,31 @@ import Cryptography
 ///
 /// Who receives a new file and then, in one message, the deletion of another with the same content renames it on disk
 /// and asks for no data.
-public struct AnnouncementOrder: Equatable, Sendable {
+package struct AnnouncementOrder: Equatable, Sendable {
     /// A change of one name.
-    public struct Change: Equatable, Sendable {
-        public var previous: LocalVersion?
-        public var version: LocalVersion
+    package struct Change: Equatable, Sendable {
+        package var previous: LocalVersion?
+        package var version: LocalVersion
 
-        public init(previous: LocalVersion?, version: LocalVersion) {
+        package init(previous: LocalVersion?, version: LocalVersion) {
             self.previous = previous
             self.version = version
         }
     }
 
-    public struct Rename: Equatable, Sendable {
-        public var from: String
-        public var to: String
+    package struct Rename: Equatable, Sendable {
+        package var from: String
+        package var to: String
     }
 
     /// What is to be announced, in this order: what is there now, each file that has another's content right before the
     /// deletion of that one; then the other deletions.
-    public private(set) var versions: [LocalVersion] = []
+    package private(set) var versions: [LocalVersion] = []
     /// Which of them are renames, in the same order.
-    public private(set) var renames: [Rename] = []
+    package private(set) var renames: [Rename] = []
 
     /// - parameter changes: of one scan, each name once; their order is kept where renames do not change it.
-    public init(_ changes: [Change]) {
+    package init(_ changes: [Change]) {
         var pool = RenameSources()
         for (index, change) in changes.enumerated() where change.version.file.isDeleted && change.version.isValid {
             if let previous = change.previous, previous.isValid { pool.add(previous.file, index) }

@@ -3,9 +3,9 @@ import BlockExchange
 /// The names of conflict copies: `STEM.sync-conflict-YYYYMMDD-HHMMSS-SHORTID.EXTENSION`, as Syncthing has them.
 ///
 /// The extension begins at the last dot of the last component, even where that is its first character.
-public enum ConflictName {
+package enum ConflictName {
     /// Bytes that a component of a path may have.
-    public static let componentByteCountLimit = 255
+    package static let componentByteCountLimit = 255
     private static let mark = ".sync-conflict-"
 
     /// The name for a copy of the file `name`, next to it.
@@ -16,7 +16,7 @@ public enum ConflictName {
     /// - parameters:
     ///   - device: who made the winning version: its `modifiedBy`.
     ///   - isTaken: whether there is a file of that name; the time then moves on by a second, until there is none.
-    public static func copy(
+    package static func copy(
         of name: String, at time: ConflictTime, by device: ShortID, isTaken: (String) -> Bool = { _ in false }
     ) -> String {
         let original = original(of: name) ?? name
@@ -31,14 +31,14 @@ public enum ConflictName {
     }
 
     /// Whether the last component of `name` is that of a conflict copy, by Syncthing's measure.
-    public static func isCopy(_ name: String) -> Bool {
+    package static func isCopy(_ name: String) -> Bool {
         Path(name).component.contains(mark)
     }
 
     /// The name of the file that `name` is a conflict copy of; nil if it does not have exactly the form of one.
     ///
     /// A stem that was cut is not made whole again.
-    public static func original(of name: String) -> String? {
+    package static func original(of name: String) -> String? {
         let path = Path(name)
         // Without an extension of the original, the tag looks like one.
         let stem = untagged(path.stem).map { $0 + path.fileExtension } ?? untagged(path.component)
@@ -48,7 +48,7 @@ public enum ConflictName {
 
     /// Which device made the version that won, by the name of the copy that the other one became: its id's first seven
     /// characters. Nil if the name does not have exactly the form of a copy's.
-    public static func winner(of name: String) -> String? {
+    package static func winner(of name: String) -> String? {
         let path = Path(name)
         for text in [path.stem, path.component] where untagged(text) != nil {
             return String(decoding: text.utf8.suffix(7), as: UTF8.self)
@@ -61,7 +61,7 @@ public enum ConflictName {
     /// - parameters:
     ///   - label: such as a device's name; what no name can have is replaced, and it is cut where it is long.
     ///   - isTaken: whether there is a file of that name; a number is added to the label until there is none.
-    public static func ordinary(
+    package static func ordinary(
         for name: String, label: String, isTaken: (String) -> Bool = { _ in false }
     ) -> String {
         let original = original(of: name) ?? name
@@ -104,7 +104,7 @@ public enum ConflictName {
     /// - parameters:
     ///   - siblings: names in the same directory, with it.
     ///   - limit: `FolderRules.conflictLimit`; negative keeps all.
-    public static func excess(of name: String, among siblings: [String], limit: Int) -> [String] {
+    package static func excess(of name: String, among siblings: [String], limit: Int) -> [String] {
         guard limit >= 0 else { return [] }
         let path = Path(name)
         let start = path.directory + path.stem + mark

@@ -2,7 +2,7 @@
 ///
 /// The winner is the same for all devices, whatever their policies are. Only who has the loser decides more, and what it
 /// decides is a version that has seen both: so others take it as they take any change.
-public enum ConflictPolicy: String, Hashable, Sendable, CaseIterable {
+package enum ConflictPolicy: String, Hashable, Sendable, CaseIterable {
     /// The winner takes the place, and the loser becomes a conflict copy. Of a deletion and an edit, the edit stays.
     case newest
     /// What this device has takes the place on all devices.

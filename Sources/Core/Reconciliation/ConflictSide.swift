@@ -1,7 +1,7 @@
 import BlockExchange
 
 /// Which of the two files of a conflict.
-public enum ConflictSide: Hashable, Sendable {
+package enum ConflictSide: Hashable, Sendable {
     /// The one that bears the file's name: the version that won.
     case original
     /// The conflict copy.
@@ -13,7 +13,7 @@ public enum ConflictSide: Hashable, Sendable {
     /// - parameters:
     ///   - winner: the device that the copy's name says (`ConflictName.winner`).
     ///   - author: who announced the copy; nil if nobody has.
-    public static func mine(winner: String, author: ShortID?, device: ShortID) -> ConflictSide {
+    package static func mine(winner: String, author: ShortID?, device: ShortID) -> ConflictSide {
         if winner == device.description { return .original }
         return author == device ? .copy : .original
     }

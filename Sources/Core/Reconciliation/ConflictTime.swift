@@ -1,5 +1,5 @@
 /// A time of day as it stands in the names of conflict copies and of archived versions: `YYYYMMDD-HHMMSS`.
-public struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConvertible {
+package struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// As if local time were UTC.
     private let unixSeconds: Int64
 
@@ -10,7 +10,7 @@ public struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConverti
     /// - parameters:
     ///   - unixSeconds: seconds since 1970; what no name can hold becomes the nearest that it can.
     ///   - utcOffset: seconds by which local time is ahead of UTC, at most a day either way. Syncthing writes local time.
-    public init(unixSeconds: Int64, utcOffset: Int64 = 0) {
+    package init(unixSeconds: Int64, utcOffset: Int64 = 0) {
         let offset = min(max(utcOffset, -Self.secondsPerDay), Self.secondsPerDay)
         let sum = unixSeconds.addingReportingOverflow(offset)
         let local = sum.overflow ? unixSeconds : sum.partialValue
@@ -18,7 +18,7 @@ public struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConverti
     }
 
     /// Reads `YYYYMMDD-HHMMSS`; nil for any other text, and for days and hours that there are not.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 15, bytes[8] == UInt8(ascii: "-") else { return nil }
         func number(_ range: Range<Int>) -> Int64? {
@@ -38,12 +38,12 @@ public struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConverti
         guard description.utf8.elementsEqual(bytes) else { return nil }
     }
 
-    public static func < (left: ConflictTime, right: ConflictTime) -> Bool { left.unixSeconds < right.unixSeconds }
+    package static func < (left: ConflictTime, right: ConflictTime) -> Bool { left.unixSeconds < right.unixSeconds }
 
     /// When that was, in seconds since 1970. An hour that a change of the clocks makes come twice is the second.
     ///
     /// - parameter utcOffset: seconds by which local time is ahead of UTC at a time.
-    public func unixSeconds(utcOffset: (Int64) -> Int64) -> Int64 {
+    package func unixSeconds(utcOffset: (Int64) -> Int64) -> Int64 {
         let guess = unixSeconds - utcOffset(unixSeconds)
         return unixSeconds - utcOffset(guess)
     }
@@ -58,9 +58,9 @@ public struct ConflictTime: Hashable, Comparable, Sendable, CustomStringConverti
     }
 
     /// The next second; the last of all stays.
-    public var next: ConflictTime { ConflictTime(unixSeconds: unixSeconds + 1) }
+    package var next: ConflictTime { ConflictTime(unixSeconds: unixSeconds + 1) }
 
-    public var description: String {
+    package var description: String {
         var second = unixSeconds % Self.secondsPerDay
         if second < 0 { second += Self.secondsPerDay }
         let (year, month, day) = Self.date(daysSince1970: (unixSeconds - second) / Self.secondsPerDay)

@@ -1,7 +1,7 @@
 import BlockExchange
 
 /// What another device has said of how much of a folder it keeps.
-public enum PeerMode: Int64, Hashable, Sendable, CaseIterable {
+package enum PeerMode: Int64, Hashable, Sendable, CaseIterable {
     /// It has not said; it may free anything at any time.
     case unknown = 0
     /// It is a synctrain that keeps everything.
@@ -16,31 +16,31 @@ public enum PeerMode: Int64, Hashable, Sendable, CaseIterable {
 ///
 /// Two devices that are apart could both free the same file, each by the other's last word. So the word of a device that
 /// may free counts only while the device is connected.
-public struct CopyRule: Equatable, Sendable {
+package struct CopyRule: Equatable, Sendable {
     /// A device that the folder is shared with.
-    public struct Peer: Equatable, Sendable {
-        public var mode: PeerMode
+    package struct Peer: Equatable, Sendable {
+        package var mode: PeerMode
         /// Whether it is connected, has said its mode on this link, and its index has arrived up to where it was then.
-        public var isCurrent: Bool
+        package var isCurrent: Bool
 
-        public init(mode: PeerMode, isCurrent: Bool = false) {
+        package init(mode: PeerMode, isCurrent: Bool = false) {
             self.mode = mode
             self.isCurrent = isCurrent
         }
     }
 
     /// Whether this device keeps everything, so that others may count on it while they are apart.
-    public var isFull: Bool
-    public var peers: [DeviceID: Peer]
+    package var isFull: Bool
+    package var peers: [DeviceID: Peer]
 
-    public init(isFull: Bool, peers: [DeviceID: Peer]) {
+    package init(isFull: Bool, peers: [DeviceID: Peer]) {
         self.isFull = isFull
         self.peers = peers
     }
 
     /// Of the devices that announce a version, those that count as copies and those that do not. Devices that the folder
     /// is not shared with are neither.
-    public func copies(_ holders: [DeviceID]) -> Copies {
+    package func copies(_ holders: [DeviceID]) -> Copies {
         var copies = Copies()
         for holder in holders {
             guard let peer = peers[holder] else { continue }
@@ -61,13 +61,13 @@ public struct CopyRule: Equatable, Sendable {
 }
 
 /// The other devices that announce a version.
-public struct Copies: Equatable, Sendable {
+package struct Copies: Equatable, Sendable {
     /// How many of them count.
-    public var count: Int
+    package var count: Int
     /// Those that may free it themselves, and are not connected.
-    public var uncertain: [DeviceID]
+    package var uncertain: [DeviceID]
 
-    public init(count: Int = 0, uncertain: [DeviceID] = []) {
+    package init(count: Int = 0, uncertain: [DeviceID] = []) {
         self.count = count
         self.uncertain = uncertain
     }

@@ -1,24 +1,24 @@
 /// Whether a directory that the plan deletes can go, given what is found in it when its turn comes.
-public enum DirectoryRemoval {
+package enum DirectoryRemoval {
     /// Something found below the directory, at any depth.
-    public struct Item: Equatable, Sendable {
-        public var name: String
-        public var isDirectory: Bool
+    package struct Item: Equatable, Sendable {
+        package var name: String
+        package var isDirectory: Bool
         /// The name of a file that is still being written.
-        public var isTemporary: Bool
+        package var isTemporary: Bool
         /// Not selected, and no directory above something selected.
-        public var isLeftOut: Bool
+        package var isLeftOut: Bool
         /// Ignored by a `(?d)` line.
-        public var isDeletable: Bool
+        package var isDeletable: Bool
         /// A look at it says that it cannot be synced, or it lies in what cannot.
-        public var isUnsyncable: Bool
+        package var isUnsyncable: Bool
         /// It is deleted elsewhere, too, and was to go before.
-        public var isDeletedElsewhere: Bool
-        public var local: LocalVersion?
+        package var isDeletedElsewhere: Bool
+        package var local: LocalVersion?
         /// Whether the disk holds what `local` says.
-        public var isUnchanged: Bool
+        package var isUnchanged: Bool
 
-        public init(
+        package init(
             name: String, isDirectory: Bool = false, isTemporary: Bool = false, isLeftOut: Bool = false,
             isDeletable: Bool = false, isUnsyncable: Bool = false, isDeletedElsewhere: Bool = false,
             local: LocalVersion? = nil,
@@ -36,7 +36,7 @@ public enum DirectoryRemoval {
         }
     }
 
-    public enum Verdict: Equatable, Sendable {
+    package enum Verdict: Equatable, Sendable {
         /// The directory may go once these are gone: each after what is below it. What is not empty then stays.
         case remove(first: [String])
         /// It stays until these, which changed, have been scanned.
@@ -52,7 +52,7 @@ public enum DirectoryRemoval {
     }
 
     /// - parameter items: all that is below the directory; nothing of it was touched.
-    public static func verdict(on items: [Item]) -> Verdict {
+    package static func verdict(on items: [Item]) -> Verdict {
         var removable: [String] = []
         var changed: [String] = []
         var unsyncable: [String] = []

@@ -1,7 +1,7 @@
 import BlockExchange
 
 /// Which way changes go through a folder.
-public enum FolderKind: Hashable, Sendable {
+package enum FolderKind: Hashable, Sendable {
     /// Both ways.
     case sendReceive
     /// What is here is announced; the disk is never changed.
@@ -11,24 +11,24 @@ public enum FolderKind: Hashable, Sendable {
 }
 
 /// How one folder is kept in sync on this device.
-public struct FolderRules: Hashable, Sendable {
+package struct FolderRules: Hashable, Sendable {
     /// Syncthing's default for `conflictLimit`.
-    public static let defaultConflictLimit = 10
+    package static let defaultConflictLimit = 10
 
-    public var kind: FolderKind
+    package var kind: FolderKind
     /// This device, in version vectors.
-    public var device: ShortID
+    package var device: ShortID
     /// Whether permissions are neither compared nor applied.
-    public var ignoresPermissions: Bool
+    package var ignoresPermissions: Bool
     /// How many conflict copies of one name are kept (Syncthing's `maxConflicts`): -1 all of them; 0 none, so that
     /// what loses a conflict is replaced like an older version.
-    public var conflictLimit: Int
+    package var conflictLimit: Int
     /// For a file that was changed here and elsewhere, where both ways are open.
-    public var conflictPolicy: ConflictPolicy
+    package var conflictPolicy: ConflictPolicy
     /// For a file that was deleted here and changed elsewhere.
-    public var deletionPolicy: ConflictPolicy
+    package var deletionPolicy: ConflictPolicy
 
-    public init(
+    package init(
         kind: FolderKind = .sendReceive, device: ShortID, ignoresPermissions: Bool = false,
         conflictLimit: Int = FolderRules.defaultConflictLimit, conflictPolicy: ConflictPolicy = .newest,
         deletionPolicy: ConflictPolicy = .newest

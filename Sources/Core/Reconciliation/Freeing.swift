@@ -1,9 +1,9 @@
 import BlockExchange
 
 /// Whether what is on this disk may go to free its space: others must have the very same, so that nothing is lost by it.
-public enum Freeing {
+package enum Freeing {
     /// Why something stays on this disk.
-    public enum Reason: String, Hashable, Sendable, CaseIterable {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
         /// No other device announces this version as its own.
         case noOtherCopy = "no-other-copy"
         /// Fewer other devices than the folder asks for announce this version as their own.
@@ -28,7 +28,7 @@ public enum Freeing {
         case failed
 
         /// Whether its owner may give it up with open eyes.
-        public var isForceable: Bool {
+        package var isForceable: Bool {
             switch self {
             case .noOtherCopy, .tooFewCopies, .uncertainCopies, .changedHere, .outdated, .deletedElsewhere,
                 .notCompared,
@@ -40,7 +40,7 @@ public enum Freeing {
     }
 
     /// What is on this disk, compared with what the index has of it.
-    public enum Sight: Hashable, Sendable {
+    package enum Sight: Hashable, Sendable {
         /// Type, size, time of modification and inode are those that were hashed.
         case unchanged
         case changed
@@ -55,7 +55,7 @@ public enum Freeing {
     ///   - global: the winning announcement, with `blocksHash`.
     ///   - copies: the other devices that announce the winner's version as valid, by `CopyRule`.
     ///   - minimumCopies: how many that count it takes, at least 1.
-    public static func reason(
+    package static func reason(
         against local: LocalVersion?, global: FileInfo?, copies: Copies, minimumCopies: Int, sight: Sight
     ) -> Reason? {
         guard let local, local.isLive, !local.flags.contains(.unsupported) else { return .unknown }

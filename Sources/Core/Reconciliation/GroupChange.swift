@@ -2,18 +2,18 @@ import BlockExchange
 import Selection
 
 /// What is done about the files of one group, all at once.
-public struct GroupChange: Equatable, Sendable {
-    public var group: FileGroup
+package struct GroupChange: Equatable, Sendable {
+    package var group: FileGroup
     /// Files that are fetched and files that are deleted.
-    public var actions: [Action]
+    package var actions: [Action]
     /// How many of the plan's single files come before it.
-    public var precedingFetches: Int
+    package var precedingFetches: Int
 
     /// The names of a group that differ here from the winners of their announcements by what is in them, and are kept, with
     /// the version that each is to get; nil if nothing can be done about one of them.
     ///
     /// - parameter items: of all names of the group.
-    public static func pending(
+    package static func pending(
         _ items: [PlanItem], rules: FolderRules, unixSeconds: Int64
     ) -> [String: VersionVector]? {
         var versions: [String: VersionVector] = [:]
@@ -28,7 +28,7 @@ public struct GroupChange: Equatable, Sendable {
     }
 
     /// The version that a name of the group is to get.
-    public static func version(of item: PlanItem) -> VersionVector {
+    package static func version(of item: PlanItem) -> VersionVector {
         item.global?.version ?? item.local?.file.version ?? VersionVector([])
     }
 }

@@ -9,7 +9,7 @@ extension LocalChanges {
     /// Syncthing 2's whatever is later. Without this a device of the other rule would stay with the deletion for ever.
     ///
     /// - parameter deletion: what one other device announces, winning or not.
-    public static func outliving(
+    package static func outliving(
         _ deletion: FileInfo, local: LocalVersion?, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion? {
         guard rules.kind == .sendReceive, let local, local.isValid, local.isLive, deletion.isDeleted,
@@ -22,7 +22,7 @@ extension LocalChanges {
 
     /// What to announce of a directory that the global version deletes or makes something else of, and that has to stay
     /// because something is needed in it. Nil if it is not such a directory.
-    public static func retaining(
+    package static func retaining(
         _ local: LocalVersion?, over global: FileInfo, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion? {
         guard rules.kind != .sendOnly, let local, local.isLive, local.file.kind == .directory, global.isDeleted,
@@ -33,7 +33,7 @@ extension LocalChanges {
     }
 
     /// What to announce of a name that is deleted on purpose on all devices, kept here or not.
-    public static func deletingEverywhere(
+    package static func deletingEverywhere(
         _ global: FileInfo, local: LocalVersion?, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion {
         let seen = local.map { global.version.merged(with: $0.file.version) } ?? global.version
@@ -44,7 +44,7 @@ extension LocalChanges {
 
     /// What to remember of a file here that is to become the successor of the global version, whatever is in it: that the
     /// global version was here, until the next look finds out what is.
-    public static func succeeding(_ global: FileInfo) -> LocalVersion {
+    package static func succeeding(_ global: FileInfo) -> LocalVersion {
         var file = global.withoutContent
         file.isDeleted = false
         return LocalVersion(file: file, flags: .mustRescan, isOnDisk: true)
@@ -77,7 +77,7 @@ extension LocalChanges {
 
     /// The file that is here, which is the global version, announced as a change: who has another version that has not seen
     /// it, but has seen what it was before, is in conflict with it. Nil if it is not the global version.
-    public static func affirming(
+    package static func affirming(
         _ local: LocalVersion, global: FileInfo, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion? {
         guard local.isValid, local.isLive, local.file.version == global.version else { return nil }

@@ -2,7 +2,7 @@ import BlockExchange
 
 extension LocalChanges {
     /// What can be done so that devices which may only read take back what they changed.
-    public enum Reversal: Equatable, Sendable {
+    package enum Reversal: Equatable, Sendable {
         /// This is to be announced.
         case announce(LocalVersion)
         /// This device has not what counts, and so has nothing to give back.
@@ -19,7 +19,7 @@ extension LocalChanges {
     /// - parameters:
     ///   - refused: all of them are overruled; never empty.
     ///   - global: what counts, by the versions that are not refused.
-    public static func reverting(
+    package static func reverting(
         _ refused: [FileInfo], local: LocalVersion?, global: FileInfo?, rules: FolderRules, unixSeconds: Int64
     ) -> Reversal {
         let seen = refused.reduce(VersionVector()) { $0.merged(with: $1.version) }

@@ -1,7 +1,7 @@
 import BlockExchange
 
 /// What is to be remembered and announced of one name after a look at the disk.
-public enum LocalUpdate: Equatable, Sendable {
+package enum LocalUpdate: Equatable, Sendable {
     case unchanged
     /// The name is now as said; it is announced.
     case set(LocalVersion)
@@ -10,7 +10,7 @@ public enum LocalUpdate: Equatable, Sendable {
 }
 
 /// Turns what is seen on this disk into what this device announces.
-public enum LocalChanges {
+package enum LocalChanges {
     /// What follows from `observed`.
     ///
     /// Nothing here compares file content but by `blocksHash`: `previous` and `global` must come with it.
@@ -22,7 +22,7 @@ public enum LocalChanges {
     ///     the disk and not noted yet.
     ///   - isKept: whether the name is selected, or a directory above something selected.
     ///   - unixSeconds: now.
-    public static func update(
+    package static func update(
         of name: String, observed: Observation, previous: LocalVersion?, global: FileInfo?, placed: FileInfo? = nil,
         isKept: Bool, rules: FolderRules, unixSeconds: Int64
     ) -> LocalUpdate {

@@ -3,22 +3,22 @@ import BlockExchange
 /// What this device has of a name, and whether it vouches for it.
 ///
 /// The index keeps the same as a `LocalEntry`: flags have the same numbers, and `isOnDisk` stands for its status.
-public struct LocalVersion: Equatable, Sendable {
+package struct LocalVersion: Equatable, Sendable {
     /// Why this device does not vouch for what it has; the numbers are Syncthing's.
-    public struct Flags: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt8
+    package struct Flags: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
 
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Nothing that can be synchronised: a socket, a device, a name in another normal form.
-        public static let unsupported = Flags(rawValue: 1)
+        package static let unsupported = Flags(rawValue: 1)
         /// Not selected, and still on this disk.
-        public static let ignored = Flags(rawValue: 2)
+        package static let ignored = Flags(rawValue: 2)
         /// The disk may hold something else than the entry says.
-        public static let mustRescan = Flags(rawValue: 4)
+        package static let mustRescan = Flags(rawValue: 4)
         /// Changed here in a folder that only receives. It is announced with an empty version, so that it never wins;
         /// here it keeps the version that the change gave it.
-        public static let receiveOnlyChanged = Flags(rawValue: 8)
+        package static let receiveOnlyChanged = Flags(rawValue: 8)
 
         /// Flags of what never took part in the cluster: when it does, it may have overtaken nothing.
         static let outside: Flags = [.unsupported, .ignored, .receiveOnlyChanged]
@@ -26,12 +26,12 @@ public struct LocalVersion: Equatable, Sendable {
 
     /// Invalid exactly if there are flags. `blocks` may be empty where nobody needs them; `blocksHash` is what content
     /// is compared by, and a live file without it has unknown content.
-    public let file: FileInfo
-    public let flags: Flags
+    package let file: FileInfo
+    package let flags: Flags
     /// Whether something of that name is on this disk. False for deletions.
-    public let isOnDisk: Bool
+    package let isOnDisk: Bool
 
-    public init(file: FileInfo, flags: Flags = [], isOnDisk: Bool) {
+    package init(file: FileInfo, flags: Flags = [], isOnDisk: Bool) {
         var file = file
         file.isInvalid = !flags.isEmpty
         self.file = file
@@ -40,7 +40,7 @@ public struct LocalVersion: Equatable, Sendable {
     }
 
     /// Whether this device vouches for it.
-    public var isValid: Bool { flags.isEmpty }
+    package var isValid: Bool { flags.isEmpty }
 
     /// Whether it is there: on this disk and not known as deleted.
     var isLive: Bool { isOnDisk && !file.isDeleted }

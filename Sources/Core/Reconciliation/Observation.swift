@@ -2,7 +2,7 @@ import BlockExchange
 import Cryptography
 
 /// What a look at the disk found under a name.
-public enum Observation: Equatable, Sendable {
+package enum Observation: Equatable, Sendable {
     case missing
     /// Something that cannot be synchronised: a socket, a device.
     case unsupported
@@ -10,25 +10,25 @@ public enum Observation: Equatable, Sendable {
 }
 
 /// A file, directory or symbolic link on this disk.
-public struct ObservedItem: Equatable, Sendable {
-    public var kind: FileInfo.Kind
+package struct ObservedItem: Equatable, Sendable {
+    package var kind: FileInfo.Kind
     /// Bytes; only a file's counts.
-    public var size: Int64
+    package var size: Int64
     /// Unix mode bits; only 0o777 count.
-    public var permissions: UInt32
+    package var permissions: UInt32
     /// Time of the last change: seconds since 1970 and nanoseconds within. A directory's is not compared.
-    public var modifiedSeconds: Int64
-    public var modifiedNanoseconds: Int32
+    package var modifiedSeconds: Int64
+    package var modifiedNanoseconds: Int32
     /// Bytes of every block of a file but the last.
-    public var blockSize: Int32
-    public var blocks: [BlockInfo]
+    package var blockSize: Int32
+    package var blocks: [BlockInfo]
     /// What a file's content is compared by; nil if it was not read.
-    public var blocksHash: SHA256Digest?
+    package var blocksHash: SHA256Digest?
     /// The text of a symbolic link.
-    public var symlinkTarget: [UInt8]
+    package var symlinkTarget: [UInt8]
 
     /// - parameter blocksHash: computed from `blocks` if it is not given.
-    public init(
+    package init(
         kind: FileInfo.Kind, size: Int64 = 0, permissions: UInt32 = 0o644, modifiedSeconds: Int64 = 0,
         modifiedNanoseconds: Int32 = 0, blockSize: Int32 = 0, blocks: [BlockInfo] = [],
         blocksHash: SHA256Digest? = nil, symlinkTarget: [UInt8] = []

@@ -2,13 +2,13 @@ import BlockExchange
 import Selection
 
 /// One name, for a plan.
-public struct PlanItem: Equatable, Sendable {
-    public var local: LocalVersion?
+package struct PlanItem: Equatable, Sendable {
+    package var local: LocalVersion?
     /// The winner of all announcements, those of this device included.
-    public var global: FileInfo?
-    public var isKept: Bool
+    package var global: FileInfo?
+    package var isKept: Bool
 
-    public init(local: LocalVersion?, global: FileInfo?, isKept: Bool) {
+    package init(local: LocalVersion?, global: FileInfo?, isKept: Bool) {
         self.local = local
         self.global = global
         self.isKept = isKept
@@ -16,18 +16,18 @@ public struct PlanItem: Equatable, Sendable {
 }
 
 /// What the order of a plan depends on.
-public struct PlanOptions: Equatable, Sendable {
-    public var order: PullOrder
-    public var priorities: PriorityPatterns
+package struct PlanOptions: Equatable, Sendable {
+    package var order: PullOrder
+    package var priorities: PriorityPatterns
     /// Bytes that may be used on this disk; nil if that is not known, and taken for enough.
-    public var freeByteCount: Int64?
+    package var freeByteCount: Int64?
     /// Bytes needed before deletions; nil for the sum of the files to be fetched.
-    public var neededByteCount: Int64?
+    package var neededByteCount: Int64?
     /// Files that change together. Of each group that something is to be done about, all names that are needed are in the
     /// plan.
-    public var groups: GroupPatterns
+    package var groups: GroupPatterns
 
-    public init(
+    package init(
         order: PullOrder = .alphabetic, priorities: PriorityPatterns = .none, freeByteCount: Int64? = nil,
         neededByteCount: Int64? = nil, groups: GroupPatterns = .none
     ) {
@@ -43,33 +43,33 @@ public struct PlanOptions: Equatable, Sendable {
 ///
 /// It depends on the names given, not on their order. Carried out as a whole it leaves nothing to plan with the same
 /// global versions. (That this device then has another version may make another one the global version.)
-public struct Plan: Equatable, Sendable {
+package struct Plan: Equatable, Sendable {
     /// A name about which nothing can be done.
-    public struct Blocked: Equatable, Sendable {
-        public var name: String
-        public var obstacle: Obstacle
+    package struct Blocked: Equatable, Sendable {
+        package var name: String
+        package var obstacle: Obstacle
     }
 
     /// In this order: files in the way of directories go; directories come, parents first; files are renamed; what is
     /// below directories that give way to something else goes; symbolic links come, files are fetched in the order
     /// asked for; files go; directories go, deepest first; directories that stay get their permissions.
-    public let steps: [Action]
+    package let steps: [Action]
     /// How many of the steps come before the first file, or group, that is to be fetched.
-    public let fetchPosition: Int
+    package let fetchPosition: Int
     /// What is done about each group, at once; in the order in which it comes among the files to be fetched, groups of
     /// which all goes at the end, or first where space is short.
-    public let groups: [GroupChange]
+    package let groups: [GroupChange]
     /// In the order of their names.
-    public let blocked: [Blocked]
+    package let blocked: [Blocked]
     /// Whether space is short, so that files go before others come.
-    public let deletesFirst: Bool
+    package let deletesFirst: Bool
     /// Bytes of the files to be fetched.
-    public let fetchedByteCount: Int64
+    package let fetchedByteCount: Int64
 
     /// Decides about each of `items` and orders what is to be done.
     ///
     /// - parameter unixSeconds: now, for directories that are announced anew because something in them is needed.
-    public init(items: [PlanItem], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
+    package init(items: [PlanItem], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
         let decided = items.map { item in
             Decided(
                 name: item.global?.name ?? item.local?.file.name ?? "",
@@ -81,7 +81,7 @@ public struct Plan: Equatable, Sendable {
     }
 
     /// Orders `actions`, each about another name.
-    public init(actions: [Action], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
+    package init(actions: [Action], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
         let decided = actions.compactMap { action in action.name.map { Decided(name: $0, action: action) } }
         self.init(decided, rules: rules, options: options, unixSeconds: unixSeconds)
     }
@@ -110,7 +110,7 @@ public struct Plan: Equatable, Sendable {
         }
     }
 
-    public var isEmpty: Bool { steps.isEmpty && groups.isEmpty }
+    package var isEmpty: Bool { steps.isEmpty && groups.isEmpty }
 }
 
 /// What was decided about one name.

@@ -2,7 +2,7 @@ import BlockExchange
 import Selection
 
 /// In which order files are fetched.
-public enum PullOrder: String, Hashable, Sendable, CaseIterable {
+package enum PullOrder: String, Hashable, Sendable, CaseIterable {
     case alphabetic
     case smallestFirst
     case newestFirst
@@ -25,16 +25,16 @@ public enum PullOrder: String, Hashable, Sendable, CaseIterable {
 /// What is fetched before everything else: patterns as in an ignore file, the first that matches decides.
 ///
 /// A `!` pattern takes names out; prefixes, rooting and wildcards mean what they mean there.
-public struct PriorityPatterns: Equatable, Sendable {
+package struct PriorityPatterns: Equatable, Sendable {
     private let selection: Selection
 
     /// No priorities.
-    public static let none = PriorityPatterns()
+    package static let none = PriorityPatterns()
 
     private init() { selection = .everything }
 
     /// - throws: `IgnoreError` with the number of the pattern that is none as the line. `#include` is none.
-    public init(_ patterns: [String]) throws(IgnoreError) {
+    package init(_ patterns: [String]) throws(IgnoreError) {
         selection = try Selection(parsing: patterns.joined(separator: "\n"), name: "priority")
     }
 

@@ -6,7 +6,7 @@ extension Reconciler {
     /// nothing needs to be said of the name.
     ///
     /// What is not kept is left alone; what is kept and not here is deleted everywhere.
-    public static func override(
+    package static func override(
         local: LocalVersion?, global: FileInfo?, isKept: Bool, rules: FolderRules, unixSeconds: Int64
     ) -> LocalVersion? {
         guard rules.kind == .sendOnly, isKept, let global, !global.isInvalid else { return nil }
@@ -23,7 +23,7 @@ extension Reconciler {
     /// In a folder that only receives, `folder revert`: what was changed here becomes the global version again, and
     /// what is only here is deleted. Nothing is kept as a conflict copy. The actions belong into a `Plan`; what could
     /// not be carried out, because nobody could be asked for the content, stays as it is and can be reverted again.
-    public static func revert(
+    package static func revert(
         local: LocalVersion?, global: FileInfo?, isKept: Bool, rules: FolderRules
     ) -> Action {
         guard rules.kind == .receiveOnly, isKept, let local, local.flags.contains(.receiveOnlyChanged) else {

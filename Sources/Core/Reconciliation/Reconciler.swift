@@ -1,7 +1,7 @@
 import BlockExchange
 
 /// Decides what to do so that this device has the global version of what it keeps.
-public enum Reconciler {
+package enum Reconciler {
     /// What to do about one name.
     ///
     /// Nothing here compares file content but by `blocksHash`: `local` and `global` must come with it.
@@ -11,7 +11,7 @@ public enum Reconciler {
     ///   - global: the winner of all announcements, `local` included; the decision does not question it.
     ///   - isKept: whether the name is selected, or a directory above something selected.
     ///   - unixSeconds: now, for what is announced because of a policy.
-    public static func decide(
+    package static func decide(
         local: LocalVersion?, global: FileInfo?, isKept: Bool, rules: FolderRules, unixSeconds: Int64
     ) -> Action {
         guard let global, !global.isInvalid else { return .nothing }

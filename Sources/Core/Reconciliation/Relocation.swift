@@ -1,36 +1,36 @@
 import BlockExchange
 
 /// A time of the disk, to order by.
-public struct DiskTime: Hashable, Comparable, Sendable {
-    public var seconds: Int64
-    public var nanoseconds: Int32
+package struct DiskTime: Hashable, Comparable, Sendable {
+    package var seconds: Int64
+    package var nanoseconds: Int32
 
-    public init(seconds: Int64, nanoseconds: Int32) {
+    package init(seconds: Int64, nanoseconds: Int32) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 }
 
 /// What is at a name, or was when it was looked at last.
-public struct PlacedItem: Hashable, Sendable {
-    public enum Kind: Hashable, Sendable { case file, directory, symlink }
+package struct PlacedItem: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable { case file, directory, symlink }
 
-    public var path: String
-    public var kind: Kind
+    package var path: String
+    package var kind: Kind
     /// 0 if not known.
-    public var inode: UInt64
-    public var size: Int64
-    public var modified: DiskTime
+    package var inode: UInt64
+    package var size: Int64
+    package var modified: DiskTime
     /// When contents, permissions or names changed last; nil if not known.
-    public var changed: DiskTime?
+    package var changed: DiskTime?
     /// When it was made; nil if not known.
-    public var created: DiskTime?
+    package var created: DiskTime?
 
-    public init(
+    package init(
         path: String, kind: Kind, inode: UInt64, size: Int64, modified: DiskTime, changed: DiskTime? = nil,
         created: DiskTime? = nil
     ) {
@@ -58,14 +58,14 @@ public struct PlacedItem: Hashable, Sendable {
 }
 
 /// Something on this disk at which something else may be found again.
-public struct Sighting: Hashable, Sendable {
-    public var item: PlacedItem
+package struct Sighting: Hashable, Sendable {
+    package var item: PlacedItem
     /// Whether it is kept there already.
-    public var isKept: Bool
+    package var isKept: Bool
     /// Why no line can follow it there, in words; nil if one can.
-    public var obstacle: String?
+    package var obstacle: String?
 
-    public init(_ item: PlacedItem, isKept: Bool = false, obstacle: String? = nil) {
+    package init(_ item: PlacedItem, isKept: Bool = false, obstacle: String? = nil) {
         self.item = item
         self.isKept = isKept
         self.obstacle = obstacle
@@ -75,25 +75,25 @@ public struct Sighting: Hashable, Sendable {
 /// Where kept names that a look found gone are now, and what follows for the selection.
 ///
 /// Pure: what was seen is handed in, and what comes out is to be written into the ignore file or shown to people.
-public struct Relocation: Equatable, Sendable {
-    public struct Move: Hashable, Sendable {
-        public var from: String
-        public var to: String
+package struct Relocation: Equatable, Sendable {
+    package struct Move: Hashable, Sendable {
+        package var from: String
+        package var to: String
 
-        public init(from: String, to: String) {
+        package init(from: String, to: String) {
             self.from = from
             self.to = to
         }
     }
 
     /// A name that is gone and lies, not kept, at another: its deletion waits for what its user says.
-    public struct Held: Hashable, Sendable {
-        public var from: String
-        public var to: String
+    package struct Held: Hashable, Sendable {
+        package var from: String
+        package var to: String
         /// Why no line follows; nil if it had no line of its own.
-        public var obstacle: String?
+        package var obstacle: String?
 
-        public init(from: String, to: String, obstacle: String? = nil) {
+        package init(from: String, to: String, obstacle: String? = nil) {
             self.from = from
             self.to = to
             self.obstacle = obstacle
@@ -101,14 +101,14 @@ public struct Relocation: Equatable, Sendable {
     }
 
     /// Lines that go to other names.
-    public private(set) var follows: [Move] = []
+    package private(set) var follows: [Move] = []
     /// Lines whose file is at a name now that another line selects.
-    public private(set) var joined: [Move] = []
+    package private(set) var joined: [Move] = []
     /// In the order of their old names, what is in a directory after it.
-    public private(set) var held: [Held] = []
+    package private(set) var held: [Held] = []
     /// Files with a line of their own, or below a directory with one, that were not found: one of the same contents may be
     /// theirs.
-    public private(set) var unfound: [PlacedItem] = []
+    package private(set) var unfound: [PlacedItem] = []
 
     /// - parameters:
     ///   - lost: kept names that are gone, each once.
@@ -116,7 +116,7 @@ public struct Relocation: Equatable, Sendable {
     ///   - sightings: what may be one of them; each path once.
     ///   - reported: renames that were seen to happen, in their order.
     ///   - copies: for files of `unfound` of an earlier decision the sightings with the same contents.
-    public init(
+    package init(
         lost: [PlacedItem], lines: Set<String>, sightings: [Sighting], reported: [Move] = [],
         copies: [String: [String]] = [:]
     ) {
@@ -244,7 +244,7 @@ extension Substring.UTF8View {
 }
 
 /// What is to become of the line of a name that its file has left.
-public enum MovedLine: Equatable, Sendable {
+package enum MovedLine: Equatable, Sendable {
     /// The others have not heard yet, or this device has not looked.
     case waits
     /// The line goes.
@@ -258,7 +258,7 @@ public enum MovedLine: Equatable, Sendable {
     ///   - isOnDisk: whether something is there now.
     ///   - othersKnow: whether another device announces the winner, or there is no other.
     ///   - isEmptied: whether nothing is below it on any device.
-    public static func decide(
+    package static func decide(
         global: FileInfo?, local: LocalVersion?, isOnDisk: Bool, othersKnow: Bool, isEmptied: Bool = false
     ) -> MovedLine {
         guard let global, !global.isInvalid else { return isOnDisk || local?.isLive == true ? .waits : .ends }

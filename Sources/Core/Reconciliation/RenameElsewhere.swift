@@ -1,14 +1,14 @@
 import BlockExchange
 
 /// A file that another device has given another name: a deletion and a new file with the same contents.
-public enum RenameElsewhere {
+package enum RenameElsewhere {
     /// Seconds between what one device says of the two names of a file that it has renamed: it finds both in one look.
     static let window: UInt64 = 600
 
     /// Whether `added` is what was at the name of `deletion` and had `hash` as contents.
     ///
     /// Versions say who, and by Syncthing's and our way of counting also when: a copy that was there before is none.
-    public static func isRename(_ deletion: FileInfo, of content: FileInfo, to added: FileInfo) -> Bool {
+    package static func isRename(_ deletion: FileInfo, of content: FileInfo, to added: FileInfo) -> Bool {
         guard deletion.isDeleted, !added.isDeleted, !added.isInvalid, added.kind == .file, content.kind == .file,
             let hash = content.blocksHash, added.blocksHash == hash, added.size == content.size
         else { return false }

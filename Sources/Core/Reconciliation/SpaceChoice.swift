@@ -1,14 +1,14 @@
 import Arithmetic
 
 /// A file that could go to free its space.
-public struct SpaceCandidate: Equatable, Sendable {
-    public var name: String
+package struct SpaceCandidate: Equatable, Sendable {
+    package var name: String
     /// Bytes.
-    public var size: Int64
+    package var size: Int64
     /// When it was read or changed last, as far as the disk knows: seconds since 1970.
-    public var lastUsed: Int64
+    package var lastUsed: Int64
 
-    public init(name: String, size: Int64, lastUsed: Int64) {
+    package init(name: String, size: Int64, lastUsed: Int64) {
         self.name = name
         self.size = size
         self.lastUsed = lastUsed
@@ -16,12 +16,12 @@ public struct SpaceCandidate: Equatable, Sendable {
 }
 
 /// Which files go when space is short.
-public enum SpaceChoice {
+package enum SpaceChoice {
     /// As many as it takes to free `byteCount` bytes, or all if that is less: those first of which size times the time since
     /// they were used is greatest, and none of them that is not needed once the others went.
     ///
     /// - parameter unusedFor: only files that nobody has used for so many seconds; nil for all.
-    public static func choose(
+    package static func choose(
         _ candidates: [SpaceCandidate], toFree byteCount: Int64, unusedFor: Int64? = nil, now: Int64
     ) -> [SpaceCandidate] {
         guard byteCount > 0 else { return [] }

@@ -1,16 +1,16 @@
 /// The names of archived versions: `STEM~YYYYMMDD-HHMMSS.EXTENSION`, as Syncthing has them.
 ///
 /// The extension begins at the last dot of the last component, even where that is its first character.
-public enum VersionName {
+package enum VersionName {
     /// The name of the version of `name` that was archived at `time`. A stem that would make the component too long is cut
     /// at the end of a character.
-    public static func tagged(_ name: String, at time: ConflictTime) -> String {
+    package static func tagged(_ name: String, at time: ConflictTime) -> String {
         ConflictName.tagged(name, "~\(time)")
     }
 
     /// The file that `name` is a version of, and when it was archived; nil if it is not such a name. A stem that was cut is
     /// not made whole again.
-    public static func parse(_ name: String) -> (original: String, time: ConflictTime)? {
+    package static func parse(_ name: String) -> (original: String, time: ConflictTime)? {
         let path = ConflictName.Path(name)
         if let (stem, time) = untagged(path.stem), !(stem + path.fileExtension).isEmpty {
             return (path.directory + stem + path.fileExtension, time)

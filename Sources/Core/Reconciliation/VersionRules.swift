@@ -1,7 +1,7 @@
 import Arithmetic
 
 /// What a folder keeps of what other devices replace or delete, and how long: Syncthing's rules.
-public enum VersionRules: Hashable, Sendable {
+package enum VersionRules: Hashable, Sendable {
     /// The last version of each name, under its own name. After so many days it goes; 0 keeps it.
     case trashcan(cleanoutDays: Int)
     /// The last `keep` versions of each name, and none that is older than `cleanoutDays`, if that is not 0.
@@ -13,7 +13,7 @@ public enum VersionRules: Hashable, Sendable {
     private static let secondsPerDay: Int64 = 86_400
 
     /// Whether versions have the time in their names.
-    public var isTagging: Bool {
+    package var isTagging: Bool {
         switch self {
         case .trashcan: false
         case .simple, .staggered: true
@@ -23,7 +23,7 @@ public enum VersionRules: Hashable, Sendable {
     /// Which of the versions of one name go: positions in `ages`.
     ///
     /// - parameter ages: seconds since each was archived, in any order; below zero for what comes from the future.
-    public func dropped(ages: [Int64]) -> [Int] {
+    package func dropped(ages: [Int64]) -> [Int] {
         let oldestFirst = ages.indices.sorted { (ages[$0], $1) > (ages[$1], $0) }
         switch self {
         case .trashcan(let days): return oldestFirst.filter { Self.isOver(ages[$0], days: days) }

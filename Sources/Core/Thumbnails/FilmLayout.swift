@@ -1,7 +1,7 @@
 /// Finds what of a film in MP4's or QuickTime's boxes (ISO/IEC 14496-12) has to be there for its first picture: the box that
 /// describes the film, wherever it is, and the first key frame. Reads what anybody wrote; pure.
-public struct FilmLayout: Sendable {
-    public enum Step: Equatable, Sendable {
+package struct FilmLayout: Sendable {
+    package enum Step: Equatable, Sendable {
         /// These bytes are needed to say more.
         case need(Range<Int64>)
         /// All that is needed is known.
@@ -15,7 +15,7 @@ public struct FilmLayout: Sendable {
     /// Boxes that are looked at, at one level.
     private static let boxLimit = 10_000
     /// Bytes of the box that describes the film: some hours have a few MiB.
-    public static let descriptionLimit: Int64 = 32 << 20
+    package static let descriptionLimit: Int64 = 32 << 20
     /// Bytes of a key frame.
     private static let pictureLimit = 32 << 20
 
@@ -24,12 +24,12 @@ public struct FilmLayout: Sendable {
     /// The bytes at an offset; nil if they are not all known. Never asked for what lies beyond the end.
     let read: @Sendable (_ offset: Int64, _ count: Int) -> [UInt8]?
 
-    public init(size: Int64, read: @escaping @Sendable (_ offset: Int64, _ count: Int) -> [UInt8]?) {
+    package init(size: Int64, read: @escaping @Sendable (_ offset: Int64, _ count: Int) -> [UInt8]?) {
         self.size = size
         self.read = read
     }
 
-    public func next() -> Step {
+    package func next() -> Step {
         var place: Int64 = 0
         for _ in 0..<Self.boxLimit {
             guard size - place >= 8 else { return .none }

@@ -1,19 +1,19 @@
 /// What stands before the pixels of a JPEG file (ISO/IEC 10918-1, annex B; EXIF 2.3, 4.5): its size, which way up it is,
 /// and the preview that cameras put there. Reads what anybody wrote; pure.
-public struct JPEGHead: Equatable, Sendable {
+package struct JPEGHead: Equatable, Sendable {
     private static let segmentLimit = 1000
 
     /// Nil if no frame header is in what was read.
-    public private(set) var size: PixelSize?
+    package private(set) var size: PixelSize?
     /// As EXIF counts, 1 to 8; 1 is upright.
-    public private(set) var orientation: UInt8 = 1
+    package private(set) var orientation: UInt8 = 1
     /// Where the preview lies in what was read, if it lies there whole and is a JPEG itself.
-    public private(set) var preview: Range<Int>?
+    package private(set) var preview: Range<Int>?
     /// Whether the pixels begin in what was read: nothing of the head is missing.
-    public private(set) var isWhole = false
+    package private(set) var isWhole = false
 
     /// - Parameter bytes: the file from its beginning, as much as there is. Nil for what is no JPEG.
-    public init?(_ bytes: [UInt8]) { self.init(bytes[...], withPreview: true) }
+    package init?(_ bytes: [UInt8]) { self.init(bytes[...], withPreview: true) }
 
     private init?(_ bytes: ArraySlice<UInt8>, withPreview: Bool) {
         guard bytes.starts(with: [0xFF, 0xD8]) else { return nil }
@@ -70,7 +70,7 @@ public struct JPEGHead: Equatable, Sendable {
     private static let smallestPreview = 120
 
     /// Of the preview, if there is one.
-    public private(set) var previewSize: PixelSize?
+    package private(set) var previewSize: PixelSize?
 }
 
 /// The two directories that a camera writes into a photo: of the photo, and of its preview (TIFF 6.0, section 2).

@@ -1,23 +1,23 @@
 /// What a file is by its first bytes: what it is read as, whatever its name says. Only kinds that the tools are told by
 /// name are here; nothing is left for them to guess. Pure.
-public enum MediaKind: Equatable, Sendable {
+package enum MediaKind: Equatable, Sendable {
     case picture(PictureFormat)
     case film(FilmContainer)
 
-    public enum PictureFormat: Equatable, Sendable, CaseIterable {
+    package enum PictureFormat: Equatable, Sendable, CaseIterable {
         case jpeg, png, gif, webp, tiff, heif
     }
 
     /// The raw value is ffmpeg's name of what reads it.
-    public enum FilmContainer: String, Sendable, CaseIterable {
+    package enum FilmContainer: String, Sendable, CaseIterable {
         case mov, matroska, avi, mpegts, mpeg, flv, ogg, asf
     }
 
     /// Bytes from the beginning of a file that are looked at.
-    public static let headByteCount = 400
+    package static let headByteCount = 400
 
     /// Nil for anything else, and for what is too short to tell.
-    public init?(head: [UInt8]) {
+    package init?(head: [UInt8]) {
         func begins(_ text: StaticString, at offset: Int = 0) -> Bool {
             text.withUTF8Buffer { head.dropFirst(offset).starts(with: $0) }
         }
@@ -65,7 +65,7 @@ public enum MediaKind: Equatable, Sendable {
     }
 
     /// Whether a file of this name is worth asking for its first block.
-    public static func isLikely(path: String) -> Bool {
+    package static func isLikely(path: String) -> Bool {
         let name = path.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: ".") else { return false }
         return endings.contains(name[name.index(after: dot)...].lowercased())

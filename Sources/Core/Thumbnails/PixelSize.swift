@@ -1,26 +1,26 @@
 /// Width and height of a picture, in pixels.
-public struct PixelSize: Equatable, Hashable, Sendable {
-    public var width: Int
-    public var height: Int
+package struct PixelSize: Equatable, Hashable, Sendable {
+    package var width: Int
+    package var height: Int
 
-    public init(width: Int, height: Int) {
+    package init(width: Int, height: Int) {
         self.width = width
         self.height = height
     }
 
     /// Neither side of a thumbnail is longer.
-    public static let thumbnailSide = 255
+    package static let thumbnailSide = 255
     /// A picture of more pixels is not given to any program: what unpacks to gigabytes is rather an attack than a photo.
     static let pixelLimit = 1 << 28
 
     /// Whether a program may be given a picture of this size.
-    public var isReasonable: Bool {
+    package var isReasonable: Bool {
         let (pixels, isOver) = width.multipliedReportingOverflow(by: height)
         return width > 0 && height > 0 && !isOver && pixels <= Self.pixelLimit
     }
 
     /// What the beginning of a picture says of its size; nil if it does not, or not for this format.
-    public init?(of format: MediaKind.PictureFormat, head: [UInt8]) {
+    package init?(of format: MediaKind.PictureFormat, head: [UInt8]) {
         var reading = ByteReading(bytes: head[...])
         switch format {
         case .jpeg:

@@ -1,12 +1,12 @@
 /// A photo's preview as a picture of its own: turned as the photo is, and cut to its shape. Pure.
-public struct Preview: Equatable, Sendable {
+package struct Preview: Equatable, Sendable {
     /// A JPEG that says which way up it is.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// What it is to be made to fill.
-    public let frame: ThumbnailFrame
+    package let frame: ThumbnailFrame
 
     /// Nil if there is none in the beginning of the file.
-    public init?(head bytes: [UInt8]) {
+    package init?(head bytes: [UInt8]) {
         guard let head = JPEGHead(bytes), let place = head.preview, let size = head.previewSize else { return nil }
         let turned = head.orientation >= 5
         var frame = ThumbnailFrame(preview: size, of: head.size ?? size)
@@ -22,13 +22,13 @@ public struct Preview: Equatable, Sendable {
 }
 
 /// The room that a thumbnail is fitted into.
-public struct ThumbnailFrame: Equatable, Sendable {
-    public var size: PixelSize
+package struct ThumbnailFrame: Equatable, Sendable {
+    package var size: PixelSize
     /// Whether it is filled, and what sticks out cut off evenly; else the whole picture is shown.
-    public var isFilled: Bool
+    package var isFilled: Bool
 
     /// The room for whole pictures.
-    public static let whole = ThumbnailFrame(
+    package static let whole = ThumbnailFrame(
         size: PixelSize(width: PixelSize.thumbnailSide, height: PixelSize.thumbnailSide), isFilled: false)
 
     init(size: PixelSize, isFilled: Bool) {

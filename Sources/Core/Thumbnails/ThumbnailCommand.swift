@@ -3,15 +3,15 @@
 /// bubblewrap gives it namespaces of its own, so that there is no network, no other process and no file but the system's
 /// programs and libraries, read-only, and the one file that it is to look at; prlimit bounds what it may use. What it makes
 /// it writes to its standard output.
-public struct ThumbnailCommand: Equatable, Sendable {
-    public enum Tool: Hashable, Sendable {
+package struct ThumbnailCommand: Equatable, Sendable {
+    package enum Tool: Hashable, Sendable {
         /// libvips.
         case picture
         /// ffmpeg.
         case film
 
         /// What is run, and the Debian package that has it.
-        public var program: (path: String, package: String) {
+        package var program: (path: String, package: String) {
             switch self {
             case .picture: ("/usr/bin/vips", "libvips-tools")
             case .film: ("/usr/bin/ffmpeg", "ffmpeg")
@@ -20,22 +20,22 @@ public struct ThumbnailCommand: Equatable, Sendable {
     }
 
     /// What every command needs besides its tool.
-    public static let foundations = [
+    package static let foundations = [
         (path: "/usr/bin/bwrap", package: "bubblewrap"), (path: "/usr/bin/prlimit", package: "util-linux"),
     ]
 
     /// Bytes of memory, seconds of processor time, and processes that a program may use.
-    public static let memoryLimit = 1 << 30
-    public static let processorSeconds = 10
+    package static let memoryLimit = 1 << 30
+    package static let processorSeconds = 10
     static let processLimit = 32
 
     /// Absolute.
-    public let path: String
-    public let arguments: [String]
+    package let path: String
+    package let arguments: [String]
 
     /// Makes a thumbnail of a picture.
     /// - Parameter input: the file, absolute.
-    public static func picture(_ input: String, into frame: ThumbnailFrame) -> ThumbnailCommand {
+    package static func picture(_ input: String, into frame: ThumbnailFrame) -> ThumbnailCommand {
         var words = [
             "thumbnail", inside, ".jpg[Q=80,strip,background=255]", String(frame.size.width), "--height",
             String(frame.size.height), "--fail-on", "truncated",
@@ -46,7 +46,7 @@ public struct ThumbnailCommand: Equatable, Sendable {
 
     /// Makes a thumbnail of a film's first key frame.
     /// - Parameter input: the file, absolute; what is not needed of it may be a hole.
-    public static func film(_ input: String, in container: MediaKind.FilmContainer) -> ThumbnailCommand {
+    package static func film(_ input: String, in container: MediaKind.FilmContainer) -> ThumbnailCommand {
         let side = PixelSize.thumbnailSide
         // The container is said, not guessed, and it may open nothing but the file: a list of other files is no film.
         let words = [
@@ -61,7 +61,7 @@ public struct ThumbnailCommand: Equatable, Sendable {
     }
 
     /// Ends with 0 if the tool can be run in the sandbox.
-    public static func trial(of tool: Tool) -> ThumbnailCommand {
+    package static func trial(of tool: Tool) -> ThumbnailCommand {
         switch tool {
         case .picture: ThumbnailCommand(tool: tool, words: ["--version"], input: nil)
         case .film: ThumbnailCommand(tool: tool, words: ["-version"], input: nil)

@@ -2,26 +2,26 @@ import Cryptography
 
 /// Where the thumbnail of a content lies beneath a cache. The layout is Sushitrain's, so that both programs find each
 /// other's.
-public struct ThumbnailName: Hashable, Sendable, CustomStringConvertible {
+package struct ThumbnailName: Hashable, Sendable, CustomStringConvertible {
     /// Bytes of the shortest key that says enough of a hash; what has fewer gets no thumbnail, as in Sushitrain.
     static let shortestKey = 6
 
     /// Relative, canonical, in ASCII: `a/b/REST.jpg`.
-    public let path: String
+    package let path: String
 
-    public var description: String { path }
+    package var description: String { path }
 
     /// - Parameter blocksHash: SHA-256 over the hashes of a file's blocks (`FileInfo.blocksHash`).
     ///
     /// Nil for a hash of which too few letters are left, which no content is known to have.
-    public init?(blocksHash: SHA256Digest) {
+    package init?(blocksHash: SHA256Digest) {
         let key = Base64.encode(blocksHash.bytes).utf8.compactMap(Self.keyLetter)
         guard key.count >= Self.shortestKey else { return nil }
         path = Self.path(key)
     }
 
     /// Reads a path beneath a cache; nil for one that `init(blocksHash:)` does not make.
-    public init?(path: String) {
+    package init?(path: String) {
         let bytes = Array(path.utf8)
         let slash = UInt8(ascii: "/")
         guard bytes.count >= Self.shortestKey + 6, bytes.count <= 50, bytes[1] == slash, bytes[3] == slash,

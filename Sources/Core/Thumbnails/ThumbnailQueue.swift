@@ -1,7 +1,7 @@
 /// Who is waiting for which thumbnail and what is made next: what was asked for last, since that is what somebody looks at
 /// while scrolling. Each content is made once for all who ask for it. Pure.
-public struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
-    public enum Step: Equatable, Sendable {
+package struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
+    package enum Step: Equatable, Sendable {
         /// Make it; `ended` says when that is over.
         case start(Key)
         /// Nobody waits for it any more: end it. `ended` is still to be called.
@@ -19,13 +19,13 @@ public struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - runningLimit: contents that are made at once, at least 1.
     ///   - waitingLimit: contents that wait, at least 1.
-    public init(runningLimit: Int, waitingLimit: Int) {
+    package init(runningLimit: Int, waitingLimit: Int) {
         self.runningLimit = max(1, runningLimit)
         self.waitingLimit = max(1, waitingLimit)
     }
 
     /// - Parameter waiter: a number of its own for each call.
-    public mutating func ask(_ key: Key, waiter: Int) -> [Step] {
+    package mutating func ask(_ key: Key, waiter: Int) -> [Step] {
         // What is being stopped has no waiters: it is begun anew when it has ended.
         if let waiters = running[key], !waiters.isEmpty {
             running[key] = waiters.union([waiter])
@@ -44,7 +44,7 @@ public struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     /// A waiter has gone.
-    public mutating func leave(_ waiter: Int) -> [Step] {
+    package mutating func leave(_ waiter: Int) -> [Step] {
         if let index = waiting.firstIndex(where: { $0.waiters.contains(waiter) }) {
             waiting[index].waiters.remove(waiter)
             if waiting[index].waiters.isEmpty { waiting.remove(at: index) }
@@ -56,12 +56,12 @@ public struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Whether somebody waits for it.
-    public func isWanted(_ key: Key) -> Bool {
+    package func isWanted(_ key: Key) -> Bool {
         running[key]?.isEmpty == false || waiting.contains { $0.key == key }
     }
 
     /// What was started is over, in whatever way; gives those who are to be told.
-    public mutating func ended(_ key: Key) -> (waiters: Set<Int>, steps: [Step]) {
+    package mutating func ended(_ key: Key) -> (waiters: Set<Int>, steps: [Step]) {
         let waiters = running.removeValue(forKey: key) ?? []
         return (waiters, startMore())
     }
@@ -81,7 +81,7 @@ public struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
 
 /// Contents of which there is no thumbnail to be had, remembered for a while so that they are not tried over and over.
 /// Pure.
-public struct FailureMemory<Key: Hashable & Sendable>: Sendable {
+package struct FailureMemory<Key: Hashable & Sendable>: Sendable {
     private let limit: Int
     private let lifetime: Duration
     /// Until when, in time since some beginning.
@@ -89,16 +89,16 @@ public struct FailureMemory<Key: Hashable & Sendable>: Sendable {
     /// The oldest first.
     private var order: [Key] = []
 
-    public init(limit: Int, lifetime: Duration) {
+    package init(limit: Int, lifetime: Duration) {
         self.limit = max(1, limit)
         self.lifetime = lifetime
     }
 
-    public mutating func note(_ key: Key, at now: Duration) {
+    package mutating func note(_ key: Key, at now: Duration) {
         if ends.updateValue(now + lifetime, forKey: key) != nil { order.removeAll { $0 == key } }
         order.append(key)
         while order.count > limit { ends[order.removeFirst()] = nil }
     }
 
-    public func holds(_ key: Key, at now: Duration) -> Bool { ends[key].map { now < $0 } ?? false }
+    package func holds(_ key: Key, at now: Duration) -> Bool { ends[key].map { now < $0 } ?? false }
 }

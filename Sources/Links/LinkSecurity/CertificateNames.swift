@@ -1,19 +1,19 @@
 import NIOCore
 
 /// The names in a certificate: what Syncthing's name check looks at. Nobody vouches for them.
-public struct CertificateNames: Sendable, Equatable {
+package struct CertificateNames: Sendable, Equatable {
     /// The subject's common name, the last of them if there are several.
-    public let commonName: String?
+    package let commonName: String?
     /// The DNS names among the subject's alternative names.
-    public let dnsNames: [String]
+    package let dnsNames: [String]
 
     /// Whether the certificate is named as Syncthing's are by default.
-    public var isNamedSyncthing: Bool {
+    package var isNamedSyncthing: Bool {
         commonName == "syncthing" || dnsNames.contains { $0.lowercased() == "syncthing" }
     }
 
     /// Reads a certificate (RFC 5280, section 4.1); nil when its structure is not that of one.
-    public init?(certificateDER: some Sequence<UInt8>) {
+    package init?(certificateDER: some Sequence<UInt8>) {
         var outer = DERReader(ByteBuffer(bytes: certificateDER))
         guard var certificate = outer.read(.sequence), var body = certificate.read(.sequence) else { return nil }
         // version, serial number, signature algorithm, issuer, validity

@@ -8,14 +8,14 @@ import Transport
 ///
 /// Who the peer is follows from the hash of its certificate alone; there are no checks of issuer, dates, names or key
 /// usage. Whether that device is welcome is for the caller to decide.
-public struct LinkAuthenticator: Sendable {
+package struct LinkAuthenticator: Sendable {
     /// BEP's name in the TLS handshake.
-    public static let blockExchangeProtocol = "bep/1.0"
+    package static let blockExchangeProtocol = "bep/1.0"
     /// The name of pairing by a code; offered and accepted only while the user has asked for it.
-    public static let pairingProtocol = "synctrain-pair/1"
+    package static let pairingProtocol = "synctrain-pair/1"
 
     /// The name of redeeming an invitation; accepted only while there is one.
-    public static let invitationProtocol = "synctrain-invite/1"
+    package static let invitationProtocol = "synctrain-invite/1"
 
     private let device: DeviceID
     private let applicationProtocols: [String]
@@ -29,7 +29,7 @@ public struct LinkAuthenticator: Sendable {
     ///     without the 2 KB that make the key exchange itself so.
     ///   - handshakeLimit: how long a handshake may take before the link is closed.
     /// - Throws: `unusableIdentity` when the key does not belong to the certificate.
-    public init(
+    package init(
         identity: LinkIdentity, applicationProtocols: [String] = [blockExchangeProtocol], isHidden: Bool = false,
         handshakeLimit: Duration = .seconds(10)
     ) throws(LinkSecurityError) {
@@ -68,7 +68,7 @@ public struct LinkAuthenticator: Sendable {
     /// The future fails with `LinkSecurityError` and the channel is closed when the peer is no device, is this device
     /// itself, speaks no TLS 1.3, insists on another application protocol, or takes longer than the limit. A peer that is
     /// dialled to pair and does not wait for that fails with `notPairing`.
-    public func install(
+    package func install(
         _ channel: any Channel, _ information: LinkInformation
     ) -> EventLoopFuture<SecureLink> {
         install(channel, information, expecting: nil)

@@ -2,15 +2,15 @@ import BlockExchange
 import NIOSSL
 
 /// The certificate and key by which this device is known.
-public struct LinkIdentity: Sendable {
+package struct LinkIdentity: Sendable {
     /// The id that follows from the certificate.
-    public let device: DeviceID
+    package let device: DeviceID
     let certificate: NIOSSLCertificate
     let key: NIOSSLPrivateKey
 
     /// Reads the device's certificate and its key: P-256, P-384, RSA or Ed25519, the key in any PEM form without a
     /// password. Throws `unusableIdentity`.
-    public init(certificatePEM: String, keyPEM: String) throws(LinkSecurityError) {
+    package init(certificatePEM: String, keyPEM: String) throws(LinkSecurityError) {
         let certificates: [NIOSSLCertificate]
         do {
             certificates = try NIOSSLCertificate.fromPEMBytes(Array(certificatePEM.utf8))

@@ -1,8 +1,8 @@
 import BlockExchange
 
 /// Why a link could not be secured, or why it ended other than by its plain end.
-public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable {
+package struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
         /// This device's own certificate or key cannot be used.
         case unusableIdentity
         /// The other end does not speak TLS.
@@ -30,26 +30,26 @@ public struct LinkSecurityError: Error, Equatable, Sendable, CustomStringConvert
         case failed
     }
 
-    public var code: Code
+    package var code: Code
     /// A sentence for people, with what to do where there is something to do.
-    public var message: String
+    package var message: String
     /// The error underneath, in the words of the TLS library.
-    public var cause: String?
+    package var cause: String?
 
-    public init(_ code: Code, _ message: String, cause: String? = nil) {
+    package init(_ code: Code, _ message: String, cause: String? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
 
-    public var description: String { message }
+    package var description: String { message }
 
     static let notPairing = LinkSecurityError(
         .notPairing,
         "the other device is not waiting to be paired; run `synctrain pair` there, and then again here")
 
     /// Whether dialling again later may help without anything being changed on this side.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         switch code {
         case .closedInHandshake, .handshakeTimeout, .refusedByPeer, .notWelcome, .failed: true
         case .unusableIdentity, .notTLS, .oldTLS, .noCertificate, .severalCertificates, .unusableCertificate,

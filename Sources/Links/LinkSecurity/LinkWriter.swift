@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// NIO's own writer hands pieces to the event loop without limit while the loop is busy; this one lets each caller have
 /// one piece there at a time.
-public struct LinkWriter: Sendable {
+package struct LinkWriter: Sendable {
     private let eventLoop: any EventLoop
     private let gate: NIOLoopBound<WriteGate>
 
@@ -19,7 +19,7 @@ public struct LinkWriter: Sendable {
     /// several pieces beside other tasks takes one writer task.
     /// - Throws: `ChannelError` when the link is closed, before or while waiting. On cancellation `CancellationError`;
     ///   the piece may have been sent all the same.
-    public func write(_ bytes: ByteBuffer) async throws {
+    package func write(_ bytes: ByteBuffer) async throws {
         try Task.checkCancellation()
         let promise = eventLoop.makePromise(of: Void.self)
         eventLoop.execute { gate.value.write(bytes, promise: promise) }

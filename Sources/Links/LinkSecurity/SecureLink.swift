@@ -5,14 +5,14 @@ import Transport
 /// A link to an authenticated peer: bytes in order both ways, encrypted.
 ///
 /// Who holds a `SecureLink` owns its channel: when the last copy goes, the link is closed.
-public struct SecureLink: Sendable {
+package struct SecureLink: Sendable {
     /// The peer's id: the SHA-256 of its certificate as it was sent.
-    public let peer: DeviceID
+    package let peer: DeviceID
     /// The names in the peer's certificate.
-    public let names: CertificateNames
-    public let information: LinkInformation
+    package let names: CertificateNames
+    package let information: LinkInformation
     /// What both agreed to speak; nil when the peer named nothing, which Syncthing takes for BEP with a warning.
-    public let applicationProtocol: String?
+    package let applicationProtocol: String?
     private let lease: Lease
     private let writer: LinkWriter
 
@@ -29,14 +29,14 @@ public struct SecureLink: Sendable {
     }
 
     /// Whether the peer's certificate is named `syncthing`, as Syncthing asks of its peers; the caller decides.
-    public var isNamedSyncthing: Bool { names.isNamedSyncthing }
+    package var isNamedSyncthing: Bool { names.isNamedSyncthing }
 
     /// The channel under the two directions, for an owner that keeps its messages in order itself: what is written to it
     /// leaves in the order of the calls. Reading is `executeThenClose`'s.
-    public var channel: any Channel { lease.channel.channel }
+    package var channel: any Channel { lease.channel.channel }
 
     /// Completes when the link is closed, by either side.
-    public var closeFuture: EventLoopFuture<Void> { lease.channel.channel.closeFuture }
+    package var closeFuture: EventLoopFuture<Void> { lease.channel.channel.closeFuture }
 
     /// Gives `body` the link's two directions, and closes the link when `body` returns or throws. To be called once.
     ///
@@ -47,7 +47,7 @@ public struct SecureLink: Sendable {
     /// - There is no half-closed link: the peer's end ends both directions, and writing throws from then on. What was
     ///   written before closing is sent, and the closing waits one second at most for the peer's end.
     /// - Cancellation ends the inbound sequence and makes writes throw.
-    public func executeThenClose<Result>(
+    package func executeThenClose<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: LinkWriter) async throws ->
             sending Result
@@ -58,7 +58,7 @@ public struct SecureLink: Sendable {
     }
 
     /// Closes a link that is not wanted, or one from under its user; returns when it is closed.
-    public func close() async {
+    package func close() async {
         lease.channel.channel.close(promise: nil)
         try? await closeFuture.get()
     }

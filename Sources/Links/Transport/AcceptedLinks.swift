@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// For transports. A transport stops accepting while `isFull` and goes on when a place becomes free: then `read()` is
 /// called on the parent of the accepted channel, if it has one, and `onRoom`.
-public final class AcceptedLinks<Output: Sendable>: Sendable {
+package final class AcceptedLinks<Output: Sendable>: Sendable {
     private struct Entry {
         var channel: any Channel
         /// What the installer made of the link, once it has.
@@ -26,16 +26,16 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - limit: how many links may be set up or wait to be taken at the same time.
     ///   - onRoom: for transports whose accepted channels have no parent. Called on any thread.
-    public init(limit: Int, onRoom: (@Sendable () -> Void)? = nil) {
+    package init(limit: Int, onRoom: (@Sendable () -> Void)? = nil) {
         self.limit = limit
         self.onRoom = onRoom
     }
 
-    public var isFull: Bool { state.withLock { $0.entries.count >= limit } }
+    package var isFull: Bool { state.withLock { $0.entries.count >= limit } }
 
     /// Takes a place for a channel that was just accepted. It is free again when the link is taken, or when the channel
     /// closes before it was set up.
-    public func admit(_ channel: any Channel) {
+    package func admit(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
         let isClosed = state.withLock { state in
             if !state.isClosed { state.entries[key] = Entry(channel: channel) }
@@ -56,7 +56,7 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
     }
 
     /// Follows the set-up of an admitted channel: its output can be taken from then on.
-    public func settle(_ channel: any Channel, _ output: EventLoopFuture<Output>) {
+    package func settle(_ channel: any Channel, _ output: EventLoopFuture<Output>) {
         output.whenSuccess { output in
             let key = ObjectIdentifier(channel)
             let isWaiting = self.state.withLock { state in
@@ -69,13 +69,13 @@ public final class AcceptedLinks<Output: Sendable>: Sendable {
     }
 
     /// Gives up the place of an admitted channel that somebody else has taken; it is not closed.
-    public func release(_ channel: any Channel) {
+    package func release(_ channel: any Channel) {
         let wasAdmitted = state.withLock { $0.entries.removeValue(forKey: ObjectIdentifier(channel)) != nil }
         if wasAdmitted { placeIsFree(of: channel) }
     }
 
     /// Closes every link that nobody has taken, and ends the sequence of those to take.
-    public func close() {
+    package func close() {
         let entries = state.withLock { state in
             state.isClosed = true
             defer { state.entries = [:] }

@@ -1,20 +1,20 @@
 /// Scanning for `window` at the beginning of every `interval`.
-public struct DutyCycle: Equatable, Sendable {
-    public var window: Duration
-    public var interval: Duration
+package struct DutyCycle: Equatable, Sendable {
+    package var window: Duration
+    package var interval: Duration
 
     /// - Parameters:
     ///   - window: made to be at least a second, as a device advertises about once in that time.
     ///   - interval: made to be at least the window; the same means scanning without a pause.
-    public init(window: Duration, interval: Duration) {
+    package init(window: Duration, interval: Duration) {
         self.window = max(window, .seconds(1))
         self.interval = max(interval, self.window)
     }
 
     /// While somebody waits for the result: nearly all of the time.
-    public static let pairing = DutyCycle(window: .seconds(10), interval: .seconds(11))
+    package static let pairing = DutyCycle(window: .seconds(10), interval: .seconds(11))
     /// For a device that may come near at any time: 5 s of every minute.
-    public static let background = DutyCycle(window: .seconds(5), interval: .seconds(60))
+    package static let background = DutyCycle(window: .seconds(5), interval: .seconds(60))
 
     /// One stretch of scanning or of rest.
     package struct Stretch: Equatable {

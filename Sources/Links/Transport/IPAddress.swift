@@ -1,14 +1,14 @@
 import NIOCore
 
 /// An IPv4 or IPv6 address written as a number, with the zone of a link-local one.
-public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// Four or sixteen bytes in network order; an IPv4 address mapped into IPv6 is kept as the four.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// The interface of a link-local IPv6 address (`eth0`, or an interface's index).
-    public let zone: String?
+    package let zone: String?
 
     /// Reads `192.0.2.7`, `2001:db8::1` or `fe80::1%eth0`; nil for names and anything else.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
         guard let address = try? SocketAddress(ipAddress: String(first), port: 0) else { return nil }
@@ -23,7 +23,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address of a socket; nil for one that is not of the internet families.
-    public init?(_ address: SocketAddress) {
+    package init?(_ address: SocketAddress) {
         var zone: String?
         if case .v6(let address) = address, address.address.sin6_scope_id != 0 {
             zone = String(address.address.sin6_scope_id)
@@ -46,25 +46,25 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var isIPv4: Bool { bytes.count == 4 }
+    package var isIPv4: Bool { bytes.count == 4 }
 
-    public var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
+    package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         isIPv4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
     }
 
     /// Whether this is a group's address: multicast of either family, or the IPv4 broadcast.
-    public var isMulticast: Bool {
+    package var isMulticast: Bool {
         isIPv4 ? bytes[0] & 0xF0 == 0xE0 || bytes.allSatisfy { $0 == 0xFF } : bytes[0] == 0xFF
     }
 
     /// Whether this means something on one link only, so that an IPv6 one needs its zone.
-    public var isLinkLocal: Bool {
+    package var isLinkLocal: Bool {
         isIPv4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
     }
 
-    public var description: String {
+    package var description: String {
         let packed = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0)
         return (packed?.ipAddress ?? "") + (zone.map { "%" + $0 } ?? "")
     }

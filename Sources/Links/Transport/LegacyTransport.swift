@@ -5,13 +5,13 @@ import Synchronization
 ///
 /// The channel carries v1 frames back to back whatever carries them, on GATT too: there, frames may get lost and overtake
 /// each other, and the information's kind says so. `capabilities` is what the dialled device says of itself, as it was read.
-public typealias LegacyInstaller<Output: Sendable> =
+package typealias LegacyInstaller<Output: Sendable> =
     @Sendable (_ channel: any Channel, _ information: LinkInformation, _ capabilities: [UInt8]) -> EventLoopFuture<
         Output
     >
 
 /// A transport that also carries GhostDrop's first version, for one-shot transfers with devices that speak nothing else.
-public protocol LegacyTransport: LinkTransport {
+package protocol LegacyTransport: LinkTransport {
     /// Where links that begin as v1 go. While it is closed they are ended.
     var legacyDoor: LegacyDoor { get }
 
@@ -23,25 +23,25 @@ public protocol LegacyTransport: LinkTransport {
 }
 
 /// Whoever takes v1 links at the moment, if anybody does.
-public final class LegacyDoor: Sendable {
+package final class LegacyDoor: Sendable {
     private let current = Mutex<LinkInstaller<Void>?>(nil)
 
-    public init() {}
+    package init() {}
 
     /// Takes a link that has connected; nil while nobody wants any.
-    public var installer: LinkInstaller<Void>? { current.withLock { $0 } }
+    package var installer: LinkInstaller<Void>? { current.withLock { $0 } }
 
-    public func open(_ installer: @escaping LinkInstaller<Void>) { current.withLock { $0 = installer } }
+    package func open(_ installer: @escaping LinkInstaller<Void>) { current.withLock { $0 = installer } }
 
-    public func close() { current.withLock { $0 = nil } }
+    package func close() { current.withLock { $0 = nil } }
 }
 
 /// Which protocol a link's first byte begins.
-public enum FirstByte: Sendable, Equatable {
+package enum FirstByte: Sendable, Equatable {
     /// GhostDrop's first version: its frames begin with `GHST`.
     case legacy
     /// Anything else is for whoever listens: TLS begins with 0x16, and finds out what is none.
     case link
 
-    public init(_ byte: UInt8) { self = byte == UInt8(ascii: "G") ? .legacy : .link }
+    package init(_ byte: UInt8) { self = byte == UInt8(ascii: "G") ? .legacy : .link }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Where a device is dialled or listened for, in the text form that the configuration and BEP share.
-public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
+package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// Wherever discovery finds the device.
     case dynamic
     /// A name or number without brackets, and a port. An empty host stands for all addresses of this machine when
@@ -13,7 +13,7 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     case virtual(String)
 
     /// Whether links to it are slow; see `LinkKind.isSlow`.
-    public var isSlow: Bool {
+    package var isSlow: Bool {
         switch self {
         case .dynamic, .tcp: false
         case .bluetooth, .virtual: true
@@ -21,7 +21,7 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// BEP's port over TCP.
-    public static let defaultPort: UInt16 = 22000
+    package static let defaultPort: UInt16 = 22000
 
     /// Longest text that is read; a DNS name has at most 253 bytes.
     static let maximumByteCount = 300
@@ -29,7 +29,7 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// Reads `tcp://HOST[:PORT]`, `tcp://[IPv6]:PORT`, `tcp://:PORT`, `ble://AA:BB:CC:DD:EE:FF`, `virtual://NAME` or
     /// `dynamic`. Throws `invalidAddress` for what is none, and `unsupportedAddress` for `quic://`, `relay://` and
     /// other schemes that a Syncthing peer may announce.
-    public init(parsing text: String) throws(LinkError) {
+    package init(parsing text: String) throws(LinkError) {
         guard text.utf8.count <= Self.maximumByteCount else {
             throw Self.invalid(String(text.prefix(40)) + "…", "it is longer than \(Self.maximumByteCount) bytes")
         }
@@ -58,12 +58,12 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The TCP address of a connected or bound socket; nil for one that is not of the internet families.
-    public init?(_ address: SocketAddress) {
+    package init?(_ address: SocketAddress) {
         guard let ip = IPAddress(address), let port = address.port.flatMap(UInt16.init(exactly:)) else { return nil }
         self = .tcp(host: ip.description, port: port)
     }
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .dynamic: "dynamic"
         case .tcp(let host, let port): host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
@@ -73,19 +73,19 @@ public enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The number in a TCP address; nil for a name, for no host and for other kinds.
-    public var ipAddress: IPAddress? {
+    package var ipAddress: IPAddress? {
         guard case .tcp(let host, _) = self else { return nil }
         return IPAddress(host)
     }
 
     /// Whether a TCP address stands for all addresses of a machine: no host, `0.0.0.0` or `[::]`.
-    public var isUnspecified: Bool {
+    package var isUnspecified: Bool {
         guard case .tcp(let host, _) = self else { return false }
         return host.isEmpty || ipAddress?.isUnspecified == true
     }
 
     /// Whether one can dial it: a single machine and a port.
-    public var isDialable: Bool {
+    package var isDialable: Bool {
         switch self {
         case .dynamic: false
         case .tcp(_, let port): port != 0 && !isUnspecified && ipAddress?.isMulticast != true

@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// One dial in progress and the channels it has opened, so that a cancelled or failed one leaves none of them open.
-public final class LinkAttempt<Output: Sendable>: Sendable {
+package final class LinkAttempt<Output: Sendable>: Sendable {
     private struct State {
         var isCancelled = false
         var channels: [any Channel] = []
@@ -10,11 +10,11 @@ public final class LinkAttempt<Output: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
     /// Notes a channel that this attempt makes, before it connects. Fails when the attempt is cancelled already: the
     /// caller then closes the channel.
-    public func opened(_ channel: any Channel) -> EventLoopFuture<Void> {
+    package func opened(_ channel: any Channel) -> EventLoopFuture<Void> {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.channels.append(channel) }
             return state.isCancelled
@@ -24,7 +24,7 @@ public final class LinkAttempt<Output: Sendable>: Sendable {
     }
 
     /// What `future` gives. When it fails or the task is cancelled, every channel is closed before this throws.
-    public func output(of future: EventLoopFuture<Output>) async throws -> Output {
+    package func output(of future: EventLoopFuture<Output>) async throws -> Output {
         // A promise of its own, as a name resolution that hangs must not hold up a cancelled dial.
         let promise = future.eventLoop.makePromise(of: Output.self)
         future.cascade(to: promise)

@@ -1,6 +1,6 @@
 /// Why a link could not be made or listened for.
-public struct LinkError: Error, Equatable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable {
+package struct LinkError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
         /// The text is no link address.
         case invalidAddress
         /// The address is well formed and of a kind that this transport does not serve.
@@ -15,20 +15,20 @@ public struct LinkError: Error, Equatable, Sendable, CustomStringConvertible {
         case failed
     }
 
-    public var code: Code
+    package var code: Code
     /// A sentence for people that names the address and says what to do.
-    public var message: String
+    package var message: String
     /// Whether the same call may succeed later without anything being changed on this side.
-    public var isTransient: Bool
+    package var isTransient: Bool
     /// The error underneath, in the words of the system.
-    public var cause: String?
+    package var cause: String?
 
-    public init(_ code: Code, _ message: String, isTransient: Bool, cause: String? = nil) {
+    package init(_ code: Code, _ message: String, isTransient: Bool, cause: String? = nil) {
         self.code = code
         self.message = message
         self.isTransient = isTransient
         self.cause = cause
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -1,5 +1,5 @@
 /// What carries a link.
-public enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
+package enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
     case tcp
     /// A connection-oriented Bluetooth LE channel.
     case l2cap
@@ -9,15 +9,15 @@ public enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
     case virtual
 
     /// Whether its rate is such that people notice what else is sent over it: tens of kilobytes a second, not megabytes.
-    public var isSlow: Bool { self != .tcp }
+    package var isSlow: Bool { self != .tcp }
 
     /// Whether anybody near-by can connect or listen: then a link says nothing of this device to those that it does not
     /// know.
-    public var isOverheard: Bool { self != .tcp }
+    package var isOverheard: Bool { self != .tcp }
 
     /// Whether a device that is reached both ways should be spoken to over this kind: TCP before L2CAP before GATT
     /// before the virtual radio.
-    public func isPreferred(over other: LinkKind) -> Bool { rank < other.rank }
+    package func isPreferred(over other: LinkKind) -> Bool { rank < other.rank }
 
     private var rank: Int {
         switch self {
@@ -30,14 +30,14 @@ public enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
 }
 
 /// Where a connected link leads, as the transport that made it knows.
-public struct LinkInformation: Sendable, Hashable {
-    public var kind: LinkKind
+package struct LinkInformation: Sendable, Hashable {
+    package var kind: LinkKind
     /// The other end, as people and logs read it: `tcp://192.0.2.7:51234`.
-    public var remoteAddress: String
+    package var remoteAddress: String
     /// Whether this side dialled; the side that dialled is the TLS client.
-    public var isInitiator: Bool
+    package var isInitiator: Bool
 
-    public init(kind: LinkKind, remoteAddress: String, isInitiator: Bool) {
+    package init(kind: LinkKind, remoteAddress: String, isInitiator: Bool) {
         self.kind = kind
         self.remoteAddress = remoteAddress
         self.isInitiator = isInitiator

@@ -6,14 +6,14 @@ import NIOCore
 /// the installer adds to the pipeline before it returns sees every byte. The future must complete within a time of the
 /// installer's own; when it fails, the transport closes the channel. A transport closes and drops what nobody takes, as
 /// after a cancelled dial, so an output must bear to be dropped.
-public typealias LinkInstaller<Output: Sendable> =
+package typealias LinkInstaller<Output: Sendable> =
     @Sendable (_ channel: any Channel, _ information: LinkInformation) -> EventLoopFuture<Output>
 
 /// A way to connect two devices: it ends at a connected byte stream, and who is at the other end is no matter of it.
 ///
 /// The channels are stream channels of `ByteBuffer` with back-pressure by writability and by `autoRead`. The end of the
 /// peer's stream closes the channel both ways unless the installer sets `allowRemoteHalfClosure`.
-public protocol LinkTransport: Sendable {
+package protocol LinkTransport: Sendable {
     /// Whether this transport serves addresses such as `address`.
     func serves(_ address: LinkAddress) -> Bool
 
@@ -40,7 +40,7 @@ extension LinkInformation {
     /// Runs `install` on a connected channel that has `autoRead` off, and lets the channel read from then on.
     ///
     /// For transports; to be called on the channel's event loop. The channel is closed when the installer fails.
-    public func start<Output: Sendable>(
+    package func start<Output: Sendable>(
         on channel: any Channel, install: LinkInstaller<Output>
     ) -> EventLoopFuture<Output> {
         channel.eventLoop.assertInEventLoop()

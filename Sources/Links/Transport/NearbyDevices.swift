@@ -1,15 +1,15 @@
 /// A device that can be reached without being configured, as whoever found it knows it.
-public struct NearbyDevice: Sendable, Hashable {
+package struct NearbyDevice: Sendable, Hashable {
     /// The device's id, if what it sends has it.
-    public var id: String?
+    package var id: String?
     /// What it calls itself, if it says so to strangers. Text of somebody else: to be escaped before it is shown.
-    public var name: String?
-    public var address: LinkAddress
-    public var kind: LinkKind
+    package var name: String?
+    package var address: LinkAddress
+    package var kind: LinkKind
     /// Signal strength in dBm; nil where there is none.
-    public var signal: Int?
+    package var signal: Int?
 
-    public init(id: String? = nil, name: String? = nil, address: LinkAddress, kind: LinkKind, signal: Int? = nil) {
+    package init(id: String? = nil, name: String? = nil, address: LinkAddress, kind: LinkKind, signal: Int? = nil) {
         self.id = id
         self.name = name
         self.address = address
@@ -19,7 +19,7 @@ public struct NearbyDevice: Sendable, Hashable {
 }
 
 /// Finds devices near-by to pair with.
-public protocol NearbyDevices: Sendable {
+package protocol NearbyDevices: Sendable {
     /// Runs while the user pairs, until cancelled: looks for devices, and lets this one be found by others that do, where
     /// either takes more than is always done. May return early if there is nothing to do. One call at a time.
     func lookAround() async

@@ -1,5 +1,5 @@
 /// What a dial may do to find the device first.
-public enum RadioEffort: Sendable, Equatable {
+package enum RadioEffort: Sendable, Equatable {
     /// Nothing: the device was heard a moment ago, or had a link until then.
     case connecting
     /// It scans nearly all of the time until it finds the device, since somebody waits.
@@ -7,7 +7,7 @@ public enum RadioEffort: Sendable, Equatable {
 }
 
 /// A transport over a radio, where finding a device costs airtime and battery.
-public protocol RadioTransport: LinkTransport {
+package protocol RadioTransport: LinkTransport {
     /// Connects as `dial` does, which searches.
     ///
     /// - Throws: `LinkError` with the code `unreachable` at once if the device would have to be searched for and `effort`

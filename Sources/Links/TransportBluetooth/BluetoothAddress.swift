@@ -2,17 +2,17 @@ import CBluetooth
 import Transport
 
 /// The 48-bit address of a Bluetooth device.
-public struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
+package struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
     /// Six bytes as they are written, the most significant first.
     package let octets: [UInt8]
 
     /// Any adapter, as a place to listen at: `00:00:00:00:00:00`.
-    public static let any = BluetoothAddress(unchecked: [UInt8](repeating: 0, count: 6))
+    package static let any = BluetoothAddress(unchecked: [UInt8](repeating: 0, count: 6))
 
     private init(unchecked octets: [UInt8]) { self.octets = octets }
 
     /// Reads six pairs of hexadecimal digits with colons between them; nil for anything else.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
         guard pairs.count == 6 else { return nil }
         var octets: [UInt8] = []
@@ -35,17 +35,17 @@ public struct BluetoothAddress: Hashable, Sendable, CustomStringConvertible {
         bdaddr_t(b: (octets[5], octets[4], octets[3], octets[2], octets[1], octets[0]))
     }
 
-    public var description: String {
+    package var description: String {
         octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: ":")
     }
 
-    public var linkAddress: LinkAddress { .bluetooth(description) }
+    package var linkAddress: LinkAddress { .bluetooth(description) }
 
     private static func isDigit(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit }
 }
 
 /// Which of the two spaces a Bluetooth LE address is from (Core Specification Vol 6, Part B, 1.3).
-public enum BluetoothAddressKind: String, Sendable, Hashable {
+package enum BluetoothAddressKind: String, Sendable, Hashable {
     /// Given to the adapter by its maker.
     case `public`
     /// Chosen by the device, for good or for some minutes.

@@ -1,21 +1,21 @@
 import Transport
 
 /// How Bluetooth is used.
-public struct BluetoothConfiguration: Equatable, Sendable {
+package struct BluetoothConfiguration: Equatable, Sendable {
     /// The adapter, as `hci0`; nil: the first one that is switched on.
-    public var adapter: String?
+    package var adapter: String?
     /// Whether others may connect by an L2CAP channel; if not, they use GATT.
-    public var offersL2CAP = true
+    package var offersL2CAP = true
     /// Whether this side tries L2CAP channels when it connects.
-    public var usesL2CAP = true
+    package var usesL2CAP = true
     /// Whether values go by bluetoothd's sockets where it has them; if not, by calls, as with an old one.
-    public var usesValueSockets = true
+    package var usesValueSockets = true
     /// How much of the time the radio scans while somebody waits for a device.
-    public var scanning = DutyCycle.pairing
+    package var scanning = DutyCycle.pairing
     /// How many links there may be at the same time, those being set up included.
-    public var linkLimit = 16
+    package var linkLimit = 16
     /// How long an accepted channel may take to say its first byte.
-    public var firstByteLimit = Duration.seconds(10)
+    package var firstByteLimit = Duration.seconds(10)
 
-    public init(adapter: String? = nil) { self.adapter = adapter }
+    package init(adapter: String? = nil) { self.adapter = adapter }
 }

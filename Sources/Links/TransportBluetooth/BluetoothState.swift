@@ -1,6 +1,6 @@
 /// Whether Bluetooth can be used, why not, and what to do about it.
-public struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable, CaseIterable {
+package struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
         /// Nobody runs the transport, or it has only begun to look.
         case starting
         case ready
@@ -19,18 +19,18 @@ public struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
         case notAdvertising
     }
 
-    public var code: Code
+    package var code: Code
     /// What is the matter, as a sentence.
-    public var message: String
+    package var message: String
     /// What the user can do, as a sentence; nil when nothing needs to be done.
-    public var remedy: String?
+    package var remedy: String?
     /// `hci0`; nil while there is none.
-    public var adapter: String?
-    public var address: BluetoothAddress?
+    package var adapter: String?
+    package var address: BluetoothAddress?
     /// Whether devices near-by can find this one.
-    public var isAdvertising: Bool
+    package var isAdvertising: Bool
 
-    public init(
+    package init(
         _ code: Code, _ message: String, remedy: String? = nil, adapter: String? = nil,
         address: BluetoothAddress? = nil, isAdvertising: Bool = false
     ) {
@@ -43,7 +43,7 @@ public struct BluetoothState: Equatable, Sendable, CustomStringConvertible {
     }
 
     /// Whether dialling makes sense.
-    public var isUsable: Bool { code == .ready || code == .notAdvertising }
+    package var isUsable: Bool { code == .ready || code == .notAdvertising }
 
-    public var description: String { remedy.map { message + " " + $0 } ?? message }
+    package var description: String { remedy.map { message + " " + $0 } ?? message }
 }

@@ -8,7 +8,7 @@ import Transport
 ///
 /// The adapter stays bluetoothd's: nothing here speaks HCI. `run` is to be running while anything else is used. A link
 /// has no half-closed state: the end of either side's stream ends both, after what it had written was sent.
-public final class BluetoothTransport: LegacyTransport, RadioTransport {
+package final class BluetoothTransport: LegacyTransport, RadioTransport {
     /// Most links that are set up or wait to be taken at the same time.
     private static let setUpLimit = 8
 
@@ -17,12 +17,12 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
     private let acceptor: Acceptor
     private let stateContinuation: AsyncStream<BluetoothState>.Continuation
     /// Each new state; when several came at once, the latest only. For one task.
-    public let states: AsyncStream<BluetoothState>
+    package let states: AsyncStream<BluetoothState>
 
     /// - Parameters:
     ///   - group: the event loops that carry the links; the caller shuts them down.
     /// - Throws: `LinkError` when the system gives no descriptors.
-    public init(
+    package init(
         configuration: BluetoothConfiguration = BluetoothConfiguration(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger
     ) throws(LinkError) {
@@ -39,7 +39,7 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
 
     /// Connects to bluetoothd, keeps this device reachable while somebody listens, and recovers from whatever goes away,
     /// until the task is cancelled. To be called once.
-    public func run() async throws {
+    package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             let (core, acceptor, states) = (core, acceptor, stateContinuation)
             group.addTask { try await core.client.bus.run(core.client) }
@@ -58,20 +58,20 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
     }
 
     /// Whether Bluetooth can be used at this moment, and what to do if not.
-    public var state: BluetoothState { core.client.facts.state }
+    package var state: BluetoothState { core.client.facts.state }
 
-    public func serves(_ address: LinkAddress) -> Bool {
+    package func serves(_ address: LinkAddress) -> Bool {
         if case .bluetooth = address { true } else { false }
     }
 
     /// Connects by an L2CAP channel, or by GATT when there is none or it fails; the link's information says which.
-    public func dial<Output: Sendable>(
+    package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         try await dial(address, .searching, timeout: timeout, install: install)
     }
 
-    public func dial<Output: Sendable>(
+    package func dial<Output: Sendable>(
         _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         try await dial(address, effort, timeout: timeout, isLegacy: false) { channel, information, _ in
@@ -79,10 +79,10 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
         }
     }
 
-    public var legacyDoor: LegacyDoor { core.legacyDoor }
+    package var legacyDoor: LegacyDoor { core.legacyDoor }
 
     /// Connects by an L2CAP channel or by GATT, as `dial` does, for GhostDrop's first version.
-    public func dialLegacy<Output: Sendable>(
+    package func dialLegacy<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
     ) async throws -> Output {
         try await dial(address, .searching, timeout: timeout, isLegacy: true, install: install)
@@ -107,7 +107,7 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
     /// whether it can. One listener at a time.
     ///
     /// - Parameter address: `ble://00:00:00:00:00:00`, as the adapter is chosen by the configuration.
-    public func listen<Output: Sendable>(
+    package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {
         guard case .bluetooth = address else { throw Self.unsupported(address) }
@@ -127,7 +127,7 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
     }
 
     /// The devices that offer the service and were heard lately.
-    public func nearby() -> [NearbyDevice] {
+    package func nearby() -> [NearbyDevice] {
         let facts = core.client.facts
         guard let adapter = facts.adapter else { return [] }
         return NearbyDevice.list(facts.tree.devices(of: adapter.path), now: core.client.now)
@@ -136,7 +136,7 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
     /// Looks for devices for `duration`, and gives those that were heard; on cancellation it throws.
     ///
     /// - Throws: `LinkError` when Bluetooth cannot be used.
-    public func scan(for duration: Duration, cycle: DutyCycle = .pairing) async throws -> [NearbyDevice] {
+    package func scan(for duration: Duration, cycle: DutyCycle = .pairing) async throws -> [NearbyDevice] {
         guard state.isUsable, let adapter = core.client.facts.adapter else { throw LinkError(unusable: state) }
         do {
             let nothing: Bool? = try await discovery.scan(adapter.path, cycle: cycle, limit: duration) { _ in nil }
@@ -147,7 +147,7 @@ public final class BluetoothTransport: LegacyTransport, RadioTransport {
         return nearby()
     }
 
-    public func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
+    package func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
         let peers = addresses.compactMap { address -> BluetoothAddress? in
             guard case .bluetooth(let text) = address else { return nil }
             return BluetoothAddress(text)

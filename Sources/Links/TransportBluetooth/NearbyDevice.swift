@@ -2,15 +2,15 @@ import Synchronization
 import Transport
 
 /// A device that offers the service.
-public struct NearbyDevice: Equatable, Sendable {
+package struct NearbyDevice: Equatable, Sendable {
     /// What to dial. An address that the device changes every few minutes is not worth keeping.
-    public var address: LinkAddress
+    package var address: LinkAddress
     /// What the device calls itself, if it does.
-    public var name: String?
+    package var name: String?
     /// Strength of its signal in dBm; nil when it is not known.
-    public var signal: Int?
+    package var signal: Int?
     /// How long ago it was heard.
-    public var age: Duration
+    package var age: Duration
 
     /// How long a device counts as near after it was heard.
     static let lifetime = Duration.seconds(60)

@@ -7,7 +7,7 @@ import Transport
 ///
 /// A link's channel has TCP_NODELAY and keep-alive on, reads at most `readByteCount` at a time and is writable while
 /// less than `outboundHighWatermark` bytes wait to be sent.
-public struct TCPTransport: LinkTransport {
+package struct TCPTransport: LinkTransport {
     /// Largest piece that one read gives. The buffer starts small and grows with what arrives.
     static let readByteCount = 256 * 1024
     static let outboundHighWatermark = 512 * 1024
@@ -23,18 +23,18 @@ public struct TCPTransport: LinkTransport {
     /// - Parameters:
     ///   - group: the event loops that carry the links; the caller shuts them down.
     ///   - setUpLimit: how many accepted links of one listener may be set up or wait to be taken at the same time.
-    public init(
+    package init(
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, setUpLimit: Int = 64
     ) {
         self.group = group
         self.setUpLimit = setUpLimit
     }
 
-    public func serves(_ address: LinkAddress) -> Bool {
+    package func serves(_ address: LinkAddress) -> Bool {
         if case .tcp = address { true } else { false }
     }
 
-    public func dial<Output: Sendable>(
+    package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         guard case .tcp(let host, let port) = address else { throw Self.unsupported(address) }
@@ -70,7 +70,7 @@ public struct TCPTransport: LinkTransport {
         return try await attempt.output(of: output)
     }
 
-    public func listen<Output: Sendable>(
+    package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {
         guard case .tcp(let host, let port) = address else { throw Self.unsupported(address) }

@@ -1,13 +1,13 @@
 import NIOCore
 
 /// A device that says on the air that it can be connected to.
-public struct NearbyDevice: Sendable, Equatable {
-    public var name: String
+package struct NearbyDevice: Sendable, Equatable {
+    package var name: String
     /// Strength of its signal here, in dBm.
-    public var signal: Int
-    public var modes: [VirtualConnection.Mode]
+    package var signal: Int
+    package var modes: [VirtualConnection.Mode]
 
-    public init(name: String, signal: Int, modes: [VirtualConnection.Mode]) {
+    package init(name: String, signal: Int, modes: [VirtualConnection.Mode]) {
         self.name = name
         self.signal = signal
         self.modes = modes

@@ -1,21 +1,21 @@
 /// What went over an air since it was opened.
-public struct AirStatistics: Sendable, Equatable {
+package struct AirStatistics: Sendable, Equatable {
     /// Connections that came about, and those of them that were lost rather than closed by a device.
-    public var connections = 0
-    public var lostConnections = 0
-    public var openConnections = 0
+    package var connections = 0
+    package var lostConnections = 0
+    package var openConnections = 0
     /// What each device has sent to each other one, by `SENDER>RECEIVER`.
-    public var directions: [String: DirectionStatistics] = [:]
+    package var directions: [String: DirectionStatistics] = [:]
 
-    public init() {}
+    package init() {}
 
     /// Everything that was sent from any device.
-    public var total: DirectionStatistics {
+    package var total: DirectionStatistics {
         directions.values.reduce(into: DirectionStatistics()) { $0 += $1 }
     }
 
     /// One JSON document in a line; names on the air hold nothing that would have to be escaped.
-    public var json: String {
+    package var json: String {
         let directions = directions.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value.json)" }
         return "{\"connections\":\(connections),\"lost\":\(lostConnections),\"open\":\(openConnections),"
             + "\"directions\":{\(directions.joined(separator: ","))}}"

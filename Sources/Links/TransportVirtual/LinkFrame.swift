@@ -1,24 +1,24 @@
 import NIOCore
 
 /// One L2CAP frame: what the hosts at both ends hand to their controllers.
-public struct LinkFrame: Sendable, Equatable {
+package struct LinkFrame: Sendable, Equatable {
     /// Channel identifiers of LE (Core Specification 5.3, Vol 3, Part A, 2.1).
-    public static let attributeChannel: UInt16 = 0x0004
-    public static let signallingChannel: UInt16 = 0x0005
-    public static let firstDynamicChannel: UInt16 = 0x0040
+    package static let attributeChannel: UInt16 = 0x0004
+    package static let signallingChannel: UInt16 = 0x0005
+    package static let firstDynamicChannel: UInt16 = 0x0040
 
     /// Bytes of the basic header: length and channel.
-    public static let headerByteCount = 4
+    package static let headerByteCount = 4
 
-    public var channel: UInt16
-    public var payload: ByteBuffer
+    package var channel: UInt16
+    package var payload: ByteBuffer
 
-    public init(channel: UInt16, payload: ByteBuffer) {
+    package init(channel: UInt16, payload: ByteBuffer) {
         self.channel = channel
         self.payload = payload
     }
 
-    public var byteCount: Int { Self.headerByteCount + payload.readableBytes }
+    package var byteCount: Int { Self.headerByteCount + payload.readableBytes }
 
     /// ATT's operations (Core Specification 5.3, Vol 3, Part F, 3.4.5 and 3.4.7).
     static let writeRequest: UInt8 = 0x12

@@ -1,13 +1,13 @@
 /// What the radio is like between two devices: the figures of a Bluetooth LE connection and what goes wrong on it.
-public struct RadioConditions: Sendable, Equatable {
+package struct RadioConditions: Sendable, Equatable {
     /// The physical layer, by its symbol rate.
-    public enum PHY: String, Sendable, CaseIterable {
+    package enum PHY: String, Sendable, CaseIterable {
         case oneMegabit = "1M"
         case twoMegabit = "2M"
 
         /// Time on the air of a data packet with `byteCount` bytes of payload: preamble, access address, header, payload
         /// and checksum (Core Specification 5.3, Vol 6, Part B, 2.1), without encryption on the link layer.
-        public func airtime(ofPayload byteCount: Int) -> Duration {
+        package func airtime(ofPayload byteCount: Int) -> Duration {
             switch self {
             case .oneMegabit: .microseconds(8 * (10 + byteCount))
             case .twoMegabit: .microseconds(4 * (11 + byteCount))
@@ -15,56 +15,56 @@ public struct RadioConditions: Sendable, Equatable {
         }
 
         /// Bytes of a data packet beside its payload.
-        public var packetOverhead: Int { self == .oneMegabit ? 10 : 11 }
+        package var packetOverhead: Int { self == .oneMegabit ? 10 : 11 }
     }
 
-    public var phy: PHY = .oneMegabit
+    package var phy: PHY = .oneMegabit
     /// Between the starts of two connection events; 7.5 ms to 4 s, in steps of 1.25 ms on real devices.
-    public var connectionInterval: Duration = .milliseconds(15)
+    package var connectionInterval: Duration = .milliseconds(15)
     /// Most exchanges of a packet each way in one connection event; nil for as many as fit. Phones often allow 4 to 6.
-    public var packetsPerEvent: Int?
+    package var packetsPerEvent: Int?
     /// The share of packets that arrive broken and that the link layer sends again.
-    public var loss: Double = 0
+    package var loss: Double = 0
     /// Added to each packet's way by the hosts at both ends.
-    public var delay: Duration = .zero
+    package var delay: Duration = .zero
     /// With no packet heard for so long the connection is lost.
-    public var supervisionTimeout: Duration = .seconds(4)
+    package var supervisionTimeout: Duration = .seconds(4)
     /// How often a device that can be connected to says so: a dial waits up to so long.
-    public var advertisingInterval: Duration = .milliseconds(100)
+    package var advertisingInterval: Duration = .milliseconds(100)
     /// The negotiated ATT MTU; a write or notification carries three bytes less.
-    public var attMTU = 247
+    package var attMTU = 247
     /// Largest packet of an L2CAP channel (SDU) and largest frame that one is cut to.
-    public var channelMTU = 16 * 1024
-    public var channelMPS = 247
+    package var channelMTU = 16 * 1024
+    package var channelMPS = 247
     /// The share of GATT writes and notifications that the hosts drop silently.
-    public var datagramLoss: Double = 0
+    package var datagramLoss: Double = 0
     /// The share of GATT writes and notifications that later ones overtake.
-    public var datagramReordering: Double = 0
+    package var datagramReordering: Double = 0
     /// Whether the first GATT write of a connection arrives with other content, as seen with BlueZ 5.66.
-    public var corruptsFirstWrite = false
+    package var corruptsFirstWrite = false
     /// Each connection is lost after so many bytes of L2CAP frames, both directions together; nil for never.
-    public var breakAfter: Int?
+    package var breakAfter: Int?
     /// Whether devices refuse L2CAP channels, so that only GATT is left.
-    public var refusesChannels = false
+    package var refusesChannels = false
 
-    public init() {}
+    package init() {}
 
     /// Room of one packet on the link layer (LE Data Packet Length Extension).
-    public static let packetLimit = 251
+    package static let packetLimit = 251
     /// Between two packets of an exchange.
-    public static let interFrameSpace: Duration = .microseconds(150)
+    package static let interFrameSpace: Duration = .microseconds(150)
 }
 
 /// A setting of the radio that is none.
-public struct RadioConditionsError: Error, Equatable, Sendable, CustomStringConvertible {
-    public var description: String
+package struct RadioConditionsError: Error, Equatable, Sendable, CustomStringConvertible {
+    package var description: String
 
     init(_ description: String) { self.description = description }
 }
 
 extension RadioConditions {
     /// The names that `set` takes, with what they mean.
-    public static let settings: [(name: String, meaning: String)] = [
+    package static let settings: [(name: String, meaning: String)] = [
         ("phy", "1M or 2M"), ("interval", "connection interval in ms, 7.5 to 4000"),
         ("packets-per-event", "1 to 1000, or none"), ("loss", "share of packets broken, 0 to 1"),
         ("delay", "added delay in ms, 0 to 60000"), ("supervision", "supervision timeout in ms, 100 to 32000"),
@@ -76,7 +76,7 @@ extension RadioConditions {
     ]
 
     /// Changes one figure, as `interval=30` on a command line does. Throws `RadioConditionsError`.
-    public mutating func set(_ name: String, _ value: String) throws(RadioConditionsError) {
+    package mutating func set(_ name: String, _ value: String) throws(RadioConditionsError) {
         switch name {
         case "phy":
             guard let phy = PHY(rawValue: value) else { throw Self.invalid(name, value) }

@@ -7,8 +7,8 @@ import Transport
 /// one process or several. It plays both ends' Bluetooth hosts and controllers; a device's part ends at a socket.
 ///
 /// For tests and demonstrations. Whoever may open the socket, which is this user, may take part and change the radio.
-public final class VirtualAir: Sendable {
-    public let path: String
+package final class VirtualAir: Sendable {
+    package let path: String
     private let eventLoop: any EventLoop
     private let server: any Channel
     private let switchboard: NIOLoopBound<AirSwitchboard>
@@ -28,7 +28,7 @@ public final class VirtualAir: Sendable {
     ///   - speed: how many times as fast as in the world time passes there.
     ///   - seed: of what happens by chance.
     /// - Throws: `LinkError`.
-    public static func open(
+    package static func open(
         at path: String, conditions: RadioConditions = RadioConditions(), speed: Double = 1, seed: UInt64 = 1,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
     ) async throws -> VirtualAir {
@@ -66,7 +66,7 @@ public final class VirtualAir: Sendable {
     }
 
     /// Changes the radio for all connections, those that there are and those to come.
-    public func change(_ change: @escaping @Sendable (inout RadioConditions) -> Void) async throws {
+    package func change(_ change: @escaping @Sendable (inout RadioConditions) -> Void) async throws {
         try await perform { switchboard in
             var conditions = switchboard.conditions
             change(&conditions)
@@ -75,18 +75,18 @@ public final class VirtualAir: Sendable {
     }
 
     /// Moves a device: its signal, -60 dBm at first. Below -100 dBm it is out of range of everyone.
-    public func setSignal(_ strength: Int, of name: String) async throws {
+    package func setSignal(_ strength: Int, of name: String) async throws {
         try await perform { $0.setSignal(strength, of: name) }
     }
 
     /// Ends all connections without a word, and gives their number. What is under way is lost.
     @discardableResult
-    public func cut() async throws -> Int { try await perform { $0.cut() } }
+    package func cut() async throws -> Int { try await perform { $0.cut() } }
 
-    public func statistics() async throws -> AirStatistics { try await perform { $0.statistics } }
+    package func statistics() async throws -> AirStatistics { try await perform { $0.statistics } }
 
     /// Closes the air and all connections on it.
-    public func close() async {
+    package func close() async {
         server.close(promise: nil)
         try? await server.closeFuture.get()
         _ = try? await perform { $0.closeAll() }

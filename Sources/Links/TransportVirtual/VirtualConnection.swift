@@ -2,9 +2,9 @@ import NIOCore
 
 /// A byte stream between two devices over one `VirtualLink`: what is written at one side can be taken at the other when
 /// the link has carried it. Knows no clock and no socket.
-public struct VirtualConnection: Sendable {
+package struct VirtualConnection: Sendable {
     /// How the stream is made of the link's frames.
-    public enum Mode: String, Sendable, CaseIterable {
+    package enum Mode: String, Sendable, CaseIterable {
         case l2cap
         case gatt
         /// No stream, but single GATT values, as GhostDrop's first version wants them: see `ValueEnd`.
@@ -14,14 +14,14 @@ public struct VirtualConnection: Sendable {
     /// Frames that a host hands to its controller ahead.
     private static let controllerByteLimit = 1500
 
-    public let mode: Mode
-    public private(set) var link: VirtualLink
+    package let mode: Mode
+    package private(set) var link: VirtualLink
     private var ends: [any StreamEnd]
     private var takenByteCounts = [0, 0]
     /// Never goes back: an end may name a deadline that has passed.
     private var time: Duration
 
-    public init(_ mode: Mode, _ conditions: RadioConditions, seed: UInt64, start: Duration) {
+    package init(_ mode: Mode, _ conditions: RadioConditions, seed: UInt64, start: Duration) {
         self.mode = mode
         time = start
         link = VirtualLink(conditions, seed: seed, start: start)
@@ -37,31 +37,31 @@ public struct VirtualConnection: Sendable {
     }
 
     /// What went over the radio from `side`.
-    public func statistics(from side: VirtualLink.Side) -> DirectionStatistics {
+    package func statistics(from side: VirtualLink.Side) -> DirectionStatistics {
         var statistics = link.statistics(of: side)
         statistics.streamBytes = takenByteCounts[side.other.rawValue]
         return statistics
     }
 
     /// How many bytes `side` should write at most at the moment.
-    public func room(at side: VirtualLink.Side) -> Int { link.end == nil ? ends[side.rawValue].room : 0 }
+    package func room(at side: VirtualLink.Side) -> Int { link.end == nil ? ends[side.rawValue].room : 0 }
 
-    public mutating func write(_ bytes: ByteBuffer, from side: VirtualLink.Side, at now: Duration) {
+    package mutating func write(_ bytes: ByteBuffer, from side: VirtualLink.Side, at now: Duration) {
         guard bytes.readableBytes > 0 else { return }
         ends[side.rawValue].write(bytes, at: now)
         fill(side, at: now)
     }
 
     /// `side` will write nothing more: the other side's stream ends behind what was written.
-    public mutating func finish(_ side: VirtualLink.Side, at now: Duration) {
+    package mutating func finish(_ side: VirtualLink.Side, at now: Duration) {
         ends[side.rawValue].finish(at: now)
         fill(side, at: now)
     }
 
-    public func availableByteCount(at side: VirtualLink.Side) -> Int { ends[side.rawValue].availableByteCount }
+    package func availableByteCount(at side: VirtualLink.Side) -> Int { ends[side.rawValue].availableByteCount }
 
     /// What has arrived at `side`; empty if nothing has.
-    public mutating func take(
+    package mutating func take(
         atMost byteCount: Int, at side: VirtualLink.Side, now: Duration
     ) -> ByteBuffer {
         let bytes = ends[side.rawValue].take(atMost: byteCount, at: now)
@@ -72,11 +72,11 @@ public struct VirtualConnection: Sendable {
     }
 
     /// Whether nothing more can arrive at `side`, beyond what can be taken already.
-    public func isOver(at side: VirtualLink.Side) -> Bool {
+    package func isOver(at side: VirtualLink.Side) -> Bool {
         link.end != nil || ends[side.rawValue].state != .open
     }
 
-    public var nextDeadline: Duration? {
+    package var nextDeadline: Duration? {
         guard link.end == nil else { return nil }
         // An end that waits for the controller is asked again when the link has moved on.
         let waiting = VirtualLink.Side.allCases.filter { link.waitingByteCount(at: $0) < Self.controllerByteLimit }
@@ -88,7 +88,7 @@ public struct VirtualConnection: Sendable {
     /// - Parameter limit: how many moments at which something happens may pass.
     /// - Returns: `now`, or the moment that was reached within the limit.
     @discardableResult
-    public mutating func advance(to now: Duration, limit: Int = .max) -> Duration {
+    package mutating func advance(to now: Duration, limit: Int = .max) -> Duration {
         var steps = 0
         while let deadline = nextDeadline, deadline <= now {
             guard steps < limit else { return time }
@@ -99,18 +99,18 @@ public struct VirtualConnection: Sendable {
         return now
     }
 
-    public mutating func change(_ conditions: RadioConditions, at now: Duration) {
+    package mutating func change(_ conditions: RadioConditions, at now: Duration) {
         advance(to: now)
         link.change(conditions, at: now)
     }
 
-    public mutating func setInRange(_ isInRange: Bool, at now: Duration) {
+    package mutating func setInRange(_ isInRange: Bool, at now: Duration) {
         advance(to: now)
         link.setInRange(isInRange, at: now)
     }
 
     /// Ends the link at once; what has not arrived is lost.
-    public mutating func cut() { link.finish(.cut) }
+    package mutating func cut() { link.finish(.cut) }
 
     private mutating func step(to time: Duration) {
         self.time = time

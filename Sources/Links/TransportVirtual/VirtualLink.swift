@@ -7,17 +7,17 @@ import NIOCore
 /// more or the next event comes. A packet that arrives broken, or whose acknowledgement does, is sent again (one-bit
 /// sequence numbers, Core Specification 5.3, Vol 6, Part B, 4.5.9), and two broken ones in a row end the event: so
 /// loss costs time, and never a byte of a frame. What the hosts do to GATT packets comes on top of it.
-public struct VirtualLink: Sendable {
-    public enum Side: Int, Sendable, CaseIterable {
+package struct VirtualLink: Sendable {
+    package enum Side: Int, Sendable, CaseIterable {
         /// The device that dialled.
         case central
         case peripheral
 
-        public var other: Side { self == .central ? .peripheral : .central }
+        package var other: Side { self == .central ? .peripheral : .central }
     }
 
     /// Why a connection is no more.
-    public enum End: String, Sendable {
+    package enum End: String, Sendable {
         /// Lost after a set number of bytes, or by order.
         case cut
         /// Nothing was heard for the supervision timeout.
@@ -26,10 +26,10 @@ public struct VirtualLink: Sendable {
         case closed
     }
 
-    public struct Arrival: Sendable, Equatable {
-        public var side: Side
-        public var time: Duration
-        public var frame: LinkFrame
+    package struct Arrival: Sendable, Equatable {
+        package var side: Side
+        package var time: Duration
+        package var frame: LinkFrame
     }
 
     /// A packet each way, with what will become of them.
@@ -44,10 +44,10 @@ public struct VirtualLink: Sendable {
         var isHeard: Bool
     }
 
-    public private(set) var conditions: RadioConditions
-    public private(set) var end: End?
+    package private(set) var conditions: RadioConditions
+    package private(set) var end: End?
     /// What each side has sent.
-    public private(set) var statistics: [DirectionStatistics] = [.init(), .init()]
+    package private(set) var statistics: [DirectionStatistics] = [.init(), .init()]
     /// When the first connection event was, or the first one after the interval has changed.
     private var anchor: Duration
     private var outgoing = [PacketQueue(), PacketQueue()]
@@ -65,7 +65,7 @@ public struct VirtualLink: Sendable {
     private var chance: RadioChance
 
     /// - Parameter start: the time of the first connection event. All times are on the same scale.
-    public init(_ conditions: RadioConditions, seed: UInt64, start: Duration) {
+    package init(_ conditions: RadioConditions, seed: UInt64, start: Duration) {
         self.conditions = conditions
         chance = RadioChance(seed: seed)
         anchor = start
@@ -73,13 +73,13 @@ public struct VirtualLink: Sendable {
         lastHeard = start
     }
 
-    public func statistics(of side: Side) -> DirectionStatistics { statistics[side.rawValue] }
+    package func statistics(of side: Side) -> DirectionStatistics { statistics[side.rawValue] }
 
     /// Bytes of frames that wait for the radio at `side`.
-    public func waitingByteCount(at side: Side) -> Int { outgoing[side.rawValue].byteCount }
+    package func waitingByteCount(at side: Side) -> Int { outgoing[side.rawValue].byteCount }
 
     /// Hands a frame to the controller of `side`; ignored when the connection is no more.
-    public mutating func send(_ frame: LinkFrame, from side: Side, at now: Duration) {
+    package mutating func send(_ frame: LinkFrame, from side: Side, at now: Duration) {
         guard end == nil else { return }
         outgoing[side.rawValue].append(frame)
         if nextStart == nil, exchange == nil {
@@ -90,7 +90,7 @@ public struct VirtualLink: Sendable {
     }
 
     /// When `advance` has something to do; nil while there is nothing under way.
-    public var nextDeadline: Duration? {
+    package var nextDeadline: Duration? {
         guard end == nil else { return nil }
         let candidates = [
             exchange?.end ?? nextStart, arriving.first?.time,
@@ -101,7 +101,7 @@ public struct VirtualLink: Sendable {
 
     /// Lets time pass until something arrives, at most until `now`, and gives what arrives at that moment. To be called
     /// again while `nextDeadline` is not after `now`, so that a frame can be answered at the time it came.
-    public mutating func advance(to now: Duration) -> [Arrival] {
+    package mutating func advance(to now: Duration) -> [Arrival] {
         while end == nil, let deadline = nextDeadline, deadline <= now, arriving.first?.time != deadline {
             if let since = outOfRangeSince, since + conditions.supervisionTimeout == deadline {
                 finish(.supervisionTimeout)
@@ -118,19 +118,19 @@ public struct VirtualLink: Sendable {
     }
 
     /// Takes up other conditions; frames that wait stay.
-    public mutating func change(_ conditions: RadioConditions, at now: Duration) {
+    package mutating func change(_ conditions: RadioConditions, at now: Duration) {
         if conditions.connectionInterval != self.conditions.connectionInterval { anchor = now }
         self.conditions = conditions
         if exchange == nil, let start = nextStart { nextStart = eventStart(atOrAfter: max(now, start)) }
     }
 
     /// Walks out of range or back.
-    public mutating func setInRange(_ isInRange: Bool, at now: Duration) {
+    package mutating func setInRange(_ isInRange: Bool, at now: Duration) {
         outOfRangeSince = isInRange ? nil : outOfRangeSince ?? now
     }
 
     /// Ends the connection; frames that have not arrived are lost.
-    public mutating func finish(_ reason: End) {
+    package mutating func finish(_ reason: End) {
         guard end == nil else { return }
         end = reason
         exchange = nil

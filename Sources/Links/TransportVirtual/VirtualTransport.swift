@@ -10,7 +10,7 @@ import Transport
 /// channel is writable while less than `outboundHighWatermark` bytes wait, and the socket to the air takes about
 /// `socketByteCount` more. Bytes that were written when the link was lost may not have arrived. Closing one direction
 /// closes the link, behind what was written.
-public struct VirtualTransport: LegacyTransport, RadioTransport {
+package struct VirtualTransport: LegacyTransport, RadioTransport {
     static let socketByteCount = 8 * 1024
     static let outboundHighWatermark = 16 * 1024
     private static let readByteCount = 16 * 1024
@@ -24,14 +24,14 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
     private let modes: [VirtualConnection.Mode]
     private let group: any EventLoopGroup
     private let setUpLimit: Int
-    public let legacyDoor = LegacyDoor()
+    package let legacyDoor = LegacyDoor()
 
     /// - Parameters:
     ///   - path: the air's socket.
     ///   - name: what this device is called when it dials; nil for a name of the air's choice.
     ///   - modes: what it speaks, best first.
     ///   - setUpLimit: how many accepted links of one listener may be set up or wait to be taken at the same time.
-    public init(
+    package init(
         air path: String, name: String? = nil, modes: [VirtualConnection.Mode] = [.l2cap, .gatt, .values],
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, setUpLimit: Int = 16
     ) {
@@ -42,12 +42,12 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
         self.setUpLimit = setUpLimit
     }
 
-    public func serves(_ address: LinkAddress) -> Bool {
+    package func serves(_ address: LinkAddress) -> Bool {
         if case .virtual = address { true } else { false }
     }
 
     /// Connects to a device on the air, waiting for it to advertise and come into range until the timeout.
-    public func dial<Output: Sendable>(
+    package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         let streams = modes.filter { $0 != .values }
@@ -56,14 +56,14 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
         }
     }
 
-    public func dial<Output: Sendable>(
+    package func dial<Output: Sendable>(
         _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         let limit = effort == .searching ? timeout : min(timeout, Self.connectingLimit)
         return try await dial(address, timeout: limit, install: install)
     }
 
-    public func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
+    package func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
             let heard = addresses.intersection(try await nearby().map { .virtual($0.name) })
@@ -74,7 +74,7 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
     }
 
     /// Reads the device's capabilities, and connects by L2CAP if it offers that, else by single GATT values.
-    public func dialLegacy<Output: Sendable>(
+    package func dialLegacy<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
     ) async throws -> Output {
         guard case .virtual(let target) = address else { throw Self.unsupported(address) }
@@ -150,7 +150,7 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
         return try await attempt.output(of: promise.futureResult)
     }
 
-    public func listen<Output: Sendable>(
+    package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {
         guard case .virtual(let name) = address else { throw Self.unsupported(address) }
@@ -161,7 +161,7 @@ public struct VirtualTransport: LegacyTransport, RadioTransport {
     }
 
     /// The devices that advertise on the air and are in range of this one, strongest first.
-    public func nearby() async throws -> [NearbyDevice] {
+    package func nearby() async throws -> [NearbyDevice] {
         try await ask(.nearby(name: name)).devices
     }
 

@@ -1,5 +1,5 @@
-public import ControlAPI
-public import NIOCore
+import ControlAPI
+import NIOCore
 import NIOHTTP1
 import NIOPosix
 
@@ -7,17 +7,17 @@ import NIOPosix
 ///
 /// Every call opens a connection of its own; cancelling the calling task closes it, which ends the agent's work. All
 /// calls throw `ControlError`: what the agent answered, `noAgent` if none listens, `interrupted` if the answer broke off.
-public struct ControlClient: AgentControl {
+package struct ControlClient: AgentControl {
     private let socketPath: String
     private let group: any EventLoopGroup
 
-    public init(socketPath: String, group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup) {
+    package init(socketPath: String, group: any EventLoopGroup = .singletonMultiThreadedEventLoopGroup) {
         self.socketPath = socketPath
         self.group = group
     }
 
     @discardableResult
-    public func call<Request, Answer>(
+    package func call<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ request: Request
     ) async throws -> Answer {
         try await exchange(endpoint, request) { _, body in
@@ -32,7 +32,7 @@ public struct ControlClient: AgentControl {
         }
     }
 
-    public func call<Request, Element>(
+    package func call<Request, Element>(
         _ endpoint: Endpoint<Request, Lines<Element>>, _ request: Request,
         emit: @Sendable (Element) async throws -> Void
     ) async throws {
@@ -48,7 +48,7 @@ public struct ControlClient: AgentControl {
 
     /// As `AgentControl.read`. The entry given to `start` is asked for first, by `stat`; a file that changes in between
     /// is found by its size and ends the read.
-    public func read(
+    package func read(
         _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
@@ -67,7 +67,7 @@ public struct ControlClient: AgentControl {
         }
     }
 
-    public func readMember(
+    package func readMember(
         _ member: MemberReference, range: ByteRange?,
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
@@ -87,7 +87,7 @@ public struct ControlClient: AgentControl {
         }
     }
 
-    public func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
+    package func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
         try await exchange(Endpoints.member, member, method: .head) { head, _ in try MemberFacts(head) }
     }
 }

@@ -1,10 +1,10 @@
 import Glibc
 
 /// Small files at paths of this machine, such as the configuration and the keys: trusted paths, links are followed.
-public enum AtomicFile {
+package enum AtomicFile {
     /// Replaces the file at `path`, so that it holds either the old or the new contents whatever happens meanwhile;
     /// durable on return. A symbolic link stays and the file that it leads to is replaced.
-    public static func write(path: String, contents: [UInt8], permissions: UInt32) throws(FileAccessError) {
+    package static func write(path: String, contents: [UInt8], permissions: UInt32) throws(FileAccessError) {
         let (directory, name) = try split(resolved(path))
         let staged = try RootDirectory(path: directory).stage(name, resuming: false)
         try staged.write(contents, at: 0)
@@ -12,7 +12,7 @@ public enum AtomicFile {
     }
 
     /// The contents of the file at `path`; a file longer than `byteCountLimit` is refused with `tooLarge`.
-    public static func read(path: String, byteCountLimit: Int = 1 << 20) throws(FileAccessError) -> [UInt8] {
+    package static func read(path: String, byteCountLimit: Int = 1 << 20) throws(FileAccessError) -> [UInt8] {
         let (directory, name) = try split(resolved(path))
         let file = try RootDirectory(path: directory).open(reading: name)
         let contents = try file.read(count: byteCountLimit + 1, at: 0)
@@ -21,7 +21,7 @@ public enum AtomicFile {
     }
 
     /// The directory and name of a file's path, as a root and a path beneath it: "x" is in ".", "/x" in "/".
-    public static func split(_ path: String) throws(FileAccessError) -> (directory: String, name: RelativePath) {
+    package static func split(_ path: String) throws(FileAccessError) -> (directory: String, name: RelativePath) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
         guard let name = RelativePath(name) else {

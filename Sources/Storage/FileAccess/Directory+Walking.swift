@@ -5,7 +5,7 @@ import Glibc
 /// directory which is moved meanwhile takes the walk along instead of sending it elsewhere.
 extension Directory {
     /// The entry of `name`, one component of a path; nil if nothing is called so.
-    public func entry(named name: String) throws(FileAccessError) -> DirectoryEntry? {
+    package func entry(named name: String) throws(FileAccessError) -> DirectoryEntry? {
         guard RelativePath(name) != nil, !name.utf8.contains(UInt8(ascii: "/")) else {
             throw FileAccessError(.invalidPath, .inspect, path: displayPath(of: name))
         }
@@ -14,7 +14,7 @@ extension Directory {
     }
 
     /// Opens the directory that `entry`, which this directory listed, names; a link to one is refused.
-    public func directory(_ entry: DirectoryEntry) throws(FileAccessError) -> Directory {
+    package func directory(_ entry: DirectoryEntry) throws(FileAccessError) -> Directory {
         let name = try text(of: entry, .open)
         guard let path = RelativePath(displayPath(of: name)) else {
             throw FileAccessError(.nameTooLong, .open, path: displayPath(of: name))
@@ -26,13 +26,13 @@ extension Directory {
 
     /// Opens the regular file that `entry`, which this directory listed, names; anything else is refused with
     /// `notARegularFile` or `isADirectory`.
-    public func open(reading entry: DirectoryEntry) throws(FileAccessError) -> OpenFile {
+    package func open(reading entry: DirectoryEntry) throws(FileAccessError) -> OpenFile {
         let name = try text(of: entry, .open)
         return try OpenFile.open(reading: name, in: descriptor, path: displayPath(of: name))
     }
 
     /// The bytes that a symbolic link, which this directory listed, holds; it is not followed.
-    public func readSymlink(_ entry: DirectoryEntry) throws(FileAccessError) -> [UInt8] {
+    package func readSymlink(_ entry: DirectoryEntry) throws(FileAccessError) -> [UInt8] {
         let name = try text(of: entry, .readSymlink)
         return try descriptor.readSymlink(name).orThrow(.readSymlink, path: displayPath(of: name))
     }

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 
 /// One name in a directory.
-public struct DirectoryEntry: Hashable, Sendable {
+package struct DirectoryEntry: Hashable, Sendable {
     /// The name; nil if it is not UTF-8 and so cannot be synced.
-    public let name: String?
+    package let name: String?
     /// What the directory says about it; the file itself was not looked at.
-    public let type: FileType
+    package let type: FileType
     private let otherBytes: [UInt8]
 
     init(nameBytes: [UInt8], type: FileType) {
@@ -16,20 +16,20 @@ public struct DirectoryEntry: Hashable, Sendable {
     }
 
     /// The name as it is on the disk.
-    public var nameBytes: [UInt8] { name.map { Array($0.utf8) } ?? otherBytes }
+    package var nameBytes: [UInt8] { name.map { Array($0.utf8) } ?? otherBytes }
 
     /// Whether the name is UTF-8; if not, show it with `displayName` and leave it alone.
-    public var isNameText: Bool { name != nil }
+    package var isNameText: Bool { name != nil }
 
     /// The name for people: what is not UTF-8 is shown as U+FFFD.
-    public var displayName: String { name ?? String(decoding: otherBytes, as: UTF8.self) }
+    package var displayName: String { name ?? String(decoding: otherBytes, as: UTF8.self) }
 }
 
 /// An open directory beneath a root.
-public final class Directory: Sendable {
+package final class Directory: Sendable {
     let descriptor: Descriptor
     /// Where it is beneath the root; nil for the root itself.
-    public let path: RelativePath?
+    package let path: RelativePath?
     let rootPath: String
 
     init(_ descriptor: Descriptor, path: RelativePath?, rootPath: String) {
@@ -44,19 +44,19 @@ public final class Directory: Sendable {
     /// The path of `name` in here, for messages.
     func displayPath(of name: String) -> String { path.map { "\($0.text)/\(name)" } ?? name }
 
-    public func status() throws(FileAccessError) -> FileStatus {
+    package func status() throws(FileAccessError) -> FileStatus {
         try descriptor.status().orThrow(.inspect, path: displayPath)
     }
 
     /// Makes names added to and removed from this directory durable.
-    public func synchronize() throws(FileAccessError) {
+    package func synchronize() throws(FileAccessError) {
         try descriptor.synchronize().orThrow(.synchronize, path: displayPath)
     }
 
     /// Calls `body` with each name, in no order, without `.` and `..`, until it gives false.
     ///
     /// Holds one entry at a time, whatever the size of the directory. Names added or removed meanwhile may be missing.
-    public func forEachEntry(_ body: (DirectoryEntry) -> Bool) throws(FileAccessError) {
+    package func forEachEntry(_ body: (DirectoryEntry) -> Bool) throws(FileAccessError) {
         // A descriptor of its own: the position in the directory is the descriptor's.
         let own = try Descriptor.openHeld(".", in: descriptor, flags: O_RDONLY | O_DIRECTORY)
             .orThrow(.list, path: displayPath)
@@ -80,7 +80,7 @@ public final class Directory: Sendable {
     }
 
     /// All names, in no order, without `.` and `..`.
-    public func list() throws(FileAccessError) -> [DirectoryEntry] {
+    package func list() throws(FileAccessError) -> [DirectoryEntry] {
         var entries: [DirectoryEntry] = []
         try forEachEntry { entry in
             entries.append(entry)
@@ -90,7 +90,7 @@ public final class Directory: Sendable {
     }
 
     /// The status of what `entry` names, links not followed; nil if it is gone.
-    public func status(of entry: DirectoryEntry) throws(FileAccessError) -> FileStatus? {
+    package func status(of entry: DirectoryEntry) throws(FileAccessError) -> FileStatus? {
         guard !entry.isNameText else { return try status(ofName: entry.displayName) }
         let result = (entry.nameBytes + [0]).withUnsafeBufferPointer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { rawStatus($0.baseAddress) }

@@ -1,6 +1,6 @@
 /// A call that is about to change what is on the disk. A descriptor is open for as long as the interposer is asked;
 /// names are single components in the directory before them.
-public enum DiskChange: Sendable {
+package enum DiskChange: Sendable {
     /// A file is opened, and made if there is none.
     case create(directory: CInt, name: String)
     case makeDirectory(directory: CInt, name: String)
@@ -19,7 +19,7 @@ public enum DiskChange: Sendable {
     case synchronize(file: CInt)
     case synchronizeFileSystem
 
-    public enum RenameKind: Sendable {
+    package enum RenameKind: Sendable {
         case replacing
         case keeping
         case swapping
@@ -27,7 +27,7 @@ public enum DiskChange: Sendable {
 }
 
 /// What becomes of a call.
-public enum DiskVerdict: Sendable {
+package enum DiskVerdict: Sendable {
     case proceed
     /// The caller is told that it succeeded, and the disk is left as it is.
     case pretend
@@ -37,6 +37,6 @@ public enum DiskVerdict: Sendable {
 
 /// Stands between a root and its disk and is asked before every call that changes something beneath the root, so that
 /// simulations can let disks fill, fail and forget. Without one, which is so in every real agent, calls go straight on.
-public protocol DiskInterposer: Sendable {
+package protocol DiskInterposer: Sendable {
     func verdict(on change: DiskChange) -> DiskVerdict
 }

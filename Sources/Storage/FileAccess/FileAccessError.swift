@@ -1,8 +1,8 @@
 /// Why the disk did not do what it was asked.
 ///
 /// What a system call's errno means is decided in `FileAccessError+Syscall.swift`.
-public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable, CaseIterable {
+package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
         case notFound = "not-found"
         case permission
         case noSpace = "no-space"
@@ -34,7 +34,7 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// What was being done, in words that fit behind "cannot".
-    public enum Operation: String, Sendable, CaseIterable {
+    package enum Operation: String, Sendable, CaseIterable {
         case open = "open"
         case create = "create"
         /// Makes a file in the directory that the error's path names.
@@ -58,15 +58,15 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
         case measureSpace = "measure the free space at"
     }
 
-    public let code: Code
-    public let operation: Operation
+    package let code: Code
+    package let operation: Operation
     /// The path in question: relative to the root, or as the caller gave it.
-    public let path: String
+    package let path: String
     /// What the system call said; nil if it was not a system call that objected.
-    public let errno: Int32?
+    package let errno: Int32?
 
     /// Also for those who find out by themselves what a call of this target would have refused.
-    public init(_ code: Code, _ operation: Operation, path: String, errno: Int32? = nil) {
+    package init(_ code: Code, _ operation: Operation, path: String, errno: Int32? = nil) {
         self.code = code
         self.operation = operation
         self.path = path
@@ -74,7 +74,7 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// Whether the same call may succeed later without anyone doing anything.
-    public var isTransient: Bool {
+    package var isTransient: Bool {
         switch code {
         case .tooManyOpenFiles, .outOfMemory, .busy: true
         default: false
@@ -82,7 +82,7 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 
     /// A sentence for people that ends with what to do; control characters of the path are escaped.
-    public var message: String {
+    package var message: String {
         if code == .permission, operation == .createIn {
             return "\(quoted(path)) is not writable by this user; `ls -ld` shows its owner and permissions, `chmod` or "
                 + "`chown` changes them"
@@ -93,12 +93,12 @@ public struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The same with the path told from another place than the root.
     ///
     /// - Parameter place: what stands before the path, such as `library:` or `/tmp/out/`; an absolute path stays as it is.
-    public func message(from place: String) -> String {
+    package func message(from place: String) -> String {
         guard !path.hasPrefix("/") else { return message }
         return FileAccessError(code, operation, path: place + path, errno: errno).message
     }
 
-    public var description: String { message }
+    package var description: String { message }
 
     private var reason: String {
         switch code {

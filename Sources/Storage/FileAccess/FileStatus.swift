@@ -1,13 +1,13 @@
 import Glibc
 
 /// A file's time of modification: seconds since 1970 and the nanoseconds after.
-public struct FileTime: Hashable, Comparable, Sendable {
-    public let seconds: Int64
+package struct FileTime: Hashable, Comparable, Sendable {
+    package let seconds: Int64
     /// 0 to 999,999,999.
-    public let nanoseconds: Int32
+    package let nanoseconds: Int32
 
     /// Nanoseconds that no clock shows, as a peer may send them, are taken for the nearest that one does.
-    public init(seconds: Int64, nanoseconds: Int32 = 0) {
+    package init(seconds: Int64, nanoseconds: Int32 = 0) {
         self.seconds = seconds
         self.nanoseconds = min(max(nanoseconds, 0), 999_999_999)
     }
@@ -16,12 +16,12 @@ public struct FileTime: Hashable, Comparable, Sendable {
         self.init(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))
     }
 
-    public static func < (left: Self, right: Self) -> Bool {
+    package static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
 }
 
-public enum FileType: String, Sendable, CaseIterable {
+package enum FileType: String, Sendable, CaseIterable {
     case regular
     case directory
     case symlink
@@ -39,23 +39,23 @@ public enum FileType: String, Sendable, CaseIterable {
 }
 
 /// What the disk says about a file, directory or symbolic link itself.
-public struct FileStatus: Hashable, Sendable {
-    public let type: FileType
+package struct FileStatus: Hashable, Sendable {
+    package let type: FileType
     /// In bytes; of a symbolic link, the length of its target.
-    public let size: Int64
-    public let modified: FileTime
+    package let size: Int64
+    package let modified: FileTime
     /// The file's number on its disk; 0 if not known, which the disk itself never says.
-    public let inode: UInt64
-    public let device: UInt64
+    package let inode: UInt64
+    package let device: UInt64
     /// The low twelve bits of the mode.
-    public let permissions: UInt32
-    public let linkCount: UInt64
+    package let permissions: UInt32
+    package let linkCount: UInt64
     /// When contents, permissions, owner or names last changed, by the disk's clock, which no program can set back;
     /// nil if not known, which the disk itself never says.
-    public let changed: FileTime?
+    package let changed: FileTime?
 
     /// A status as it was written down earlier; what was not written down may be left out.
-    public init(
+    package init(
         type: FileType, size: Int64, modified: FileTime, inode: UInt64 = 0, device: UInt64 = 0, permissions: UInt32 = 0,
         linkCount: UInt64 = 1, changed: FileTime? = nil
     ) {
@@ -80,7 +80,7 @@ public struct FileStatus: Hashable, Sendable {
     /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and
     /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0. A symbolic
     /// link cannot be changed, only replaced, and its time of modification is not synced: the time of change stands for it.
-    public func isUnchanged(since earlier: FileStatus) -> Bool {
+    package func isUnchanged(since earlier: FileStatus) -> Bool {
         guard type == earlier.type, inode == earlier.inode || inode == 0 || earlier.inode == 0 else { return false }
         switch type {
         case .directory: return true
@@ -102,7 +102,7 @@ public struct FileStatus: Hashable, Sendable {
 }
 
 /// What must be at a name for something else to take its place.
-public enum Replacement: Hashable, Sendable {
+package enum Replacement: Hashable, Sendable {
     /// Nothing may be there; else throws `exists`.
     case nothing
     /// Whatever is there is replaced, if it is not a directory.
@@ -112,7 +112,7 @@ public enum Replacement: Hashable, Sendable {
 }
 
 /// When a change is to survive a loss of power.
-public enum Durability: Sendable {
+package enum Durability: Sendable {
     /// Before the call returns.
     case immediate
     /// When the caller has called `RootDirectory.synchronizeFileSystem()`, once for many changes.
@@ -120,8 +120,8 @@ public enum Durability: Sendable {
 }
 
 /// How much a disk holds, in bytes.
-public struct FreeSpace: Hashable, Sendable {
+package struct FreeSpace: Hashable, Sendable {
     /// What this user may still write.
-    public let available: UInt64
-    public let total: UInt64
+    package let available: UInt64
+    package let total: UInt64
 }

@@ -1,13 +1,13 @@
 /// A staged file and what is to become of it.
-public struct StagedCommit: Sendable {
-    public let file: StagedFile
-    public let replacement: Replacement
+package struct StagedCommit: Sendable {
+    package let file: StagedFile
+    package let replacement: Replacement
     /// The low nine bits of the mode; nil for those of the file that is replaced, else 0644.
-    public let permissions: UInt32?
+    package let permissions: UInt32?
     /// nil for the time of the last write.
-    public let modified: FileTime?
+    package let modified: FileTime?
 
-    public init(_ file: StagedFile, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?) {
+    package init(_ file: StagedFile, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?) {
         self.file = file
         self.replacement = replacement
         self.permissions = permissions
@@ -25,7 +25,7 @@ extension RootDirectory {
     /// All were staged by this root. Gives one result for each file, in order. A success is durable when the call
     /// returns. A failure of one file leaves the others alone; its staged bytes are kept unless the failed operation is
     /// `synchronize` and the file is in place already.
-    public func commit(_ group: [StagedCommit]) -> [Result<FileStatus, FileAccessError>] {
+    package func commit(_ group: [StagedCommit]) -> [Result<FileStatus, FileAccessError>] {
         var failures = [FileAccessError?](repeating: nil, count: group.count)
         func attempt(_ index: Int, _ step: (StagedCommit) throws(FileAccessError) -> Void) {
             guard failures[index] == nil else { return }

@@ -1,15 +1,15 @@
 /// What is done at one name so that a group of files changes at once: all that must be written down before, so that
 /// whoever finds it after a crash can finish or undo it (`RootDirectory.settle`).
-public struct GroupStep: Hashable, Sendable {
-    public let target: RelativePath
+package struct GroupStep: Hashable, Sendable {
+    package let target: RelativePath
     /// The inode of what takes the place; 0 if the name is to be empty.
-    public let source: UInt64
+    package let source: UInt64
     /// A number for the status of what takes the place.
-    public let sealed: UInt64
+    package let sealed: UInt64
     /// The same for what was seen in the place; nil for nothing.
-    public let expected: UInt64?
+    package let expected: UInt64?
 
-    public init(target: RelativePath, source: UInt64, sealed: UInt64, expected: UInt64?) {
+    package init(target: RelativePath, source: UInt64, sealed: UInt64, expected: UInt64?) {
         self.target = target
         self.source = source
         self.sealed = sealed
@@ -38,7 +38,7 @@ public struct GroupStep: Hashable, Sendable {
 }
 
 /// A file of a group: what takes its place, or that it goes.
-public struct GroupMember: Sendable {
+package struct GroupMember: Sendable {
     let path: RelativePath
     /// Nil for one that goes.
     let commit: StagedCommit?
@@ -46,14 +46,14 @@ public struct GroupMember: Sendable {
     let expected: FileStatus?
 
     /// - parameter commit: what it replaces is nothing or exactly something; anything is taken for nothing.
-    public init(placing commit: StagedCommit) {
+    package init(placing commit: StagedCommit) {
         path = commit.file.target
         self.commit = commit
         expected = Self.seen(commit.replacement)
     }
 
     /// - parameter occupant: what was seen there earlier; without it there is nothing to remove.
-    public init(removing path: RelativePath, expecting occupant: Replacement) {
+    package init(removing path: RelativePath, expecting occupant: Replacement) {
         self.path = path
         commit = nil
         expected = Self.seen(occupant)
@@ -65,15 +65,15 @@ public struct GroupMember: Sendable {
 }
 
 /// A group whose contents are on the disk, under temporary names.
-public struct SealedGroup: Sendable {
+package struct SealedGroup: Sendable {
     let members: [GroupMember]
     let directory: Directory
     /// To be written down before the group is placed.
-    public let steps: [GroupStep]
+    package let steps: [GroupStep]
 }
 
 /// What became of a group.
-public enum GroupOutcome: Sendable {
+package enum GroupOutcome: Sendable {
     /// All is as it was to be, and durable; with the status of each file, nil for those that went.
     case placed([FileStatus?])
     /// All is as it was before. `position` is of the member that was in the way.
@@ -83,7 +83,7 @@ public enum GroupOutcome: Sendable {
 }
 
 /// What `RootDirectory.settle` made of a group.
-public enum GroupSettlement: Sendable {
+package enum GroupSettlement: Sendable {
     /// All new versions are in their places.
     case finished
     /// All old versions are.

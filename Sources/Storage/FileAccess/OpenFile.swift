@@ -4,10 +4,10 @@ import Glibc
 /// An open regular file, read and written at offsets, so that several tasks may use it at once.
 ///
 /// Every call blocks its thread until the disk has answered. The file is closed with the last reference.
-public final class OpenFile: Sendable {
+package final class OpenFile: Sendable {
     let descriptor: Descriptor
     /// The path it was opened by, for messages.
-    public let path: String
+    package let path: String
 
     init(_ descriptor: Descriptor, path: String) {
         self.descriptor = descriptor
@@ -29,18 +29,18 @@ public final class OpenFile: Sendable {
         }
     }
 
-    public func status() throws(FileAccessError) -> FileStatus {
+    package func status() throws(FileAccessError) -> FileStatus {
         try descriptor.status().orThrow(.inspect, path: path)
     }
 
     /// Tells the disk that the file will be read from beginning to end, so that it reads further ahead.
-    public func adviseSequentialReading() {
+    package func adviseSequentialReading() {
         // Advice only: a file system that knows nothing of it reads as well.
         _ = posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
     /// Reads from `offset` (in bytes) until `buffer` is full or the file ends; gives the count of bytes read.
-    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileAccessError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileAccessError) -> Int {
         try checkRange(offset, count: buffer.count, .read)
         var done = 0
         while done < buffer.count {
@@ -54,7 +54,7 @@ public final class OpenFile: Sendable {
     }
 
     /// Up to `count` bytes from `offset` on; fewer only where the file ends.
-    public func read(count: Int, at offset: Int64) throws(FileAccessError) -> [UInt8] {
+    package func read(count: Int, at offset: Int64) throws(FileAccessError) -> [UInt8] {
         try checkRange(offset, count: count, .read)
         var result = Result<Int, FileAccessError>.success(0)
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
@@ -69,7 +69,7 @@ public final class OpenFile: Sendable {
     }
 
     /// Writes all of `bytes` from `offset` on, extending the file if need be; on an error a part may be written.
-    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileAccessError) {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileAccessError) {
         try checkRange(offset, count: bytes.count, .write)
         var done = 0
         while done < bytes.count {
@@ -85,7 +85,7 @@ public final class OpenFile: Sendable {
     }
 
     /// Writes all of `bytes` from `offset` on.
-    public func write(_ bytes: [UInt8], at offset: Int64) throws(FileAccessError) {
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(FileAccessError) {
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(FileAccessError) in try write(buffer, at: offset) }
         }
@@ -93,7 +93,7 @@ public final class OpenFile: Sendable {
     }
 
     /// Makes `count` bytes from `offset` on read as zeros without taking space for them, where the file system can.
-    public func writeHole(at offset: Int64, count: Int) throws(FileAccessError) {
+    package func writeHole(at offset: Int64, count: Int) throws(FileAccessError) {
         guard count > 0 else { return }
         try checkRange(offset, count: count, .write)
         let end = offset + Int64(count)
@@ -118,26 +118,26 @@ public final class OpenFile: Sendable {
     }
 
     /// Cuts the file off at `size` bytes, or extends it to there with a hole.
-    public func truncate(to size: Int64) throws(FileAccessError) {
+    package func truncate(to size: Int64) throws(FileAccessError) {
         _ = try descriptor.changing(.truncate(file: descriptor.number, size: size)) {
             ftruncate(descriptor.number, off_t(size))
         }.orThrow(.truncate, path: path)
     }
 
     /// Makes the file's contents, size, times and permissions durable; its name needs its directory's.
-    public func synchronize() throws(FileAccessError) {
+    package func synchronize() throws(FileAccessError) {
         try descriptor.synchronize().orThrow(.synchronize, path: path)
     }
 
     /// Sets the low nine bits of the mode; the bits that change who a program runs as are never set.
-    public func setPermissions(_ permissions: UInt32) throws(FileAccessError) {
+    package func setPermissions(_ permissions: UInt32) throws(FileAccessError) {
         _ = try descriptor.changing(.setPermissions(file: descriptor.number)) {
             fchmod(descriptor.number, mode_t(permissions & 0o777))
         }.orThrow(.setPermissions, path: path)
     }
 
     /// Sets the time of modification; a file system that counts more coarsely rounds it down.
-    public func setModificationTime(_ time: FileTime) throws(FileAccessError) {
+    package func setModificationTime(_ time: FileTime) throws(FileAccessError) {
         let unchanged = timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT)
         let modified = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
         _ = try descriptor.changing(.setTimes(file: descriptor.number)) {

@@ -3,7 +3,7 @@ import Cryptography
 /// Syncthing's conventions about names on disk (facts/bep-v1.md, section 6).
 extension RelativePath {
     /// Whether this is the folder's marker, its ignore file, its old versions, or below one of them: never synced.
-    public var isInternal: Bool {
+    package var isInternal: Bool {
         text.withBytes { bytes in
             guard bytes.first == UInt8(ascii: ".") else { return false }
             let first = bytes.prefix { $0 != UInt8(ascii: "/") }
@@ -12,7 +12,7 @@ extension RelativePath {
     }
 
     /// Whether this is a file that is still being fetched, by us or by a Syncthing that shared this disk: never synced.
-    public var isTemporary: Bool {
+    package var isTemporary: Bool {
         text.withBytes { bytes in
             let name = bytes.suffix(from: bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)
             guard name.first == UInt8(ascii: ".") || name.first == UInt8(ascii: "~") else { return false }
@@ -22,7 +22,7 @@ extension RelativePath {
 
     /// What a temporary file of ours is to become; nil for anything else, and where the name was too long to be in that
     /// of its temporary file.
-    public var temporaryTarget: RelativePath? {
+    package var temporaryTarget: RelativePath? {
         guard name.utf8.count <= 160, name.hasPrefix(Self.temporaryPrefix), name.hasSuffix(Self.temporarySuffix)
         else { return nil }
         let target = String(name.dropFirst(Self.temporaryPrefix.count).dropLast(Self.temporarySuffix.count))
@@ -30,11 +30,11 @@ extension RelativePath {
     }
 
     /// Where `self` is put together before it is moved into place: in the same directory.
-    public var temporaryPath: RelativePath? { try? replacingName(with: Self.temporaryName(for: name)) }
+    package var temporaryPath: RelativePath? { try? replacingName(with: Self.temporaryName(for: name)) }
 
     /// The name under which the file called `name` is put together; at most 160 bytes long, or 80 if `name` is longer
     /// than 145 bytes.
-    public static func temporaryName(for name: String) -> String { temporaryName(forKey: temporaryKey(for: name)) }
+    package static func temporaryName(for name: String) -> String { temporaryName(forKey: temporaryKey(for: name)) }
 
     static func temporaryName(forKey key: String) -> String { temporaryPrefix + key + temporarySuffix }
 

@@ -6,22 +6,22 @@ import Glibc
 /// bytes; no component is `.` or `..`; no NUL byte. Values are compared, ordered and hashed byte by byte, as the disk
 /// does, not by Unicode's equivalence as `String` does. Whether the text is NFC is the business of whoever announces
 /// it.
-public struct RelativePath: Sendable, CustomStringConvertible {
-    public static let byteCountLimit = 4095
-    public static let componentByteCountLimit = 255
-    public static let componentCountLimit = 256
+package struct RelativePath: Sendable, CustomStringConvertible {
+    package static let byteCountLimit = 4095
+    package static let componentByteCountLimit = 255
+    package static let componentCountLimit = 256
 
     /// The path's text.
-    public let text: String
+    package let text: String
 
     /// Takes `text` as it is; throws what is wrong with it.
-    public init(parsing text: String) throws(RelativePathError) {
+    package init(parsing text: String) throws(RelativePathError) {
         if let reason = Self.flaw(of: text) { throw RelativePathError(reason: reason, text: text) }
         self.text = text
     }
 
     /// Takes `text` as it is; nil if it is no such path.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard Self.flaw(of: text) == nil else { return nil }
         self.text = text
     }
@@ -58,7 +58,7 @@ public struct RelativePath: Sendable, CustomStringConvertible {
 
     /// The names from the root down; never empty.
     // Split as bytes: among Characters a `/` followed by a combining mark is no `/`.
-    public var components: [Substring] { text.utf8.split(separator: Self.separator).map(Substring.init) }
+    package var components: [Substring] { text.utf8.split(separator: Self.separator).map(Substring.init) }
 
     /// Where the `/` before the last component is.
     private var lastSeparator: String.Index? {
@@ -67,48 +67,48 @@ public struct RelativePath: Sendable, CustomStringConvertible {
     }
 
     /// The last component.
-    public var name: String {
+    package var name: String {
         guard let lastSeparator else { return text }
         return String(text[text.utf8.index(after: lastSeparator)...])
     }
 
     /// The directory that holds this; nil at the top of the folder.
-    public var parent: RelativePath? {
+    package var parent: RelativePath? {
         lastSeparator.map { RelativePath(unchecked: text[..<$0]) }
     }
 
     /// This path and then `component`, which may be several joined by `/`.
-    public func appending(_ component: String) throws(RelativePathError) -> RelativePath {
+    package func appending(_ component: String) throws(RelativePathError) -> RelativePath {
         // Checked alone too: "/x" behind "a" would be an empty component, not an absolute path.
         _ = try RelativePath(parsing: component)
         return try RelativePath(parsing: "\(text)/\(component)")
     }
 
     /// The same place with another last component.
-    public func replacingName(with name: String) throws(RelativePathError) -> RelativePath {
+    package func replacingName(with name: String) throws(RelativePathError) -> RelativePath {
         guard let parent else { return try RelativePath(parsing: name) }
         return try parent.appending(name)
     }
 
     /// Whether this is somewhere below `ancestor` (`a/b` is below `a`; `ab` and `a` are not).
-    public func isBelow(_ ancestor: RelativePath) -> Bool {
+    package func isBelow(_ ancestor: RelativePath) -> Bool {
         let mine = text.utf8
         let theirs = ancestor.text.utf8
         guard mine.count > theirs.count + 1 else { return false }
         return mine.starts(with: theirs) && mine[mine.index(mine.startIndex, offsetBy: theirs.count)] == Self.separator
     }
 
-    public var description: String { text }
+    package var description: String { text }
 }
 
 extension RelativePath: Hashable, Comparable {
-    public static func == (left: Self, right: Self) -> Bool {
+    package static func == (left: Self, right: Self) -> Bool {
         left.text.utf8.count == right.text.utf8.count && left.text.byteOrder(to: right.text) == 0
     }
 
-    public static func < (left: Self, right: Self) -> Bool { left.text.byteOrder(to: right.text) < 0 }
+    package static func < (left: Self, right: Self) -> Bool { left.text.byteOrder(to: right.text) < 0 }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         text.withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // Ends the text, which holds no 0xFF, so that two paths in a row are not one longer path.
         hasher.combine(0xFF as UInt8)
@@ -138,8 +138,8 @@ extension String {
 }
 
 /// Why a text is not a path inside a folder.
-public struct RelativePathError: Error, Hashable, Sendable, CustomStringConvertible {
-    public enum Reason: String, Sendable, CaseIterable {
+package struct RelativePathError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Sendable, CaseIterable {
         case empty
         case absolute
         case trailingSeparator = "trailing-separator"
@@ -151,11 +151,11 @@ public struct RelativePathError: Error, Hashable, Sendable, CustomStringConverti
         case tooDeep = "too-deep"
     }
 
-    public let reason: Reason
+    package let reason: Reason
     /// The text in question.
-    public let text: String
+    package let text: String
 
-    public var message: String {
+    package var message: String {
         let (flaw, remedy) =
             switch reason {
             case .empty: ("it is empty", "name a file or directory of the folder")
@@ -171,7 +171,7 @@ public struct RelativePathError: Error, Hashable, Sendable, CustomStringConverti
         return "\(quoted(text)) is not a path inside a folder: \(flaw); \(remedy)"
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }
 
 /// `text` in quotes and at most about 200 characters of it, with control characters written as `\u{…}`.

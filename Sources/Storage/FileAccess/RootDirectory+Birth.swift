@@ -4,7 +4,7 @@ import Glibc
 extension RootDirectory {
     /// The status of what is at `path`, a link not followed, and when it was made; nil if nothing is there. No time if the
     /// disk does not keep it.
-    public func birth(of path: RelativePath) throws(FileAccessError) -> (status: FileStatus, time: FileTime?)? {
+    package func birth(of path: RelativePath) throws(FileAccessError) -> (status: FileStatus, time: FileTime?)? {
         switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
         case .success(let file):
             let status = try file.status().orThrow(.inspect, path: path.text)

@@ -6,7 +6,7 @@ extension RootDirectory {
     ///
     /// New directories get the permissions that the process's umask leaves.
     @discardableResult
-    public func createDirectories(
+    package func createDirectories(
         _ path: RelativePath, durability: Durability = .immediate
     ) throws(FileAccessError) -> Directory {
         let existing = Descriptor.openHeld(path.text, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
@@ -34,7 +34,7 @@ extension RootDirectory {
     }
 
     /// Makes a symbolic link that holds `target` (1 to 4095 bytes without NUL), which need not lead anywhere.
-    public func createSymlink(
+    package func createSymlink(
         _ path: RelativePath, target: [UInt8], replacing replacement: Replacement = .nothing,
         durability: Durability = .immediate
     ) throws(FileAccessError) {
@@ -74,7 +74,7 @@ extension RootDirectory {
     /// - Parameter expected: What was seen there earlier: if it was changed since, it stays and `changedOnDisk` is
     ///   thrown. nil removes whatever is there.
     @discardableResult
-    public func remove(
+    package func remove(
         _ path: RelativePath, expecting expected: FileStatus?, durability: Durability = .immediate
     ) throws(FileAccessError) -> Bool {
         guard let directory = try parentDirectory(of: path) else { return false }
@@ -97,7 +97,7 @@ extension RootDirectory {
 
     /// Removes an empty directory; gives false if there was none. Throws `directoryNotEmpty` if it holds anything.
     @discardableResult
-    public func removeDirectory(
+    package func removeDirectory(
         _ path: RelativePath, durability: Durability = .immediate
     ) throws(FileAccessError) -> Bool {
         guard let directory = try parentDirectory(of: path) else { return false }
@@ -118,7 +118,7 @@ extension RootDirectory {
     ///
     /// - Parameter expected: What was seen at `source` earlier: if it was changed since, it stays and `changedOnDisk`
     ///   is thrown. nil moves whatever is there.
-    public func rename(
+    package func rename(
         _ source: RelativePath, to target: RelativePath, replacing replacement: Replacement = .nothing,
         expecting expected: FileStatus? = nil, durability: Durability = .immediate
     ) throws(FileAccessError) {
@@ -145,7 +145,7 @@ extension RootDirectory {
     }
 
     /// Sets the low nine bits of the mode of a file or directory; a symbolic link has none and is refused.
-    public func setPermissions(_ permissions: UInt32, of path: RelativePath) throws(FileAccessError) {
+    package func setPermissions(_ permissions: UInt32, of path: RelativePath) throws(FileAccessError) {
         // Opened for no access, so that a directory or file that we may not read can be made readable.
         let file = try Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW)
             .orThrow(.setPermissions, path: path.text)
@@ -158,14 +158,14 @@ extension RootDirectory {
     /// Begins or goes on with putting together the file that is to be at `target`, whose directory must exist.
     ///
     /// - Parameter resuming: Whether bytes staged earlier are kept; they are not verified.
-    public func stage(_ target: RelativePath, resuming: Bool = true) throws(FileAccessError) -> StagedFile {
+    package func stage(_ target: RelativePath, resuming: Bool = true) throws(FileAccessError) -> StagedFile {
         try StagedFile(target: target, in: directory(target.parent), resuming: resuming)
     }
 
     /// The same with a temporary name made of `key`, for bytes that are known by something else than their target's name.
     ///
     /// - Parameter key: letters, digits and dashes, at most 140 bytes.
-    public func stage(_ target: RelativePath, temporaryKey key: String) throws(FileAccessError) -> StagedFile {
+    package func stage(_ target: RelativePath, temporaryKey key: String) throws(FileAccessError) -> StagedFile {
         guard key.utf8.count <= 140, key.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || $0.isLetterOrDigit }) else {
             throw FileAccessError(.invalidPath, .create, path: target.text)
         }
@@ -173,7 +173,7 @@ extension RootDirectory {
     }
 
     /// The same in the target's directory, opened before: for many files of one directory.
-    public func stage(
+    package func stage(
         _ target: RelativePath, in directory: Directory, resuming: Bool
     ) throws(FileAccessError) -> StagedFile {
         guard directory.path == target.parent else { throw FileAccessError(.invalidPath, .create, path: target.text) }

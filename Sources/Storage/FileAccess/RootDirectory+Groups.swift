@@ -10,7 +10,7 @@ import Glibc
 extension RootDirectory {
     /// Gives the files of each group their permissions and times, and makes them durable under their temporary names. The
     /// files of a group are in one directory.
-    public func seal(_ groups: [[GroupMember]]) -> [Result<SealedGroup, FileAccessError>] {
+    package func seal(_ groups: [[GroupMember]]) -> [Result<SealedGroup, FileAccessError>] {
         let isTogether = groups.reduce(0) { $0 + $1.count } >= Self.groupThreshold
         var sealed = groups.map { members in
             Result { () throws(FileAccessError) in try seal(members, isDurable: !isTogether) }
@@ -74,7 +74,7 @@ extension RootDirectory {
     }
 
     /// Puts all files of each group into their places. The steps have been written down.
-    public func place(_ groups: [SealedGroup]) -> [GroupOutcome] {
+    package func place(_ groups: [SealedGroup]) -> [GroupOutcome] {
         var outcomes: [GroupOutcome?] = groups.map { swap($0) }
         let swapped = groups.indices.filter { outcomes[$0] == nil }
         let count = swapped.reduce(0) { $0 + groups[$1].members.count }
@@ -165,7 +165,7 @@ extension RootDirectory {
 
     /// Finishes or undoes what was to be done to a group when a process died: nothing if it never began. All steps are of one
     /// directory. Nothing that anybody wrote since is touched.
-    public func settle(_ steps: [GroupStep]) throws(FileAccessError) -> GroupSettlement {
+    package func settle(_ steps: [GroupStep]) throws(FileAccessError) -> GroupSettlement {
         guard let first = steps.first, let directory = try parentDirectory(of: first.target) else { return .finished }
         var isPending = false
         for step in steps where !isPending { isPending = try directory.isPending(step) }

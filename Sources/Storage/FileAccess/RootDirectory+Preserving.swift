@@ -12,7 +12,7 @@ extension RootDirectory {
     ///   - root: Where `target` is; nil for this root. It may be on another disk.
     ///   - isReplacing: Whether a file that has the target's name gives way.
     ///   - durability: `.immediate` makes the second name durable. A copy is durable in any case.
-    public func preserve(
+    package func preserve(
         _ source: RelativePath, in root: RootDirectory? = nil, as target: RelativePath, expecting expected: FileStatus,
         isReplacing: Bool = false, durability: Durability = .immediate
     ) throws(FileAccessError) {
@@ -45,7 +45,7 @@ extension RootDirectory {
     ///
     /// Throws `changedOnDisk` if what is there is not what was `expected`, and `exists` if the target's name is taken. A
     /// root on another disk gets a copy, durable before the file goes here.
-    public func move(
+    package func move(
         _ source: RelativePath, into root: RootDirectory, as target: RelativePath, expecting expected: FileStatus,
         isReplacing: Bool = false, durability: Durability = .immediate
     ) throws(FileAccessError) {
@@ -87,7 +87,7 @@ extension RootDirectory {
     /// Puts a copy of a file of one root into the place of `target` in another, durable on return.
     ///
     /// - Parameter expected: What must be at `source` from beginning to end; else throws `changedOnDisk`.
-    public func copy(
+    package func copy(
         _ source: RelativePath, to target: RelativePath, in root: RootDirectory, expecting expected: FileStatus,
         isReplacing: Bool = false
     ) throws(FileAccessError) {
@@ -102,7 +102,7 @@ extension RootDirectory {
 
     /// Stages a copy of a file of this root for `target` in another. Throws `changedOnDisk` if the source is not what was
     /// `expected` from beginning to end.
-    public func stageCopy(
+    package func stageCopy(
         of source: RelativePath, for target: RelativePath, in root: RootDirectory, expecting expected: FileStatus
     ) throws(FileAccessError) -> StagedFile {
         let file = try open(reading: source)
@@ -127,7 +127,7 @@ extension RootDirectory {
     }
 
     /// Sets the time of modification of what is at `path`, a link not followed.
-    public func setModificationTime(_ time: FileTime, of path: RelativePath) throws(FileAccessError) {
+    package func setModificationTime(_ time: FileTime, of path: RelativePath) throws(FileAccessError) {
         let directory = try directory(path.parent)
         let times = [
             timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT),

@@ -6,7 +6,7 @@ extension RootDirectory {
     /// not (files of other users, network file systems) and for what is no regular file.
     ///
     /// What is written into a file that has lost its name is gone, and its time of modification says nothing before.
-    public func isBeingWritten(_ path: RelativePath) throws(FileAccessError) -> Bool {
+    package func isBeingWritten(_ path: RelativePath) throws(FileAccessError) -> Bool {
         let file: OpenFile
         do throws(FileAccessError) {
             file = try open(reading: path)

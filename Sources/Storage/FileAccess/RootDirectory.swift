@@ -7,10 +7,10 @@ import Glibc
 /// runs: every path is opened with `openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)`, which
 /// needs Linux 5.6. A path that would is refused with the code `outsideRoot`. Calls block their thread until the disk
 /// has answered; tasks may call at the same time.
-public final class RootDirectory: Sendable {
+package final class RootDirectory: Sendable {
     let descriptor: Descriptor
     /// The path that the root was opened by.
-    public let path: String
+    package let path: String
     /// The disk that the root is on; directories mounted beneath it are on others.
     let device: UInt64
 
@@ -21,7 +21,7 @@ public final class RootDirectory: Sendable {
     ///   - unlocksDirectories: Whether a directory beneath that belongs to this user and is read-only is made writable for
     ///     as long as a change in it takes. For the roots of folders alone: in any other place the user's permissions
     ///     stand, and a change that they forbid fails with `permission`.
-    public init(
+    package init(
         path: String, interposer: (any DiskInterposer)? = nil, unlocksDirectories: Bool = false
     ) throws(FileAccessError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw FileAccessError(.invalidPath, .open, path: path) }
@@ -36,7 +36,7 @@ public final class RootDirectory: Sendable {
     ///
     /// - Parameter permissions: What the directories that are made get, less the process's umask; one that is there
     ///   keeps its own.
-    public convenience init(creating path: String, permissions: UInt32 = 0o777) throws(FileAccessError) {
+    package convenience init(creating path: String, permissions: UInt32 = 0o777) throws(FileAccessError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw FileAccessError(.invalidPath, .createDirectory, path: path)
         }
@@ -57,7 +57,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// The directory at `path` beneath another root, as a root of its own.
-    public init(beneath root: RootDirectory, _ path: RelativePath) throws(FileAccessError) {
+    package init(beneath root: RootDirectory, _ path: RelativePath) throws(FileAccessError) {
         descriptor = try Descriptor.openHeld(path.text, in: root.descriptor, flags: O_RDONLY | O_DIRECTORY)
             .orThrow(.open, path: path.text)
         device = try descriptor.status().orThrow(.inspect, path: path.text).device
@@ -65,7 +65,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// Whether this is `other` or somewhere below it, whatever links and mounts lead there.
-    public func isSameOrInside(_ other: RootDirectory) throws(FileAccessError) -> Bool {
+    package func isSameOrInside(_ other: RootDirectory) throws(FileAccessError) -> Bool {
         let wanted = try other.descriptor.status().orThrow(.inspect, path: other.path)
         var current = descriptor
         // As deep as paths of Linux can be.
@@ -82,7 +82,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// Whether the path that the root was opened by still leads to it: false once it was moved, removed or unmounted.
-    public var isInPlace: Bool {
+    package var isInPlace: Bool {
         guard case .success(let current) = Descriptor.openAnywhere(path, flags: CLINUX_O_PATH | O_DIRECTORY),
             case .success(let there) = current.status(), case .success(let here) = descriptor.status()
         else { return false }
@@ -92,12 +92,12 @@ public final class RootDirectory: Sendable {
     // MARK: looking
 
     /// The status of the root itself.
-    public func status() throws(FileAccessError) -> FileStatus {
+    package func status() throws(FileAccessError) -> FileStatus {
         try descriptor.status().orThrow(.inspect, path: path)
     }
 
     /// The status of what is at `path`, a link not followed; nil if nothing is there or a directory above is missing.
-    public func status(of path: RelativePath) throws(FileAccessError) -> FileStatus? {
+    package func status(of path: RelativePath) throws(FileAccessError) -> FileStatus? {
         switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
         case .success(let file): return try file.status().orThrow(.inspect, path: path.text)
         case .failure(let error) where error.number == ENOENT || error.number == ENOTDIR: return nil
@@ -107,7 +107,7 @@ public final class RootDirectory: Sendable {
 
     /// How many bytes of the file at `path` take space on its disk: of one that has its size and no contents yet, none; 0 if
     /// nothing is there.
-    public func writtenByteCount(of path: RelativePath) throws(FileAccessError) -> Int64 {
+    package func writtenByteCount(of path: RelativePath) throws(FileAccessError) -> Int64 {
         switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
         // stat(2): in units of 512 bytes, whatever the blocks of the disk.
         case .success(let file): return Int64(try file.rawStatus().orThrow(.inspect, path: path.text).st_blocks) << 9
@@ -117,7 +117,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// The first of the names above `path` that is there and no directory, links not followed; nil if none is.
-    public func obstacle(above path: RelativePath) throws(FileAccessError) -> RelativePath? {
+    package func obstacle(above path: RelativePath) throws(FileAccessError) -> RelativePath? {
         var names = ""
         for component in path.components.dropLast() {
             names += (names.isEmpty ? "" : "/") + component
@@ -129,7 +129,7 @@ public final class RootDirectory: Sendable {
 
     /// The status of what is at `path`, and when it was read or changed last, as far as the disk keeps that (`noatime` keeps
     /// only when it was made); nil if nothing is there.
-    public func lastUse(of path: RelativePath) throws(FileAccessError) -> (status: FileStatus, time: FileTime)? {
+    package func lastUse(of path: RelativePath) throws(FileAccessError) -> (status: FileStatus, time: FileTime)? {
         switch Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW) {
         case .success(let file):
             let raw = try file.rawStatus().orThrow(.inspect, path: path.text)
@@ -140,7 +140,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// Opens a directory; nil stands for the root.
-    public func directory(_ path: RelativePath?) throws(FileAccessError) -> Directory {
+    package func directory(_ path: RelativePath?) throws(FileAccessError) -> Directory {
         guard let path else { return Directory(descriptor, path: nil, rootPath: self.path) }
         let opened = try Descriptor.openHeld(path.text, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
             .orThrow(.open, path: path.text)
@@ -148,17 +148,17 @@ public final class RootDirectory: Sendable {
     }
 
     /// The names in a directory, in no order; nil stands for the root.
-    public func list(_ directory: RelativePath?) throws(FileAccessError) -> [DirectoryEntry] {
+    package func list(_ directory: RelativePath?) throws(FileAccessError) -> [DirectoryEntry] {
         try self.directory(directory).list()
     }
 
     /// Opens a regular file for reading; anything else is refused with `notARegularFile` or `isADirectory`.
-    public func open(reading path: RelativePath) throws(FileAccessError) -> OpenFile {
+    package func open(reading path: RelativePath) throws(FileAccessError) -> OpenFile {
         try OpenFile.open(reading: path.text, in: descriptor, path: path.text)
     }
 
     /// The bytes that a symbolic link holds; it is not followed.
-    public func readSymlink(_ path: RelativePath) throws(FileAccessError) -> [UInt8] {
+    package func readSymlink(_ path: RelativePath) throws(FileAccessError) -> [UInt8] {
         let link = try Descriptor.openHeld(path.text, in: descriptor, flags: CLINUX_O_PATH | O_NOFOLLOW)
             .orThrow(.readSymlink, path: path.text)
         guard try link.status().orThrow(.inspect, path: path.text).type == .symlink else {
@@ -169,7 +169,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// How much the disk beneath the root holds.
-    public func freeSpace() throws(FileAccessError) -> FreeSpace {
+    package func freeSpace() throws(FileAccessError) -> FreeSpace {
         var status = statvfs()
         _ = try system { fstatvfs(descriptor.number, &status) }.orThrow(.measureSpace, path: path)
         func bytes(_ blocks: fsblkcnt_t) -> UInt64 {
@@ -180,7 +180,7 @@ public final class RootDirectory: Sendable {
     }
 
     /// Makes everything durable that was written before on the root's file system, by anyone.
-    public func synchronizeFileSystem() throws(FileAccessError) {
+    package func synchronizeFileSystem() throws(FileAccessError) {
         _ = try descriptor.changing(.synchronizeFileSystem) { clinux_syncfs(descriptor.number) }
             .orThrow(.synchronize, path: path)
     }

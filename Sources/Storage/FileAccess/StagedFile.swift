@@ -8,11 +8,11 @@ import Synchronization
 /// so that a later stage of the same target resumes it. One at a time: while this value lives, staging the same target
 /// again, also in another process, throws `busy`. Reads and writes may come from several tasks; all must have returned
 /// before `commit` is called.
-public final class StagedFile: Sendable {
+package final class StagedFile: Sendable {
     /// The target's place beneath its root.
-    public let target: RelativePath
+    package let target: RelativePath
     /// How many bytes were there already when this was opened; 0 if it was new.
-    public let resumedByteCount: Int64
+    package let resumedByteCount: Int64
     let directory: Directory
     let file: OpenFile
     let temporaryName: String
@@ -50,17 +50,17 @@ public final class StagedFile: Sendable {
     // MARK: contents
 
     /// Reads from `offset` until `buffer` is full or the file ends; gives the count of bytes read.
-    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileAccessError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileAccessError) -> Int {
         try file.read(into: buffer, at: offset)
     }
 
     /// Up to `count` bytes from `offset` on; fewer only where the file ends.
-    public func read(count: Int, at offset: Int64) throws(FileAccessError) -> [UInt8] {
+    package func read(count: Int, at offset: Int64) throws(FileAccessError) -> [UInt8] {
         try file.read(count: count, at: offset)
     }
 
     /// Writes all of `bytes` from `offset` on. A page or more of zeros becomes a hole and takes no space.
-    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileAccessError) {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileAccessError) {
         try checkStaged(.write)
         if bytes.count >= 4096, isAllZero(bytes) {
             try file.writeHole(at: offset, count: bytes.count)
@@ -70,7 +70,7 @@ public final class StagedFile: Sendable {
     }
 
     /// Writes all of `bytes` from `offset` on.
-    public func write(_ bytes: [UInt8], at offset: Int64) throws(FileAccessError) {
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(FileAccessError) {
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(FileAccessError) in try write(buffer, at: offset) }
         }
@@ -78,21 +78,21 @@ public final class StagedFile: Sendable {
     }
 
     /// Makes `count` bytes from `offset` on zeros that take no space.
-    public func writeHole(at offset: Int64, count: Int) throws(FileAccessError) {
+    package func writeHole(at offset: Int64, count: Int) throws(FileAccessError) {
         try checkStaged(.write)
         try file.writeHole(at: offset, count: count)
     }
 
     /// Cuts the staged file off at `size` bytes, or extends it to there with a hole.
-    public func truncate(to size: Int64) throws(FileAccessError) {
+    package func truncate(to size: Int64) throws(FileAccessError) {
         try checkStaged(.truncate)
         try file.truncate(to: size)
     }
 
     /// Makes what was written so far survive a loss of power, so that it can be resumed.
-    public func synchronize() throws(FileAccessError) { try file.synchronize() }
+    package func synchronize() throws(FileAccessError) { try file.synchronize() }
 
-    public func status() throws(FileAccessError) -> FileStatus { try file.status() }
+    package func status() throws(FileAccessError) -> FileStatus { try file.status() }
 
     // MARK: the end
 
@@ -110,7 +110,7 @@ public final class StagedFile: Sendable {
     ///   - modified: The time of modification; nil for that of the last write.
     ///   - durability: `.deferred` leaves out both steps of making durable; use `RootDirectory.commit(_:)` for groups,
     ///     which does them in the right order.
-    public func commit(
+    package func commit(
         as name: RelativePath? = nil, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?,
         durability: Durability = .immediate
     ) throws(FileAccessError) -> FileStatus {
@@ -132,10 +132,10 @@ public final class StagedFile: Sendable {
     }
 
     /// Whether the file was moved into its place. What fails after that leaves it there.
-    public var isInPlace: Bool { state.withLock { if case .finished = $0 { true } else { false } } }
+    package var isInPlace: Bool { state.withLock { if case .finished = $0 { true } else { false } } }
 
     /// Gives the staged bytes up and removes the temporary file; does nothing once committed or discarded.
-    public func discard() throws(FileAccessError) {
+    package func discard() throws(FileAccessError) {
         let wasStaged = state.withLock { state in
             guard case .staged = state else { return false }
             state = .finished
@@ -255,7 +255,7 @@ public final class StagedFile: Sendable {
 
 extension RootDirectory {
     /// Removes a file that was being put together, if nobody is at it. False if somebody is, or nothing is there.
-    public func removeTemporary(_ path: RelativePath) throws(FileAccessError) -> Bool {
+    package func removeTemporary(_ path: RelativePath) throws(FileAccessError) -> Bool {
         guard path.isTemporary, !path.isSwap, let directory = try parentDirectory(of: path) else { return false }
         guard case .held(let file) = directory.lock(path.name), case .success(let held) = file.status(),
             let now = try directory.status(ofName: path.name), now.isSameFile(as: held)

@@ -76,16 +76,16 @@ struct SwapName: Equatable {
 extension RelativePath {
     /// Whether this is the name of something that was about to swap names with another; unlike other temporary files, it
     /// may be all that is left of what somebody wrote. See `RootDirectory.settleSwap`.
-    public var isSwap: Bool { SwapName(name) != nil }
+    package var isSwap: Bool { SwapName(name) != nil }
 
     /// What this was to swap names with; nil for anything else, and where that name was too long to be in this one.
-    public var swapTarget: RelativePath? {
+    package var swapTarget: RelativePath? {
         guard let key = SwapName(name)?.key, !Self.isHashKey(key) else { return nil }
         return try? replacingName(with: key)
     }
 
     /// Whether `name`, in the same directory, is what this was to swap names with.
-    public func isSwap(with name: String) -> Bool { SwapName(self.name)?.key == Self.temporaryKey(for: name) }
+    package func isSwap(with name: String) -> Bool { SwapName(self.name)?.key == Self.temporaryKey(for: name) }
 }
 
 extension Directory {
@@ -160,7 +160,7 @@ extension Directory {
 
 extension RootDirectory {
     /// What became of something that was found under the name of a swap.
-    public enum SettledSwap: Sendable {
+    package enum SettledSwap: Sendable {
         /// It is gone, or is a temporary file that a fetch can go on with.
         case settled
         /// Somebody is at it.
@@ -170,7 +170,7 @@ extension RootDirectory {
     }
 
     /// Finishes or undoes what a crash cut short: `path` was about to swap names with another, or had.
-    public func settleSwap(_ path: RelativePath) throws(FileAccessError) -> SettledSwap {
+    package func settleSwap(_ path: RelativePath) throws(FileAccessError) -> SettledSwap {
         guard let swap = SwapName(path.name), let directory = try parentDirectory(of: path),
             let now = try directory.status(ofName: path.name)
         else { return .settled }

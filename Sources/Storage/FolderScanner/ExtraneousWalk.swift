@@ -2,17 +2,17 @@ import FileAccess
 import Selection
 
 /// Something that lies in the folder on this disk and is not kept.
-public struct ExtraneousEntry: Hashable, Sendable {
+package struct ExtraneousEntry: Hashable, Sendable {
     /// Relative to the folder, `/` between components.
-    public let name: String
+    package let name: String
     /// A file, link or directory, never `.other`.
-    public let status: FileStatus
+    package let status: FileStatus
 }
 
-public struct ExtraneousBatch: Hashable, Sendable {
-    public let entries: [ExtraneousEntry]
+package struct ExtraneousBatch: Hashable, Sendable {
+    package let entries: [ExtraneousEntry]
     /// Directories that could not be listed, and what could not be looked at.
-    public let problems: [FileProblem]
+    package let problems: [FileProblem]
 }
 
 /// Goes through all of a folder for what is not kept in it.

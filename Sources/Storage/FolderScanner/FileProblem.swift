@@ -2,8 +2,8 @@ import BlockExchange
 import FileAccess
 
 /// Why something on the disk is not synced.
-public struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable, CaseIterable {
+package struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
         case unreadable
         case unreadableDirectory = "unreadable-directory"
         /// It was written, replaced or removed while it was read.
@@ -17,23 +17,23 @@ public struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLarge = "too-large"
     }
 
-    public let code: Code
+    package let code: Code
     /// The path beneath the folder, for people: bytes that are not UTF-8 are shown as U+FFFD.
-    public let name: String
+    package let name: String
     /// What the disk said, if it did.
-    public let cause: FileAccessError?
+    package let cause: FileAccessError?
 
-    public init(_ code: Code, name: String, cause: FileAccessError? = nil) {
+    package init(_ code: Code, name: String, cause: FileAccessError? = nil) {
         self.code = code
         self.name = name
         self.cause = cause
     }
 
     /// Whether another scan may succeed without anyone doing anything.
-    public var isTransient: Bool { code == .changedWhileRead || cause?.isTransient ?? false }
+    package var isTransient: Bool { code == .changedWhileRead || cause?.isTransient ?? false }
 
     /// A sentence for people that ends with what to do.
-    public var message: String {
+    package var message: String {
         switch code {
         case .unreadable, .unreadableDirectory:
             cause?.message ?? "“\(shown)” cannot be read; check its permissions and the disk"
@@ -57,7 +57,7 @@ public struct FileProblem: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String { message }
+    package var description: String { message }
 
     /// The name without anything that would move a terminal's cursor, and not endless.
     private var shown: String {

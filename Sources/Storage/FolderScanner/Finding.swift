@@ -3,7 +3,7 @@ import Cryptography
 import FileAccess
 
 /// A difference between the disk and the index.
-public enum Finding: Hashable, Sendable {
+package enum Finding: Hashable, Sendable {
     /// New, or with other contents than known, or not vouched for until now.
     case changed(ScannedEntry)
     /// The contents are as known; permissions or time of modification are as the status says and must be announced.
@@ -22,7 +22,7 @@ public enum Finding: Hashable, Sendable {
     case problem(FileProblem)
 
     /// The name in question; of a problem, as shown to people.
-    public var name: String {
+    package var name: String {
         switch self {
         case .changed(let entry): entry.name
         case .metadata(let entry, _), .status(let entry, _), .gone(let entry), .unkept(let entry, _): entry.name
@@ -39,7 +39,7 @@ public enum Finding: Hashable, Sendable {
 }
 
 /// Whether something that is not kept is on this disk.
-public enum Presence: String, Hashable, Sendable {
+package enum Presence: String, Hashable, Sendable {
     case onDisk = "on-disk"
     /// Not there, or something of another type is.
     case absent
@@ -48,8 +48,8 @@ public enum Presence: String, Hashable, Sendable {
 }
 
 /// What lies on the disk at a name.
-public struct ScannedEntry: Hashable, Sendable {
-    public enum Contents: Hashable, Sendable {
+package struct ScannedEntry: Hashable, Sendable {
+    package enum Contents: Hashable, Sendable {
         case file(FileContents)
         case directory
         /// What a symbolic link holds: UTF-8, not empty.
@@ -57,56 +57,56 @@ public struct ScannedEntry: Hashable, Sendable {
     }
 
     /// Relative to the folder, `/` between components, in normal form C.
-    public let name: String
-    public let contents: Contents
+    package let name: String
+    package let contents: Contents
     /// What the disk said before and after the contents were read. `changed` is nil if the file was written so shortly
     /// before that another write might leave the same times: noted like this, it is read again in the next scan.
-    public let status: FileStatus
+    package let status: FileStatus
     /// What the index said, if it knew the name.
-    public let known: KnownEntry?
+    package let known: KnownEntry?
 
     /// Whether a later change cannot go unnoticed; if not, a scan of the name in a few seconds settles it.
-    public var isSettled: Bool { status.changed != nil }
+    package var isSettled: Bool { status.changed != nil }
 }
 
 /// The blocks of a file as BEP announces them.
-public struct FileContents: Hashable, Sendable {
-    public let size: Int64
+package struct FileContents: Hashable, Sendable {
+    package let size: Int64
     /// Bytes of every block but the last: a size of BEP's.
-    public let blockSize: Int
+    package let blockSize: Int
     /// Never empty: a file without bytes has one block of none.
-    public let blocks: [BlockInfo]
+    package let blocks: [BlockInfo]
     /// The key of the contents (`FileInfo.blocksHash`).
-    public let blocksHash: SHA256Digest
+    package let blocksHash: SHA256Digest
 }
 
 /// Findings in the order of names.
 ///
 /// A directory comes before what is in it and siblings in the order of their UTF-8 bytes; but what is gone or not kept
 /// comes before the directory that it was in.
-public struct ScanBatch: Hashable, Sendable {
-    public let findings: [Finding]
+package struct ScanBatch: Hashable, Sendable {
+    package let findings: [Finding]
 }
 
 /// What a scan did.
-public struct ScanReport: Hashable, Sendable {
+package struct ScanReport: Hashable, Sendable {
     /// Directories that were opened and listed.
-    public var directoriesOpened = 0
+    package var directoriesOpened = 0
     /// Files, links and directories seen that are kept.
-    public var entriesSeen = 0
-    public var filesHashed = 0
-    public var bytesHashed: Int64 = 0
-    public var changed = 0
-    public var metadata = 0
-    public var status = 0
-    public var gone = 0
-    public var unkept = 0
-    public var temporary = 0
-    public var problems = 0
+    package var entriesSeen = 0
+    package var filesHashed = 0
+    package var bytesHashed: Int64 = 0
+    package var changed = 0
+    package var metadata = 0
+    package var status = 0
+    package var gone = 0
+    package var unkept = 0
+    package var temporary = 0
+    package var problems = 0
     /// Files whose contents another write might still change unnoticed (`ScannedEntry.isSettled`).
-    public var unsettled = 0
+    package var unsettled = 0
 
-    public init() {}
+    package init() {}
 
     mutating func count(_ finding: Finding) {
         switch finding {

@@ -7,13 +7,13 @@ import Selection
 /// and reads only files whose status shows that their contents may have changed. Memory is bounded by the names of the
 /// directories on the way down to one, not by the folder. Findings come in an order that depends on the disk, the index
 /// and the selection alone.
-public struct FolderScanner: Sendable {
+package struct FolderScanner: Sendable {
     private let root: RootDirectory
     private let selection: Selection
     private let known: any KnownEntries
     private let options: ScanOptions
 
-    public init(
+    package init(
         root: RootDirectory, selection: Selection, known: any KnownEntries, options: ScanOptions = ScanOptions()
     ) {
         self.root = root
@@ -30,7 +30,7 @@ public struct FolderScanner: Sendable {
     ///   with what it throws.
     /// - Throws: `ScanError`; `CancellationError`, soon after the task is cancelled; what `deliver` and the index throw.
     ///   Deletions are delivered only after the root was seen to be in its place.
-    public func scan(
+    package func scan(
         _ subtrees: [RelativePath]? = nil, deliver: @escaping @Sendable (ScanBatch) async throws -> Void
     ) async throws -> ScanReport {
         let cancellation = Cancellation()
@@ -62,7 +62,7 @@ public struct FolderScanner: Sendable {
     ///   - opens: Whether a directory is worth opening, for who knows that there is nothing of interest in it.
     ///   - deliver: Gets the entries, one batch after the other.
     /// - Throws: As `scan` does.
-    public func extraneous(
+    package func extraneous(
         opening opens: @escaping @Sendable (String) -> Bool = { _ in true },
         deliver: @escaping @Sendable (ExtraneousBatch) async throws -> Void
     ) async throws {

@@ -2,27 +2,27 @@ import Cryptography
 import FileAccess
 
 /// What the index says this device has of a name, without its blocks.
-public struct KnownEntry: Hashable, Sendable {
+package struct KnownEntry: Hashable, Sendable {
     /// Relative to the folder, `/` between components, in normal form C.
-    public var name: String
+    package var name: String
     /// What the disk said when the entry was last seen to be so, which for the time of modification need not be what
     /// was announced, if the disk counts more coarsely. A file whose time of change is unknown is read again; so is one
     /// whose time of change was taken before it was renamed into place.
-    public var status: FileStatus
+    package var status: FileStatus
     /// Whether `status.permissions` mean anything: false for links and where they are not synced.
-    public var hasPermissions: Bool
+    package var hasPermissions: Bool
     /// What a symbolic link holds.
-    public var symlinkTarget: [UInt8]
+    package var symlinkTarget: [UInt8]
     /// Bytes of every block of a file but its last; 0 if not known.
-    public var blockSize: Int
+    package var blockSize: Int
     /// The key of a file's contents (`FileInfo.blocksHash`); nil if not known.
-    public var blocksHash: SHA256Digest?
+    package var blocksHash: SHA256Digest?
     /// The index has it as ignored: what it says of the contents is not vouched for.
-    public var isIgnored: Bool
+    package var isIgnored: Bool
     /// The index asks for the contents to be read again, whatever the status says.
-    public var mustRescan: Bool
+    package var mustRescan: Bool
 
-    public init(
+    package init(
         name: String, status: FileStatus, hasPermissions: Bool = true, symlinkTarget: [UInt8] = [], blockSize: Int = 0,
         blocksHash: SHA256Digest? = nil, isIgnored: Bool = false, mustRescan: Bool = false
     ) {
@@ -42,7 +42,7 @@ public struct KnownEntry: Hashable, Sendable {
 /// Answers what the index knows to be on this disk; entries announced as deleted are not.
 ///
 /// Asked while a scan runs, from one task, one question after the other. Whatever it throws ends the scan.
-public protocol KnownEntries: Sendable {
+package protocol KnownEntries: Sendable {
     /// The entries directly in `directory` (`""` for the root), ordered by the UTF-8 bytes of their names.
     func children(of directory: String) async throws -> [KnownEntry]
 

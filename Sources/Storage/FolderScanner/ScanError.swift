@@ -1,8 +1,8 @@
 import FileAccess
 
 /// Why a scan ended before it was through. What was delivered until then holds.
-public struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable, CaseIterable {
+package struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable, CaseIterable {
         /// The folder's root was moved, removed or unmounted.
         case rootNotInPlace = "root-not-in-place"
         case rootUnreadable = "root-unreadable"
@@ -10,10 +10,10 @@ public struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
         case noThread = "no-thread"
     }
 
-    public let code: Code
+    package let code: Code
     /// The root's path.
-    public let path: String
-    public let cause: FileAccessError?
+    package let path: String
+    package let cause: FileAccessError?
 
     init(_ code: Code, path: String, cause: FileAccessError? = nil) {
         self.code = code
@@ -22,7 +22,7 @@ public struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A sentence for people that ends with what to do.
-    public var message: String {
+    package var message: String {
         switch code {
         case .rootNotInPlace:
             "the folder's directory “\(path)” was moved, removed or unmounted; put it back or mount it again"
@@ -32,5 +32,5 @@ public struct ScanError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }

@@ -2,9 +2,9 @@ import FileAccess
 import Glibc
 
 /// How a folder is scanned.
-public struct ScanOptions: Sendable {
+package struct ScanOptions: Sendable {
     /// Who reads and hashes.
-    public enum Workers: Hashable, Sendable {
+    package enum Workers: Hashable, Sendable {
         /// The calling task itself, which blocks its thread meanwhile: for tests and simulations, which must not depend
         /// on threads of ours.
         case callingTask
@@ -12,29 +12,29 @@ public struct ScanOptions: Sendable {
         case threads(Int)
 
         /// A thread for each processor.
-        public static var perProcessor: Self { .threads(max(1, Int(sysconf(CInt(_SC_NPROCESSORS_ONLN))))) }
+        package static var perProcessor: Self { .threads(max(1, Int(sysconf(CInt(_SC_NPROCESSORS_ONLN))))) }
     }
 
     /// How much is handed on at once: a batch ends before it exceeds one of these, but holds one finding at least.
-    public struct BatchLimits: Hashable, Sendable {
-        public var findings = 1000
-        public var blocks = 10_000
+    package struct BatchLimits: Hashable, Sendable {
+        package var findings = 1000
+        package var blocks = 10_000
         /// Bytes of files that were read, so that what was found before a large file does not wait for it.
-        public var bytes: Int64 = 256 << 20
+        package var bytes: Int64 = 256 << 20
 
-        public init() {}
+        package init() {}
     }
 
     /// Permissions are neither compared nor a reason to report anything.
-    public var ignoresPermissions = false
-    public var workers = Workers.perProcessor
-    public var batch = BatchLimits()
+    package var ignoresPermissions = false
+    package var workers = Workers.perProcessor
+    package var batch = BatchLimits()
     /// The clock of the disk's times (CLOCK_REALTIME): asked each time between a file's status and its contents.
-    public var now: @Sendable () -> FileTime = ScanOptions.realTime
+    package var now: @Sendable () -> FileTime = ScanOptions.realTime
 
-    public init() {}
+    package init() {}
 
-    public static let realTime: @Sendable () -> FileTime = {
+    package static let realTime: @Sendable () -> FileTime = {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return FileTime(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Starts the watch program, the only user of libinotifytools, and starts it again when it ends. Memory is bounded:
 /// when too much changes at once, directories and in the end the whole folder are reported in place of names.
-public final class FolderWatcher: Sendable {
+package final class FolderWatcher: Sendable {
     private struct Shared {
         var coalescer: EventCoalescer
         var state = WatchState.stopped
@@ -33,7 +33,7 @@ public final class FolderWatcher: Sendable {
     ///   - program: The path of `synctrain-watch`; see `WatchProgram.besideExecutable()`.
     ///   - isWatched: Whether a directory is to be watched; nil is the root, which always is. A directory is asked for
     ///     only if the one above is watched. Called on a thread of the watcher's own at any time during `run`.
-    public init(
+    package init(
         root: RootDirectory, program: String, isWatched: @escaping @Sendable (RelativePath?) -> Bool,
         settings: WatchSettings = WatchSettings(), clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) {
@@ -53,16 +53,16 @@ public final class FolderWatcher: Sendable {
     }
 
     /// How well the folder is watched at this moment.
-    public var state: WatchState { shared.withLock { $0.state } }
+    package var state: WatchState { shared.withLock { $0.state } }
 
     /// Whether the file was written to and, as far as is known, not closed since: it will be reported when it is.
-    public func isBeingWritten(_ path: RelativePath) -> Bool {
+    package func isBeingWritten(_ path: RelativePath) -> Bool {
         shared.withLock { $0.coalescer.isBeingWritten(path) }
     }
 
     /// Asks `isWatched` anew for all directories and adds and removes watches. Returns at once; directories that are
     /// watched from then on are reported as changed.
-    public func selectionChanged() {
+    package func selectionChanged() {
         shared.withLock { shared in
             shared.wish.walksAgain = true
             Self.wake(&shared)
@@ -74,7 +74,7 @@ public final class FolderWatcher: Sendable {
     ///
     /// When all watches are set, a state and then a `rescan` of the whole folder are reported: a scan that began
     /// earlier may have missed changes.
-    public func run(_ deliver: @Sendable (WatchReport) async -> Void) async {
+    package func run(_ deliver: @Sendable (WatchReport) async -> Void) async {
         shared.withLock { shared in
             shared.coalescer = EventCoalescer(settings: settings)
             shared.wish = WatchSession.Wish()

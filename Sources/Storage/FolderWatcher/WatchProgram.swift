@@ -1,11 +1,11 @@
 import Glibc
 
 /// Where the watch program lies.
-public enum WatchProgram {
-    public static let name = "synctrain-watch"
+package enum WatchProgram {
+    package static let name = "synctrain-watch"
 
     /// The watch program beside the running executable.
-    public static func besideExecutable() -> String {
+    package static func besideExecutable() -> String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let path = buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }

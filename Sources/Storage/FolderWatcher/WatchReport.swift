@@ -1,7 +1,7 @@
 import FileAccess
 
 /// What a `FolderWatcher` tells of a folder.
-public enum WatchReport: Hashable, Sendable {
+package enum WatchReport: Hashable, Sendable {
     /// These are settled: look at them. In the order of their names.
     case changed([WatchedChange])
     /// `from` is gone and what was there is now at `to`; both are in watched directories of the folder.
@@ -18,7 +18,7 @@ public enum WatchReport: Hashable, Sendable {
 }
 
 /// What is to be looked at.
-public enum WatchedChange: Hashable, Sendable {
+package enum WatchedChange: Hashable, Sendable {
     /// This name alone: a file, a link, the status of a directory, or something that is gone.
     case item(RelativePath)
     /// A directory and the names in it, but nothing deeper; nil is the root.
@@ -27,7 +27,7 @@ public enum WatchedChange: Hashable, Sendable {
     case tree(RelativePath)
 
     /// The name, or the directory; nil is the root.
-    public var path: RelativePath? {
+    package var path: RelativePath? {
         switch self {
         case .item(let path), .tree(let path): path
         case .children(let directory): directory
@@ -36,7 +36,7 @@ public enum WatchedChange: Hashable, Sendable {
 }
 
 /// Why looking at single names is not enough.
-public enum RescanReason: String, Hashable, Sendable, CaseIterable {
+package enum RescanReason: String, Hashable, Sendable, CaseIterable {
     /// All watches are set for the first time: what was seen on disk before may have changed since.
     case started
     /// The watch program ended and was started again; nobody watched in between.
@@ -50,7 +50,7 @@ public enum RescanReason: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How well a folder is watched.
-public enum WatchState: Hashable, Sendable {
+package enum WatchState: Hashable, Sendable {
     /// Not watched: `run` was not called or has returned.
     case stopped
     /// The watches are being set for the first time.
@@ -62,8 +62,8 @@ public enum WatchState: Hashable, Sendable {
 }
 
 /// Why changes are missed, and what the user can do.
-public struct WatchImpairment: Hashable, Sendable, CustomStringConvertible {
-    public enum Code: String, Hashable, Sendable, CaseIterable {
+package struct WatchImpairment: Hashable, Sendable, CustomStringConvertible {
+    package enum Code: String, Hashable, Sendable, CaseIterable {
         /// The system's limit of watches for a user is used up; some directories are not watched.
         case watchLimit = "watch-limit"
         /// The system's limit of inotify instances for a user is used up; nothing is watched.
@@ -78,14 +78,14 @@ public struct WatchImpairment: Hashable, Sendable, CustomStringConvertible {
         case rootGone = "root-gone"
     }
 
-    public let code: Code
+    package let code: Code
     /// What is the matter and what to do about it, in sentences for people.
-    public let message: String
+    package let message: String
     /// The number of directories that are watched nevertheless.
-    public let watched: Int
+    package let watched: Int
 
     /// Whether trying the same directories again may help, once somebody raised a limit.
     var isWorthRetrying: Bool { code == .watchLimit || code == .watchFailed }
 
-    public var description: String { message }
+    package var description: String { message }
 }

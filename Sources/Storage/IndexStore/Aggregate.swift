@@ -1,23 +1,23 @@
 import BlockExchange
 
 /// How much there is of a folder or below a directory.
-public struct Aggregate: Equatable, Sendable {
-    public var files: Int64
-    public var symlinks: Int64
-    public var directories: Int64
-    public var bytes: Int64
+package struct Aggregate: Equatable, Sendable {
+    package var files: Int64
+    package var symlinks: Int64
+    package var directories: Int64
+    package var bytes: Int64
 
-    public init(files: Int64 = 0, symlinks: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0) {
+    package init(files: Int64 = 0, symlinks: Int64 = 0, directories: Int64 = 0, bytes: Int64 = 0) {
         self.files = files
         self.symlinks = symlinks
         self.directories = directories
         self.bytes = bytes
     }
 
-    public static let zero = Aggregate()
+    package static let zero = Aggregate()
 
     /// Files, symbolic links and directories.
-    public var count: Int64 { files &+ symlinks &+ directories }
+    package var count: Int64 { files &+ symlinks &+ directories }
 
     /// Four columns of a row, from `first` on: files, symlinks, directories, bytes.
     init(_ row: borrowing RawStatement, from first: Int32 = 0) {
@@ -54,14 +54,14 @@ public struct Aggregate: Equatable, Sendable {
 
     // Sizes come from peers: a sum that wraps is nonsense to read but is still undone exactly by its subtraction.
 
-    public static func += (left: inout Aggregate, right: Aggregate) {
+    package static func += (left: inout Aggregate, right: Aggregate) {
         left.files &+= right.files
         left.symlinks &+= right.symlinks
         left.directories &+= right.directories
         left.bytes &+= right.bytes
     }
 
-    public static func -= (left: inout Aggregate, right: Aggregate) {
+    package static func -= (left: inout Aggregate, right: Aggregate) {
         left.files &-= right.files
         left.symlinks &-= right.symlinks
         left.directories &-= right.directories

@@ -11,7 +11,7 @@ extension IndexStore {
     ///   dropped first, in transactions of its own. Calls about one device in one folder must not overlap.
     /// - parameter isIgnored: whether this device does not select a name; such names are announced as ignored.
     @discardableResult
-    public func applyIndex(
+    package func applyIndex(
         of folder: FolderID, device: DeviceID, files: [FileInfo], replacesAll: Bool,
         isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
@@ -37,7 +37,7 @@ extension IndexStore {
     ///
     /// - parameter isIgnored: whether this device does not select a name; asked for what is forgotten.
     @discardableResult
-    public func applyLocal(
+    package func applyLocal(
         in folder: FolderID, _ changes: [LocalChange], isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
         try await write { database in
@@ -73,7 +73,7 @@ extension IndexStore {
     /// - parameter place: where the selection changed: this name, all below it, and the directories above it; empty for
     ///   the whole folder, which at 1,000,000 names takes seconds.
     @discardableResult
-    public func reselect(
+    package func reselect(
         _ folder: FolderID, at place: String = "", isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
         var total = try await write { database in

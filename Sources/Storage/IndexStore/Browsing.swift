@@ -5,7 +5,7 @@ import GRDB
 /// What the command line, the page and fetching read of a folder.
 extension IndexStore {
     /// The entry at `path` (empty for the root); nil if nobody ever named it. It may be deleted, or invalid everywhere.
-    public func global(_ folder: FolderID, _ path: String) async throws -> GlobalEntry? {
+    package func global(_ folder: FolderID, _ path: String) async throws -> GlobalEntry? {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(path) else { return nil }
@@ -17,7 +17,7 @@ extension IndexStore {
     /// directories that nobody announced but that hold such. Empty for what is no directory.
     ///
     /// - parameter after: the name of the last entry of the page before, nil for the first page; it may be gone since.
-    public func children(
+    package func children(
         _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int = .max
     ) async throws -> [GlobalEntry] {
         try await read { database in
@@ -42,7 +42,7 @@ extension IndexStore {
     /// The next `limit` entries below `directory`, each directory before what is in it, by the bytes of the names.
     ///
     /// - parameter after: the path of the last entry of the page before, nil for the first page; it may be gone since.
-    public func descendants(
+    package func descendants(
         _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int
     ) async throws -> [GlobalEntry] {
         try await read { database in
@@ -61,7 +61,7 @@ extension IndexStore {
     }
 
     /// The blocks of the global version of `path`; empty if there is none or it has none.
-    public func blocks(_ folder: FolderID, _ path: String) async throws -> [BlockInfo] {
+    package func blocks(_ folder: FolderID, _ path: String) async throws -> [BlockInfo] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(path),
@@ -72,12 +72,12 @@ extension IndexStore {
     }
 
     /// The global version of `path` with its blocks; nil if nobody has one, or it is deleted or invalid.
-    public func file(_ folder: FolderID, _ path: String) async throws -> FileInfo? {
+    package func file(_ folder: FolderID, _ path: String) async throws -> FileInfo? {
         try await files(folder, [path])[0]
     }
 
     /// The same of many paths, in their order; all in one read.
-    public func files(_ folder: FolderID, _ paths: [String]) async throws -> [FileInfo?] {
+    package func files(_ folder: FolderID, _ paths: [String]) async throws -> [FileInfo?] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             return try paths.map { path in
@@ -91,7 +91,7 @@ extension IndexStore {
     }
 
     /// What `device` announced of `path`, whole; nil if it did not.
-    public func file(_ folder: FolderID, _ path: String, announcedBy device: DeviceID) async throws -> FileInfo? {
+    package func file(_ folder: FolderID, _ path: String, announcedBy device: DeviceID) async throws -> FileInfo? {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             guard let announcer = try Announcer.find(device, in: row, database) else { return nil }
@@ -104,7 +104,7 @@ extension IndexStore {
     }
 
     /// What this device has of `path`, with its blocks; nil if it has nothing of its own to say of it.
-    public func local(_ folder: FolderID, _ path: String) async throws -> LocalEntry? {
+    package func local(_ folder: FolderID, _ path: String) async throws -> LocalEntry? {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(path),
@@ -120,7 +120,7 @@ extension IndexStore {
     }
 
     /// How much is in `folder` and how much of it on this disk, without counting.
-    public func totals(of folder: FolderID) async throws -> FolderTotals {
+    package func totals(of folder: FolderID) async throws -> FolderTotals {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)
@@ -129,7 +129,7 @@ extension IndexStore {
     }
 
     /// Files on this disk, of any folder, that hold a block with `hash`; at most `limit`.
-    public func localBlocks(_ hash: SHA256Digest, limit: Int = 8) async throws -> [LocalBlock] {
+    package func localBlocks(_ hash: SHA256Digest, limit: Int = 8) async throws -> [LocalBlock] {
         try await read { database in
             let select = try RawStatement(database, "SELECT entry, block FROM localBlock WHERE hash = ?1")
             try select.bind(1, Int64(bitPattern: hash.words.0))
@@ -157,7 +157,7 @@ extension IndexStore {
     }
 
     /// Those of `hashes` that a file on this disk may hold; `localBlocks` says for sure, and where. One read.
-    public func blocksOnDisk(_ hashes: [SHA256Digest]) async throws -> Set<SHA256Digest> {
+    package func blocksOnDisk(_ hashes: [SHA256Digest]) async throws -> Set<SHA256Digest> {
         try await read { database in
             let select = try RawStatement(database, "SELECT 1 FROM localBlock WHERE hash = ?1 LIMIT 1")
             return try Set(

@@ -2,8 +2,8 @@ import BlockExchange
 import GRDB
 
 /// Something that happened in a folder, as it is kept for people.
-public struct RecordedChange: Equatable, Sendable {
-    public enum Kind: String, CaseIterable, Sendable {
+package struct RecordedChange: Equatable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case added, changed, deleted, renamed
         /// A conflict left a copy beside the name.
         case conflict
@@ -16,20 +16,20 @@ public struct RecordedChange: Equatable, Sendable {
     }
 
     /// Counts up within a folder.
-    public var number: Int64
+    package var number: Int64
     /// When this device heard of it or did it, in seconds since 1970.
-    public var time: Int64
-    public var kind: Kind
+    package var time: Int64
+    package var kind: Kind
     /// Relative to the folder's root; empty for `many`.
-    public var name: String
+    package var name: String
     /// Of `renamed`: what it was called before.
-    public var oldName: String?
+    package var oldName: String?
     /// Who made the version; nil if that is not said.
-    public var device: ShortID?
+    package var device: ShortID?
     /// Names it stands for: one, but for `many`.
-    public var count: Int64
+    package var count: Int64
 
-    public init(
+    package init(
         number: Int64 = 0, time: Int64, kind: Kind, name: String, oldName: String? = nil, device: ShortID?,
         count: Int64 = 1
     ) {
@@ -46,10 +46,10 @@ public struct RecordedChange: Equatable, Sendable {
 /// The last changes of each folder, next to the index and as bounded as that is not.
 extension IndexStore {
     /// Of each folder so many changes are kept, the newest.
-    public static let changeLimit: Int64 = 10_000
+    package static let changeLimit: Int64 = 10_000
 
     /// Keeps `changes` as the newest of the folder; of a folder that is gone meanwhile, none.
-    public func record(_ changes: [RecordedChange], in folder: FolderID) async throws {
+    package func record(_ changes: [RecordedChange], in folder: FolderID) async throws {
         try await write { database in
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
             let newest = try RawStatement(database, "SELECT max(number) FROM change WHERE folder = ?1")
@@ -85,7 +85,7 @@ extension IndexStore {
     /// - parameter path: only of this name and what is below it; empty for all.
     /// - parameter after: only those with a higher number.
     /// - parameter since: only those at this time or later, in seconds since 1970.
-    public func changes(
+    package func changes(
         in folder: FolderID, below path: String = "", after number: Int64 = 0, since time: Int64 = .min, limit: Int
     ) async throws -> [RecordedChange] {
         try await read { database in

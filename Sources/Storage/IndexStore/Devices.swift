@@ -2,14 +2,14 @@ import BlockExchange
 import GRDB
 
 /// A device that asked for a connection and is not known.
-public struct PendingDevice: Equatable, Sendable {
-    public var id: DeviceID
-    public var name: String
-    public var address: String
+package struct PendingDevice: Equatable, Sendable {
+    package var id: DeviceID
+    package var name: String
+    package var address: String
     /// Seconds since 1970.
-    public var lastSeen: Int64
+    package var lastSeen: Int64
 
-    public init(id: DeviceID, name: String, address: String, lastSeen: Int64) {
+    package init(id: DeviceID, name: String, address: String, lastSeen: Int64) {
         self.id = id
         self.name = name
         self.address = address
@@ -18,14 +18,14 @@ public struct PendingDevice: Equatable, Sendable {
 }
 
 /// A folder that a device offered and that is not shared with it.
-public struct PendingFolder: Equatable, Sendable {
-    public var id: FolderID
-    public var device: DeviceID
-    public var label: String
+package struct PendingFolder: Equatable, Sendable {
+    package var id: FolderID
+    package var device: DeviceID
+    package var label: String
     /// Seconds since 1970.
-    public var lastSeen: Int64
+    package var lastSeen: Int64
 
-    public init(id: FolderID, device: DeviceID, label: String, lastSeen: Int64) {
+    package init(id: FolderID, device: DeviceID, label: String, lastSeen: Int64) {
         self.id = id
         self.device = device
         self.label = label
@@ -36,13 +36,13 @@ public struct PendingFolder: Equatable, Sendable {
 /// Devices and offers, next to the index because they change as often and matter as little after a loss.
 extension IndexStore {
     /// Of pending devices, and of pending folders, so many are kept: the newest.
-    public static let pendingLimit = 100
+    package static let pendingLimit = 100
 
     /// Of a text that a stranger sent, so many bytes are kept.
     private static let textLimit = 1024
 
     /// Notes that `device` was seen at `time`, in seconds since 1970.
-    public func noteSeen(_ device: DeviceID, at time: Int64) async throws {
+    package func noteSeen(_ device: DeviceID, at time: Int64) async throws {
         try await write { database in
             let replace = try RawStatement(database, "INSERT OR REPLACE INTO device (id, lastSeen) VALUES (?1, ?2)")
             try replace.bind(1, device.digest.bytes)
@@ -52,7 +52,7 @@ extension IndexStore {
     }
 
     /// When each device was seen last, in seconds since 1970.
-    public func lastSeen() async throws -> [DeviceID: Int64] {
+    package func lastSeen() async throws -> [DeviceID: Int64] {
         try await read { database in
             let select = try RawStatement(database, "SELECT id, lastSeen FROM device")
             defer { select.reset() }
@@ -62,7 +62,7 @@ extension IndexStore {
         }
     }
 
-    public func notePending(_ pending: PendingDevice) async throws {
+    package func notePending(_ pending: PendingDevice) async throws {
         try await write { database in
             let replace = try RawStatement(
                 database,
@@ -82,7 +82,7 @@ extension IndexStore {
         }
     }
 
-    public func notePending(_ pending: PendingFolder) async throws {
+    package func notePending(_ pending: PendingFolder) async throws {
         try await write { database in
             let replace = try RawStatement(
                 database,
@@ -104,7 +104,7 @@ extension IndexStore {
     }
 
     /// The newest first.
-    public func pendingDevices() async throws -> [PendingDevice] {
+    package func pendingDevices() async throws -> [PendingDevice] {
         try await read { database in
             let select = try RawStatement(
                 database, "SELECT id, name, address, lastSeen FROM pendingDevice ORDER BY lastSeen DESC, id")
@@ -121,7 +121,7 @@ extension IndexStore {
     }
 
     /// The newest first.
-    public func pendingFolders() async throws -> [PendingFolder] {
+    package func pendingFolders() async throws -> [PendingFolder] {
         try await read { database in
             let select = try RawStatement(
                 database,
@@ -139,7 +139,7 @@ extension IndexStore {
     }
 
     /// Forgets that `device` is pending, after it was added or refused.
-    public func forgetPending(_ device: DeviceID) async throws {
+    package func forgetPending(_ device: DeviceID) async throws {
         try await write { database in
             let delete = try RawStatement(database, "DELETE FROM pendingDevice WHERE id = ?1")
             try delete.bind(1, device.digest.bytes)
@@ -148,7 +148,7 @@ extension IndexStore {
     }
 
     /// Forgets the offers of `folder`, all or those of one device.
-    public func forgetPending(_ folder: FolderID, from device: DeviceID? = nil) async throws {
+    package func forgetPending(_ folder: FolderID, from device: DeviceID? = nil) async throws {
         try await write { database in
             let delete = try RawStatement(
                 database, "DELETE FROM pendingFolder WHERE folder = ?1\(device == nil ? "" : " AND device = ?2")")
@@ -159,7 +159,7 @@ extension IndexStore {
     }
 
     /// Notes that the user does not want `folder`, or, with false, wants it again.
-    public func setDeclined(_ folder: FolderID, _ isDeclined: Bool) async throws {
+    package func setDeclined(_ folder: FolderID, _ isDeclined: Bool) async throws {
         try await write { database in
             let change = try RawStatement(
                 database,
@@ -171,7 +171,7 @@ extension IndexStore {
         }
     }
 
-    public func declinedFolders() async throws -> Set<FolderID> {
+    package func declinedFolders() async throws -> Set<FolderID> {
         try await read { database in
             let select = try RawStatement(database, "SELECT folder FROM declinedFolder")
             defer { select.reset() }

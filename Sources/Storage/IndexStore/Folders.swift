@@ -4,11 +4,11 @@ import GRDB
 /// Folders, whose index of them is known up to where, and how they come and go.
 extension IndexStore {
     /// Where this device's own index of a folder stands.
-    public struct IndexState: Equatable, Sendable {
-        public var indexID: IndexID
-        public var maxSequence: Int64
+    package struct IndexState: Equatable, Sendable {
+        package var indexID: IndexID
+        package var maxSequence: Int64
 
-        public init(indexID: IndexID, maxSequence: Int64) {
+        package init(indexID: IndexID, maxSequence: Int64) {
             self.indexID = indexID
             self.maxSequence = maxSequence
         }
@@ -16,7 +16,7 @@ extension IndexStore {
 
     /// Adds a folder with `newIndexID`, a random number, as the id of this device's index; a folder that is there keeps
     /// its own id and takes the label.
-    public func addFolder(_ folder: FolderID, newIndexID: IndexID, label: String = "") async throws {
+    package func addFolder(_ folder: FolderID, newIndexID: IndexID, label: String = "") async throws {
         try await write { database in
             if let existing = try Folder.findIfPresent(folder, in: database) {
                 let update = try RawStatement(database, "UPDATE folder SET label = ?2 WHERE number = ?1")
@@ -48,7 +48,7 @@ extension IndexStore {
     }
 
     /// Forgets a folder and all that was announced of it; one that is not there is no error.
-    public func removeFolder(_ folder: FolderID) async throws {
+    package func removeFolder(_ folder: FolderID) async throws {
         try await write { database in
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
             try database.execute(
@@ -80,7 +80,7 @@ extension IndexStore {
     }
 
     /// The ids of all folders, in order, with their labels.
-    public func folders() async throws -> [(folder: FolderID, label: String)] {
+    package func folders() async throws -> [(folder: FolderID, label: String)] {
         try await read { database in
             let statement = try RawStatement(database, "SELECT id, label FROM folder ORDER BY id")
             var folders: [(folder: FolderID, label: String)] = []
@@ -90,7 +90,7 @@ extension IndexStore {
     }
 
     /// This device's index id and highest sequence in `folder`.
-    public func localIndex(of folder: FolderID) async throws -> IndexState {
+    package func localIndex(of folder: FolderID) async throws -> IndexState {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             return IndexState(indexID: row.indexID, maxSequence: row.sequence)
@@ -99,7 +99,7 @@ extension IndexStore {
 
     /// The sequence of the last entry that this device announces of `folder`; 0 if it announces none. Whoever has that one
     /// has all. Below `maxSequence` where the last ones were withdrawn.
-    public func lastAnnounced(of folder: FolderID) async throws -> Int64 {
+    package func lastAnnounced(of folder: FolderID) async throws -> Int64 {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(database, "SELECT max(sequence) FROM own WHERE folder = ?1")
@@ -109,7 +109,7 @@ extension IndexStore {
     }
 
     /// What is known of the index that `device` has of `folder`; nil if it has to send it from the start.
-    public func remoteIndex(of folder: FolderID, device: DeviceID) async throws -> IndexState? {
+    package func remoteIndex(of folder: FolderID, device: DeviceID) async throws -> IndexState? {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             guard let announcer = try Announcer.find(device, in: row, database), announcer.indexID != .none else {
@@ -124,7 +124,7 @@ extension IndexStore {
     /// Dropping goes in several transactions and may be cancelled between them; the id is then unknown, so that
     /// `remoteIndex` asks for the whole index and the rest is dropped with it. Calls about one device in one folder
     /// must not overlap.
-    public func setRemoteIndex(of folder: FolderID, device: DeviceID, to indexID: IndexID) async throws {
+    package func setRemoteIndex(of folder: FolderID, device: DeviceID, to indexID: IndexID) async throws {
         let isSame = try await read { database in
             let row = try Folder.find(folder, in: database)
             return try Announcer.find(device, in: row, database)?.indexID == indexID && indexID != .none
@@ -141,7 +141,7 @@ extension IndexStore {
     }
 
     /// Says which index that was that `device` has announced so far; nothing is dropped.
-    public func nameRemoteIndex(of folder: FolderID, device: DeviceID, as indexID: IndexID) async throws {
+    package func nameRemoteIndex(of folder: FolderID, device: DeviceID, as indexID: IndexID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
             var announcer = try Announcer.ensure(device, in: row, database)
@@ -152,7 +152,7 @@ extension IndexStore {
 
     /// Forgets all that `device` announced, in `folder` when it shares that no longer, or everywhere (and when it was
     /// seen) when it is removed.
-    public func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
+    package func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
         let all = try await folders().map(\.folder)
         for folder in all.filter({ folder == nil || $0 == folder }) {
             try await dropAnnouncements(of: device, in: folder)

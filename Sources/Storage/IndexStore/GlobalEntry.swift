@@ -1,25 +1,25 @@
 import BlockExchange
 
 /// One name of a folder as the whole cluster has it.
-public struct GlobalEntry: Equatable, Sendable {
-    public var folder: FolderID
+package struct GlobalEntry: Equatable, Sendable {
+    package var folder: FolderID
     /// Relative to the folder's root; empty for the root itself.
-    public var path: String
+    package var path: String
     /// The winning announcement, without blocks and their hash; nil for a directory that nobody announced but that
     /// others lie below.
-    public var file: FileInfo?
+    package var file: FileInfo?
     /// The other devices whose valid announcement has the winner's version, in the order of their ids.
-    public var holders: [DeviceID]
+    package var holders: [DeviceID]
     /// What this device itself has, without blocks and their hash.
-    public var local: LocalEntry?
+    package var local: LocalEntry?
     /// All that is below, itself not counted.
-    public var below: Aggregate
+    package var below: Aggregate
     /// What of that this device selects: what of it the index does not announce as ignored.
-    public var selected: Aggregate
+    package var selected: Aggregate
     /// What of `selected` is on this disk in the winning version: as the last scan saw it, or as it was put there, verified.
-    public var present: Aggregate
+    package var present: Aggregate
 
-    public init(
+    package init(
         folder: FolderID, path: String, file: FileInfo?, holders: [DeviceID] = [], local: LocalEntry? = nil,
         below: Aggregate = .zero, selected: Aggregate = .zero, present: Aggregate = .zero
     ) {
@@ -34,46 +34,46 @@ public struct GlobalEntry: Equatable, Sendable {
     }
 
     /// Whether the name is there for somebody: announced, valid and not deleted.
-    public var isPresent: Bool {
+    package var isPresent: Bool {
         guard let file else { return false }
         return !file.isDeleted && !file.isInvalid
     }
 
     /// Whether it is listed as a directory: the root, announced as one, or only there because of what lies below.
-    public var isDirectory: Bool {
+    package var isDirectory: Bool {
         isPresent ? file?.kind == .directory : path.isEmpty || below != .zero
     }
 
     /// The last component of the path.
-    public var name: Substring {
+    package var name: Substring {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path[...] }
         return path[path.utf8.index(after: slash)...]
     }
 
     /// Whether what this device has is the winning version.
-    public var isLocalCurrent: Bool {
+    package var isLocalCurrent: Bool {
         guard let file, let local else { return false }
         return local.file.version == file.version
     }
 }
 
 /// How much a folder holds.
-public struct FolderTotals: Equatable, Sendable {
+package struct FolderTotals: Equatable, Sendable {
     /// Of all that is in the folder for somebody.
-    public var global: Aggregate
+    package var global: Aggregate
     /// Of what is on this disk.
-    public var local: Aggregate
+    package var local: Aggregate
 
-    public init(global: Aggregate = .zero, local: Aggregate = .zero) {
+    package init(global: Aggregate = .zero, local: Aggregate = .zero) {
         self.global = global
         self.local = local
     }
 }
 
 /// What a search found.
-public struct SearchResult: Equatable, Sendable {
+package struct SearchResult: Equatable, Sendable {
     /// Ordered by folder and path.
-    public var entries: [GlobalEntry]
+    package var entries: [GlobalEntry]
     /// Whether the search ended at its limit, so that there may be more.
-    public var isTruncated: Bool
+    package var isTruncated: Bool
 }

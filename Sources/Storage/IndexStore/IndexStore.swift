@@ -10,9 +10,9 @@ import Glibc
 /// function throws `IndexStoreError`, or `CancellationError` if its task was cancelled, and then has changed nothing
 /// unless it says otherwise. What was returned from a write survives the end of the process; the last moments before a
 /// loss of power may be missing (see docs/decisions/index-store.md).
-public final class IndexStore: Sendable {
+package final class IndexStore: Sendable {
     /// The database file; `-wal` and `-shm` lie beside it while it is open.
-    public let path: String
+    package let path: String
     let pool: DatabasePool
 
     private init(path: String, pool: DatabasePool) {
@@ -30,7 +30,7 @@ public final class IndexStore: Sendable {
     ///
     /// - parameter cacheBytes: memory for pages, three quarters of it the writer's.
     /// - parameter busySeconds: how long to wait for another process to let go of the file.
-    public static func open(
+    package static func open(
         path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2
     ) throws(IndexStoreError) -> IndexStore {
         try prepareFile(path)
@@ -74,14 +74,14 @@ public final class IndexStore: Sendable {
     }
 
     /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.
-    public static func erase(path: String) throws(IndexStoreError) {
+    package static func erase(path: String) throws(IndexStoreError) {
         for file in [path, path + "-wal", path + "-shm"] where unlink(file) != 0 && errno != ENOENT {
             throw .system(errno, path: file)
         }
     }
 
     /// Writes the log back and closes the file; every later call fails.
-    public func close() throws(IndexStoreError) {
+    package func close() throws(IndexStoreError) {
         do {
             try pool.writeWithoutTransaction { database in
                 try database.execute(
@@ -156,7 +156,7 @@ public final class IndexStore: Sendable {
     }
 
     /// Makes all that was written before survive a loss of power, which `write` alone does not promise.
-    public func makeDurable() async throws {
+    package func makeDurable() async throws {
         do {
             try await pool.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")

@@ -3,8 +3,8 @@ import GRDB
 import Glibc
 
 /// Why the index could not be used; `message` ends with what to do.
-public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable {
+package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
         /// The file was written by a later version of this program.
         case newerSchema
         /// The file is no index or is damaged.
@@ -23,15 +23,15 @@ public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertib
         case failed
     }
 
-    public let code: Code
+    package let code: Code
     /// A sentence that names the file and ends with the remedy.
-    public let message: String
+    package let message: String
     /// The database file.
-    public let path: String
+    package let path: String
     /// What the system or SQLite said; empty if there was no such cause.
-    public let cause: String
+    package let cause: String
 
-    public init(_ code: Code, path: String, cause: String = "", folder: FolderID? = nil) {
+    package init(_ code: Code, path: String, cause: String = "", folder: FolderID? = nil) {
         self.code = code
         self.path = path
         self.cause = cause
@@ -39,9 +39,9 @@ public struct IndexStoreError: Error, Equatable, Sendable, CustomStringConvertib
     }
 
     /// Whether the same call may succeed later without anything being changed.
-    public var isTransient: Bool { code == .busy }
+    package var isTransient: Bool { code == .busy }
 
-    public var description: String { message }
+    package var description: String { message }
 
     private static func message(_ code: Code, path: String, cause: String, folder: FolderID?) -> String {
         let reason = cause.isEmpty ? "" : " (\(cause))"

@@ -3,19 +3,19 @@ import Cryptography
 import GRDB
 
 /// An invitation to a folder, next to what is known of devices.
-public struct StoredInvitation: Equatable, Sendable {
+package struct StoredInvitation: Equatable, Sendable {
     /// What it is called by its user: given in order, never twice.
-    public var number: Int64
+    package var number: Int64
     /// Of the secret; the secret itself is kept nowhere.
-    public var digest: SHA256Digest
-    public var folder: FolderID
-    public var role: String
+    package var digest: SHA256Digest
+    package var folder: FolderID
+    package var role: String
     /// Seconds since 1970.
-    public var expires: Int64
+    package var expires: Int64
     /// Who has redeemed it.
-    public var device: DeviceID?
+    package var device: DeviceID?
 
-    public init(
+    package init(
         number: Int64, digest: SHA256Digest, folder: FolderID, role: String, expires: Int64, device: DeviceID? = nil
     ) {
         self.number = number
@@ -29,11 +29,11 @@ public struct StoredInvitation: Equatable, Sendable {
 
 extension IndexStore {
     /// Invitations that are kept at the same time.
-    public static let invitationLimit = 100
+    package static let invitationLimit = 100
 
     /// Adds an invitation and gives its number, nil if there are too many; those that expired before `now` go. Survives a
     /// loss of power on return.
-    public func addInvitation(
+    package func addInvitation(
         digest: SHA256Digest, folder: FolderID, role: String, expires: Int64, now: Int64
     ) async throws -> Int64? {
         let number: Int64? = try await write { database in
@@ -56,7 +56,7 @@ extension IndexStore {
     }
 
     /// Those that were not withdrawn, in the order in which they were made; expired ones may be among them.
-    public func invitations() async throws -> [StoredInvitation] {
+    package func invitations() async throws -> [StoredInvitation] {
         try await read { database in
             let select = try RawStatement(
                 database, "SELECT number, digest, folder, role, expires, device FROM invitation ORDER BY number")
@@ -77,7 +77,7 @@ extension IndexStore {
 
     /// Notes that `device` has redeemed the invitation; false if it is gone or another device has. Survives a loss of power
     /// on return, so that it is good once.
-    public func redeemInvitation(_ number: Int64, by device: DeviceID) async throws -> Bool {
+    package func redeemInvitation(_ number: Int64, by device: DeviceID) async throws -> Bool {
         let isRedeemed = try await write { database in
             let update = try RawStatement(
                 database,
@@ -92,7 +92,7 @@ extension IndexStore {
     }
 
     /// Withdraws an invitation; false if there is none of that number.
-    public func removeInvitation(_ number: Int64) async throws -> Bool {
+    package func removeInvitation(_ number: Int64) async throws -> Bool {
         let isRemoved = try await write { database in
             let delete = try RawStatement(database, "DELETE FROM invitation WHERE number = ?1")
             try delete.bind(1, number)

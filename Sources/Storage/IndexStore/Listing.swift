@@ -2,20 +2,20 @@ import BlockExchange
 import GRDB
 
 /// What is to be known of a name in a directory to filter and order it without reading it whole.
-public struct ListedName {
+package struct ListedName {
     /// Names the entry to `entries(_:of:ids:)`, for as long as it is there.
-    public var id: Int64
+    package var id: Int64
     /// UTF-8; valid during the call that it is handed to.
-    public var name: UnsafeRawBufferPointer
-    public var isDirectory: Bool
+    package var name: UnsafeRawBufferPointer
+    package var isDirectory: Bool
     /// Bytes; of a directory, of all that is below.
-    public var size: Int64
+    package var size: Int64
     /// Seconds since 1970; nil for a directory that nobody announced.
-    public var modified: Int64?
+    package var modified: Int64?
 }
 
 /// Differs whenever what a folder's index lists may have changed.
-public struct ListingStamp: Hashable, Sendable {
+package struct ListingStamp: Hashable, Sendable {
     fileprivate var indexID: IndexID
     fileprivate var sequence: Int64
     /// Number, highest sequence, entries and role of every announcer.
@@ -24,7 +24,7 @@ public struct ListingStamp: Hashable, Sendable {
 
 /// Reading large directories in parts.
 extension IndexStore {
-    public func listingStamp(of folder: FolderID) async throws -> ListingStamp {
+    package func listingStamp(of folder: FolderID) async throws -> ListingStamp {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(
@@ -38,7 +38,7 @@ extension IndexStore {
 
     /// Hands every name that `children` would list to `update`, by the bytes of the names, in one read. Nothing for what
     /// is no directory.
-    public func foldListing<Result: Sendable>(
+    package func foldListing<Result: Sendable>(
         of folder: FolderID, in directory: String, into initial: Result,
         _ update: @escaping @Sendable (inout Result, ListedName) throws -> Void
     ) async throws -> Result {
@@ -77,7 +77,7 @@ extension IndexStore {
     }
 
     /// The entries of `directory` with these ids, in their order; nil for those that are not listed there any more.
-    public func entries(_ folder: FolderID, of directory: String, ids: [Int64]) async throws -> [GlobalEntry?] {
+    package func entries(_ folder: FolderID, of directory: String, ids: [Int64]) async throws -> [GlobalEntry?] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(directory) else { return ids.map { _ in nil } }

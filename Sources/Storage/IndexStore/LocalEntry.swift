@@ -2,26 +2,26 @@ import BlockExchange
 
 /// Why this device does not vouch for what it has of a name; the numbers are Syncthing's. Any of them makes the
 /// announcement invalid.
-public struct LocalFlags: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt8
+package struct LocalFlags: OptionSet, Sendable, Hashable {
+    package let rawValue: UInt8
 
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    public static let unsupported = LocalFlags(rawValue: 1)
-    public static let ignored = LocalFlags(rawValue: 2)
-    public static let mustRescan = LocalFlags(rawValue: 4)
+    package static let unsupported = LocalFlags(rawValue: 1)
+    package static let ignored = LocalFlags(rawValue: 2)
+    package static let mustRescan = LocalFlags(rawValue: 4)
     /// Changed here in a folder that only receives: announced with an empty version, so that it never wins.
-    public static let receiveOnlyChanged = LocalFlags(rawValue: 8)
+    package static let receiveOnlyChanged = LocalFlags(rawValue: 8)
 }
 
 /// What a file on this disk is recognised by, next to the size and mtime of its entry.
-public struct FileStatus: Hashable, Sendable {
-    public var inode: UInt64
+package struct FileStatus: Hashable, Sendable {
+    package var inode: UInt64
     /// Time of the last status change: seconds since 1970 and nanoseconds within.
-    public var changedSeconds: Int64
-    public var changedNanoseconds: Int32
+    package var changedSeconds: Int64
+    package var changedNanoseconds: Int32
 
-    public init(inode: UInt64, changedSeconds: Int64, changedNanoseconds: Int32) {
+    package init(inode: UInt64, changedSeconds: Int64, changedNanoseconds: Int32) {
         self.inode = inode
         self.changedSeconds = changedSeconds
         self.changedNanoseconds = changedNanoseconds
@@ -29,14 +29,14 @@ public struct FileStatus: Hashable, Sendable {
 }
 
 /// What this device has of a name.
-public struct LocalEntry: Equatable, Sendable {
+package struct LocalEntry: Equatable, Sendable {
     /// Invalid if there are flags; its sequence is the one it is announced under.
-    public var file: FileInfo
-    public var flags: LocalFlags
+    package var file: FileInfo
+    package var flags: LocalFlags
     /// Nil if the name is not on this disk (a deletion, for instance).
-    public var status: FileStatus?
+    package var status: FileStatus?
 
-    public init(file: FileInfo, flags: LocalFlags = [], status: FileStatus? = nil) {
+    package init(file: FileInfo, flags: LocalFlags = [], status: FileStatus? = nil) {
         self.file = file
         self.flags = flags
         self.status = status
@@ -57,7 +57,7 @@ extension LocalEntry {
 }
 
 /// A change of what this device has.
-public enum LocalChange: Sendable {
+package enum LocalChange: Sendable {
     /// The name is now as the entry says; it gets a new sequence.
     case set(LocalEntry)
     /// What is on disk is what it was, and is recognised by this from now on. Nothing is announced; of a name that is
@@ -66,7 +66,7 @@ public enum LocalChange: Sendable {
     /// This device has nothing of its own to say of the name any more.
     case forget(String)
 
-    public var name: String {
+    package var name: String {
         switch self {
         case .set(let entry): entry.file.name
         case .forget(let name), .note(let name, _): name
@@ -75,14 +75,14 @@ public enum LocalChange: Sendable {
 }
 
 /// A block of a file on this disk.
-public struct LocalBlock: Equatable, Sendable {
-    public var folder: FolderID
-    public var path: String
-    public var offset: Int64
-    public var size: Int32
+package struct LocalBlock: Equatable, Sendable {
+    package var folder: FolderID
+    package var path: String
+    package var offset: Int64
+    package var size: Int32
     /// What the file was when its blocks were hashed; compare before and after reading.
-    public var fileSize: Int64
-    public var modifiedSeconds: Int64
-    public var modifiedNanoseconds: Int32
-    public var status: FileStatus
+    package var fileSize: Int64
+    package var modifiedSeconds: Int64
+    package var modifiedNanoseconds: Int32
+    package var status: FileStatus
 }

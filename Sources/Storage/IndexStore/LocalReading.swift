@@ -3,12 +3,12 @@ import Cryptography
 import GRDB
 
 /// A name on this disk.
-public struct LocalName: Equatable, Sendable {
-    public var path: String
-    public var kind: FileInfo.Kind
-    public var flags: LocalFlags
+package struct LocalName: Equatable, Sendable {
+    package var path: String
+    package var kind: FileInfo.Kind
+    package var flags: LocalFlags
 
-    public init(path: String, kind: FileInfo.Kind, flags: LocalFlags = []) {
+    package init(path: String, kind: FileInfo.Kind, flags: LocalFlags = []) {
         self.path = path
         self.kind = kind
         self.flags = flags
@@ -16,10 +16,10 @@ public struct LocalName: Equatable, Sendable {
 }
 
 /// What this device has of flagged names, and where the next part begins.
-public struct FlaggedPage: Equatable, Sendable {
-    public var entries: [LocalEntry]
+package struct FlaggedPage: Equatable, Sendable {
+    package var entries: [LocalEntry]
     /// What to give as `after` for the next page; nil if this is the last one. No sequence and nothing to count with.
-    public var next: Int64?
+    package var next: Int64?
 }
 
 /// What this device has, for scanning, reverting and finding copies. Entries come without blocks, and without the hash
@@ -32,7 +32,7 @@ extension IndexStore {
     ///
     /// - parameter after: the last component of the last entry of the page before, nil for the first page; it may be gone
     ///   since.
-    public func localChildren(
+    package func localChildren(
         of folder: FolderID, directory: String = "", after: String? = nil, limit: Int = .max
     ) async throws -> [LocalEntry] {
         try await read { database in
@@ -43,7 +43,7 @@ extension IndexStore {
     }
 
     /// Those of `names` that are on this disk directly in `directory`, in the order of `names`, which are components.
-    public func localChildren(
+    package func localChildren(
         of folder: FolderID, directory: String, named names: [String]
     ) async throws -> [LocalEntry] {
         try await read { database in
@@ -55,7 +55,7 @@ extension IndexStore {
     }
 
     /// What is on this disk at `paths`, in their order; nil for what is not, and for what is no path.
-    public func localEntries(of folder: FolderID, at paths: [String]) async throws -> [LocalEntry?] {
+    package func localEntries(of folder: FolderID, at paths: [String]) async throws -> [LocalEntry?] {
         try await read { database in
             var last: (directory: Substring, children: LocalChildren?)?
             return try paths.map { path in
@@ -77,7 +77,7 @@ extension IndexStore {
     /// - parameter after: `next` of the page before, in the same order; nil for the first. It need not exist any more.
     /// - parameter deepestFirst: what is in a directory comes before it, and the last name first: the order in which a
     ///   tree is taken away. Else each directory comes before what is in it, by the bytes of the names.
-    public func localDescendants(
+    package func localDescendants(
         of folder: FolderID, below directory: String = "", after: String? = nil, limit: Int,
         deepestFirst: Bool = false
     ) async throws -> IndexPage<LocalName> {
@@ -119,7 +119,7 @@ extension IndexStore {
     /// no order. Looking through a tree from its root does not come by them.
     ///
     /// Reads the rows of what this device has, of all folders, and those of their directories.
-    public func localOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
+    package func localOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)
@@ -160,7 +160,7 @@ extension IndexStore {
     /// Reads the rows of what this device has, of all folders: 1,000,000 in less than 0.1 s if none is flagged.
     ///
     /// - parameter after: `next` of the page before; nil for the first.
-    public func localEntries(
+    package func localEntries(
         in folder: FolderID, flags: LocalFlags, after: Int64? = nil, limit: Int
     ) async throws -> FlaggedPage {
         try await read { database in
@@ -204,7 +204,7 @@ extension IndexStore {
     /// bytes of their paths; with the hash over the blocks. Whoever uses one looks at the file itself before.
     ///
     /// Of files that end with the same block, so many are compared and no more: 1,000. Empty without blocks.
-    public func localFiles(
+    package func localFiles(
         in folder: FolderID, withBlocks blocks: [BlockInfo], limit: Int = 8
     ) async throws -> [LocalEntry] {
         try await read { database in
@@ -215,7 +215,7 @@ extension IndexStore {
 
     /// For each of `names` the files of `localFiles` with the content of its global version, at most `limit` of each;
     /// the name itself may be one of them. Empty where that is no file or deleted.
-    public func localCopies(of folder: FolderID, names: [String], limit: Int = 4) async throws -> [[LocalEntry]] {
+    package func localCopies(of folder: FolderID, names: [String], limit: Int = 4) async throws -> [[LocalEntry]] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             let content = try ContentReader(database, reader)

@@ -4,7 +4,7 @@ import GRDB
 /// What other devices said of how much of a folder they keep.
 extension IndexStore {
     /// Notes what `device` said, as a number that means something to the caller.
-    public func noteMode(_ mode: Int64, of device: DeviceID, in folder: FolderID) async throws {
+    package func noteMode(_ mode: Int64, of device: DeviceID, in folder: FolderID) async throws {
         try await write { database in
             let announcer = try Announcer.ensure(device, in: try Folder.find(folder, in: database), database)
             let update = try RawStatement(database, "UPDATE announcer SET mode = ?2 WHERE number = ?1")
@@ -15,7 +15,7 @@ extension IndexStore {
     }
 
     /// What each device that ever announced something of `folder` said last; 0 for nothing.
-    public func modes(in folder: FolderID) async throws -> [DeviceID: Int64] {
+    package func modes(in folder: FolderID) async throws -> [DeviceID: Int64] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(database, "SELECT device, mode FROM announcer WHERE folder = ?1")

@@ -2,30 +2,30 @@ import BlockExchange
 import GRDB
 
 /// What is known of one name, for deciding about it.
-public struct NameFacts: Equatable, Sendable {
-    public var name: String
+package struct NameFacts: Equatable, Sendable {
+    package var name: String
     /// The winning announcement, without blocks but with the hash over theirs; nil if nobody announces the name.
-    public var global: FileInfo?
+    package var global: FileInfo?
     /// What this device has, without blocks but with the hash over theirs.
-    public var local: LocalEntry?
+    package var local: LocalEntry?
     /// The other devices whose valid announcement has the winner's version, in the order of their ids.
-    public var holders: [DeviceID]
+    package var holders: [DeviceID]
 
-    public init(name: String, global: FileInfo? = nil, local: LocalEntry? = nil, holders: [DeviceID] = []) {
+    package init(name: String, global: FileInfo? = nil, local: LocalEntry? = nil, holders: [DeviceID] = []) {
         self.name = name
         self.global = global
         self.local = local
         self.holders = holders
     }
 
-    public init(_ needed: NeededEntry) {
+    package init(_ needed: NeededEntry) {
         self.init(name: needed.path, global: needed.file, local: needed.local, holders: needed.holders)
     }
 }
 
 extension IndexStore {
     /// What is known of each of `names`, in their order, needed or not; all in one read.
-    public func facts(in folder: FolderID, names: [String]) async throws -> [NameFacts] {
+    package func facts(in folder: FolderID, names: [String]) async throws -> [NameFacts] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             let need = try NeedReader(database, reader)

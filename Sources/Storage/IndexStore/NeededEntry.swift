@@ -1,32 +1,32 @@
 import BlockExchange
 
 /// A part of a listing, and where the next part begins.
-public struct IndexPage<Entry: Equatable & Sendable>: Equatable, Sendable {
-    public var entries: [Entry]
+package struct IndexPage<Entry: Equatable & Sendable>: Equatable, Sendable {
+    package var entries: [Entry]
     /// What to give as `after` for the next page; nil if this is the last one. A page that is not the last may be
     /// empty: so much, and not more, is looked at in one transaction.
-    public var next: String?
+    package var next: String?
 }
 
 /// A name of which this device has something else than the winner, or has it without vouching for it.
-public struct NeededEntry: Equatable, Sendable {
+package struct NeededEntry: Equatable, Sendable {
     /// The winning announcement, valid or deleted, without blocks but with the hash over theirs.
-    public var file: FileInfo
+    package var file: FileInfo
     /// What this device has, without blocks but with the hash over theirs; nil if it has nothing to say of the name.
-    public var local: LocalEntry?
+    package var local: LocalEntry?
     /// The other devices whose valid announcement has the winner's version, in the order of their ids.
-    public var holders: [DeviceID]
+    package var holders: [DeviceID]
 
-    public init(file: FileInfo, local: LocalEntry? = nil, holders: [DeviceID] = []) {
+    package init(file: FileInfo, local: LocalEntry? = nil, holders: [DeviceID] = []) {
         self.file = file
         self.local = local
         self.holders = holders
     }
 
-    public var path: String { file.name }
+    package var path: String { file.name }
 
     /// Whether both are files with the same blocks, so that there is nothing to fetch.
-    public var hasSameContent: Bool {
+    package var hasSameContent: Bool {
         guard let local, file.kind == .file, local.file.kind == .file, !file.isDeleted, !local.file.isDeleted else {
             return false
         }
@@ -34,7 +34,7 @@ public struct NeededEntry: Equatable, Sendable {
     }
 
     /// Whether this device has already seen the winner and changed it, in a folder that only receives.
-    public var isChangedHere: Bool {
+    package var isChangedHere: Bool {
         guard let local, local.flags.contains(.receiveOnlyChanged) else { return false }
         switch local.file.version.compare(file.version) {
         case .equal, .greater: return true
@@ -44,19 +44,19 @@ public struct NeededEntry: Equatable, Sendable {
 }
 
 /// How much of what is kept this device does not have as the winner.
-public struct NeededTotals: Equatable, Sendable {
+package struct NeededTotals: Equatable, Sendable {
     /// Of what is to come.
-    public var items: Aggregate
+    package var items: Aggregate
     /// Names that are here and that the winner deletes.
-    public var deletions: Int64
+    package var deletions: Int64
 
-    public init(items: Aggregate = .zero, deletions: Int64 = 0) {
+    package init(items: Aggregate = .zero, deletions: Int64 = 0) {
         self.items = items
         self.deletions = deletions
     }
 
     /// What these come to, but for what was changed here in a folder that only receives.
-    public init(_ entries: some Sequence<NeededEntry>) {
+    package init(_ entries: some Sequence<NeededEntry>) {
         self.init()
         for entry in entries where !entry.isChangedHere {
             items += Aggregate(of: entry.file)

@@ -21,7 +21,7 @@ extension IndexStore {
     /// - parameter after: `next` of the page before, nil for the first; it need not exist any more.
     /// - parameter isKept: whether this device keeps a name.
     /// - parameter mayContain: whether anything below a directory may be kept; others are not opened.
-    public func needed(
+    package func needed(
         in folder: FolderID, below directory: String = "", after: String? = nil, limit: Int,
         isKept: @escaping @Sendable (String) -> Bool, mayContain: @escaping @Sendable (String) -> Bool
     ) async throws -> IndexPage<NeededEntry> {
@@ -42,7 +42,7 @@ extension IndexStore {
     }
 
     /// Those of `names` that are needed, in the order given, a name that comes twice once.
-    public func needed(
+    package func needed(
         in folder: FolderID, names: [String], isKept: @escaping @Sendable (String) -> Bool
     ) async throws -> [NeededEntry] {
         try await read { database in
@@ -66,7 +66,7 @@ extension IndexStore {
     ///
     /// Costs what `needed` costs without block lists. Reads in several transactions, so that a sum over a folder that
     /// changes meanwhile is of no one moment.
-    public func neededTotals(
+    package func neededTotals(
         in folder: FolderID, below directory: String = "", isKept: @escaping @Sendable (String) -> Bool,
         mayContain: @escaping @Sendable (String) -> Bool
     ) async throws -> NeededTotals {

@@ -2,13 +2,13 @@ import BlockExchange
 import GRDB
 
 /// What is about to be done at one name of a group; the numbers are the disk's business.
-public struct GroupPlacing: Hashable, Sendable {
-    public var name: String
-    public var source: UInt64
-    public var sealed: UInt64
-    public var expected: UInt64?
+package struct GroupPlacing: Hashable, Sendable {
+    package var name: String
+    package var source: UInt64
+    package var sealed: UInt64
+    package var expected: UInt64?
 
-    public init(name: String, source: UInt64, sealed: UInt64, expected: UInt64?) {
+    package init(name: String, source: UInt64, sealed: UInt64, expected: UInt64?) {
         self.name = name
         self.source = source
         self.sealed = sealed
@@ -27,7 +27,7 @@ extension IndexStore {
     ///
     /// - parameter groups: what is done at the names of each group that changes at once. With any, the note survives a loss
     ///   of power.
-    public func notePlacing(
+    package func notePlacing(
         _ files: [FileInfo], groups: [[GroupPlacing]] = [], in folder: FolderID
     ) async throws {
         try await write { database in
@@ -91,7 +91,7 @@ extension IndexStore {
     }
 
     /// The groups of which it was noted what is about to be done, and that are not over; in the order of their names.
-    public func placingGroups(in folder: FolderID) async throws -> [[GroupPlacing]] {
+    package func placingGroups(in folder: FolderID) async throws -> [[GroupPlacing]] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(
@@ -118,7 +118,7 @@ extension IndexStore {
     }
 
     /// These groups are as they are to be.
-    public func endPlacing(_ groups: [[GroupPlacing]], in folder: FolderID) async throws {
+    package func endPlacing(_ groups: [[GroupPlacing]], in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
             let delete = try RawStatement(database, "DELETE FROM placingGroup WHERE folder = ?1 AND name = ?2")
@@ -131,7 +131,7 @@ extension IndexStore {
     }
 
     /// What was noted and is not over, by name; without blocks.
-    public func placing(in folder: FolderID) async throws -> [String: FileInfo] {
+    package func placing(in folder: FolderID) async throws -> [String: FileInfo] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(
@@ -156,7 +156,7 @@ extension IndexStore {
 
     /// The same as `applyLocal`, and in the same transaction what was noted of `placed` is over, whatever became of it.
     @discardableResult
-    public func applyLocal(
+    package func applyLocal(
         in folder: FolderID, _ changes: [LocalChange], placed: some Sequence<String> & Sendable,
         isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {

@@ -2,14 +2,14 @@ import BlockExchange
 import GRDB
 
 /// A version that a device announces which may only read, and that is no candidate for the global version.
-public struct RefusedVersion: Equatable, Sendable {
+package struct RefusedVersion: Equatable, Sendable {
     /// What the device announces, without blocks but with the hash over theirs.
-    public var file: FileInfo
-    public var device: DeviceID
+    package var file: FileInfo
+    package var device: DeviceID
     /// What counts in its place.
-    public var facts: NameFacts
+    package var facts: NameFacts
 
-    public init(file: FileInfo, device: DeviceID, facts: NameFacts) {
+    package init(file: FileInfo, device: DeviceID, facts: NameFacts) {
         self.file = file
         self.device = device
         self.facts = facts
@@ -17,16 +17,16 @@ public struct RefusedVersion: Equatable, Sendable {
 }
 
 /// Refused versions, and where the next part begins.
-public struct RefusedPage: Equatable, Sendable {
-    public struct Cursor: Equatable, Sendable {
+package struct RefusedPage: Equatable, Sendable {
+    package struct Cursor: Equatable, Sendable {
         var announcer: Int64
         var entry: Int64
     }
 
     /// Device by device, names in no order.
-    public var versions: [RefusedVersion]
+    package var versions: [RefusedVersion]
     /// Nil if this is the last page.
-    public var next: Cursor?
+    package var next: Cursor?
 }
 
 /// Devices whose changes do not count.
@@ -42,7 +42,7 @@ extension IndexStore {
     ///
     /// - parameter isIgnored: whether this device does not select a name.
     @discardableResult
-    public func setReaders(
+    package func setReaders(
         of folder: FolderID, to readers: Set<DeviceID>, writers: Set<DeviceID>,
         isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
@@ -111,7 +111,7 @@ extension IndexStore {
     /// The next of what is refused and makes a difference.
     ///
     /// - parameter after: `next` of the page before, nil for the first.
-    public func refused(
+    package func refused(
         in folder: FolderID, after: RefusedPage.Cursor? = nil, limit: Int
     ) async throws -> RefusedPage {
         try await read { database in
@@ -150,7 +150,7 @@ extension IndexStore {
     }
 
     /// How many versions are refused and make a difference, counted up to `limit`; and of which devices.
-    public func refusedCount(in folder: FolderID, limit: Int) async throws -> (count: Int, devices: [DeviceID]) {
+    package func refusedCount(in folder: FolderID, limit: Int) async throws -> (count: Int, devices: [DeviceID]) {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let roles = try Announcer.roles(of: row.number, database)
@@ -179,7 +179,7 @@ extension IndexStore {
     ///
     /// - parameter isIgnored: whether this device does not select a name.
     /// - Returns: the names of those that count now, and what changed by it.
-    public func accept(
+    package func accept(
         _ versions: [RefusedVersion], in folder: FolderID, isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> (names: [String], result: ApplyResult) {
         try await write { database in

@@ -6,7 +6,7 @@ extension IndexStore {
     /// be called elsewhere by now. In the order of their ids, at most `limit`; without those named.
     ///
     /// Reads the announcements of all folders: 1,000,000 in about half a second.
-    public func filesLike(_ names: [String], in folder: FolderID, limit: Int = 10_000) async throws -> [NameFacts] {
+    package func filesLike(_ names: [String], in folder: FolderID, limit: Int = 10_000) async throws -> [NameFacts] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)

@@ -10,7 +10,7 @@ extension IndexStore {
     /// names, deleted ones included, until `limit` are found; only what `children` would list is.
     ///
     /// A large index is read in two halves at the same time, each as it is at its own moment.
-    public func search(
+    package func search(
         _ text: String, in folder: FolderID? = nil, limit: Int = 1000
     ) async throws -> SearchResult {
         try await search(text, in: folder, limit: limit, halvedFrom: Self.parallelSearchFloor)

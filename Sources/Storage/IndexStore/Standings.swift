@@ -2,27 +2,27 @@ import BlockExchange
 import GRDB
 
 /// What a device has said of one name.
-public struct DeviceStanding: Equatable, Sendable {
-    public var device: DeviceID
+package struct DeviceStanding: Equatable, Sendable {
+    package var device: DeviceID
     /// As announced, without blocks.
-    public var file: FileInfo
+    package var file: FileInfo
 
-    public init(device: DeviceID, file: FileInfo) {
+    package init(device: DeviceID, file: FileInfo) {
         self.device = device
         self.file = file
     }
 }
 
 /// How much of a folder one device has.
-public struct DeviceCompletion: Equatable, Sendable {
+package struct DeviceCompletion: Equatable, Sendable {
     /// In the winner's version, vouched for.
-    public var held = Aggregate.zero
+    package var held = Aggregate.zero
     /// Known to it in the winner's version and not kept.
-    public var notKept = Aggregate.zero
+    package var notKept = Aggregate.zero
     /// Names that the winner deletes and of which it has another version that is not deleted.
-    public var deletions: Int64 = 0
+    package var deletions: Int64 = 0
 
-    public init(held: Aggregate = .zero, notKept: Aggregate = .zero, deletions: Int64 = 0) {
+    package init(held: Aggregate = .zero, notKept: Aggregate = .zero, deletions: Int64 = 0) {
         self.held = held
         self.notKept = notKept
         self.deletions = deletions
@@ -30,17 +30,17 @@ public struct DeviceCompletion: Equatable, Sendable {
 }
 
 /// How much of a folder, or of what is below a directory, each device has.
-public struct FolderCompletion: Equatable, Sendable {
+package struct FolderCompletion: Equatable, Sendable {
     /// All that is there for somebody.
-    public var global = Aggregate.zero
-    public var here = DeviceCompletion()
+    package var global = Aggregate.zero
+    package var here = DeviceCompletion()
     /// The others that have told what they have.
-    public var devices: [DeviceID: DeviceCompletion] = [:]
+    package var devices: [DeviceID: DeviceCompletion] = [:]
 
-    public init() {}
+    package init() {}
 
     /// What a device has neither got nor said that it does not keep.
-    public func missing(of device: DeviceCompletion) -> Aggregate {
+    package func missing(of device: DeviceCompletion) -> Aggregate {
         var rest = global
         rest -= device.held
         rest -= device.notKept
@@ -55,7 +55,7 @@ public struct FolderCompletion: Equatable, Sendable {
 /// What other devices have, name by name and in sum.
 extension IndexStore {
     /// What the other devices have said of the name, in the order of their ids; empty if none has said anything.
-    public func standings(in folder: FolderID, of path: String) async throws -> [DeviceStanding] {
+    package func standings(in folder: FolderID, of path: String) async throws -> [DeviceStanding] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let devices = try Announcer.all(of: row.number, database)
@@ -68,7 +68,7 @@ extension IndexStore {
     }
 
     /// The devices that have told what they have of `folder`, be it nothing.
-    public func announcers(of folder: FolderID) async throws -> Set<DeviceID> {
+    package func announcers(of folder: FolderID) async throws -> Set<DeviceID> {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let select = try RawStatement(
@@ -85,7 +85,7 @@ extension IndexStore {
     ///
     /// Goes by the rows as they lie, in several transactions, so that a sum over a folder that changes meanwhile is of no
     /// one moment.
-    public func completion(of folder: FolderID) async throws -> FolderCompletion {
+    package func completion(of folder: FolderID) async throws -> FolderCompletion {
         var completion = FolderCompletion()
         var first: Int64 = 0
         var last: Int64 = 0
@@ -109,7 +109,7 @@ extension IndexStore {
     /// How much each device has of what is below a directory.
     ///
     /// Costs a look-up for each name below it.
-    public func completion(of folder: FolderID, below directory: String) async throws -> FolderCompletion {
+    package func completion(of folder: FolderID, below directory: String) async throws -> FolderCompletion {
         var completion = FolderCompletion()
         var cursor: String?
         repeat {
@@ -135,7 +135,7 @@ extension IndexStore {
     /// another version. A name that it knows and does not keep is none of them.
     ///
     /// - parameter after: `next` of the page before, nil for the first.
-    public func needed(
+    package func needed(
         by device: DeviceID, in folder: FolderID, after: String? = nil, limit: Int
     ) async throws -> IndexPage<GlobalEntry> {
         try await read { database in

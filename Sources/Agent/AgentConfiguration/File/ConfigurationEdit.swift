@@ -1,7 +1,7 @@
 import BlockExchange
 
 /// A change of the configuration file.
-public enum ConfigurationEdit: Equatable, Sendable {
+package enum ConfigurationEdit: Equatable, Sendable {
     case addDevice(DeviceConfiguration)
     case renameDevice(DeviceID, name: String)
     case setAddresses(DeviceID, [String])
@@ -28,7 +28,7 @@ extension Configuration {
     /// What the configuration is after `edit`.
     ///
     /// Throws without a file or line: `noSuchDevice`, `noSuchFolder`, `duplicate`, `nestedFolder` or `invalidValue`.
-    public func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration {
+    package func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration {
         var changed = self
         switch edit {
         case .addDevice(let device):

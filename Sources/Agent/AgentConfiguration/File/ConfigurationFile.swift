@@ -3,26 +3,26 @@ import Glibc
 /// The configuration file of one agent: read whole, edited as text, replaced atomically.
 ///
 /// Any number of processes may use it at once: an edit reads, changes and writes under a lock beside the file.
-public struct ConfigurationFile: Sendable {
+package struct ConfigurationFile: Sendable {
     /// Absolute.
-    public let path: String
+    package let path: String
     private let reader: ConfigurationReader
 
     static let byteLimit = 1 << 20
 
     /// `hostName` names this device where the file does not.
-    public init(_ places: AgentPlaces, hostName: String = ConfigurationFile.systemHostName()) {
+    package init(_ places: AgentPlaces, hostName: String = ConfigurationFile.systemHostName()) {
         path = places.configurationFile
         reader = ConfigurationReader(
             file: places.configurationFile, userHome: places.userHome, hostName: hostName)
     }
 
     /// What the file says. Throws `missing` if there is none; every other error names the line and what to write.
-    public func load() throws(ConfigurationError) -> Configuration { try text().configuration }
+    package func load() throws(ConfigurationError) -> Configuration { try text().configuration }
 
     /// Makes the file: annotated, with these settings. Throws `alreadyExists` if there is one.
     @discardableResult
-    public func create(
+    package func create(
         name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true, edits: [ConfigurationEdit] = []
     ) throws(ConfigurationError) -> Configuration {
         let lock = try lock()
@@ -41,7 +41,7 @@ public struct ConfigurationFile: Sendable {
     ///
     /// - Parameter check: Gets what the file says before; what it throws ends the call with nothing changed.
     @discardableResult
-    public func apply(
+    package func apply(
         _ edits: [ConfigurationEdit], check: (Configuration) throws(ConfigurationError) -> Void = { _ in }
     ) throws(ConfigurationError) -> Configuration {
         let lock = try lock()
@@ -54,7 +54,7 @@ public struct ConfigurationFile: Sendable {
     }
 
     @discardableResult
-    public func apply(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration { try apply([edit]) }
+    package func apply(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration { try apply([edit]) }
 
     private func text() throws(ConfigurationError) -> ConfigurationText {
         guard let bytes = try StoredFile.read(path, byteLimit: Self.byteLimit) else {
@@ -74,7 +74,7 @@ public struct ConfigurationFile: Sendable {
         return lock
     }
 
-    public static func systemHostName() -> String {
+    package static func systemHostName() -> String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "synctrain" }
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -3,9 +3,9 @@ import Cryptography
 import Glibc
 
 /// Makes a directory into a folder's root: the directory, its marker and, in selective mode, an empty selection.
-public enum FolderPreparation {
-    public static let marker = ".stfolder"
-    public static let ignoreFile = ".stignore"
+package enum FolderPreparation {
+    package static let marker = ".stfolder"
+    package static let ignoreFile = ".stignore"
 
     /// The selection of a new selective folder: nothing.
     static let emptySelection = """
@@ -19,7 +19,7 @@ public enum FolderPreparation {
     ///
     /// Throws `folderRefused`, `nestedFolder` or `duplicate` with nothing made: the path must be absolute, not `/`, no
     /// file, neither in nor around one of `others` (symbolic links followed), and must not hold the agent's own key.
-    public static func prepare(
+    package static func prepare(
         _ folder: FolderConfiguration, others: [FolderConfiguration], places: AgentPlaces
     ) throws(ConfigurationError) {
         if let (_, problem) = folder.problem() { throw problem.at(nil) }

@@ -1,13 +1,13 @@
 import Glibc
 
 /// The right to be the agent of one home: held from `take` until this value goes or the process ends.
-public final class AgentLock: Sendable {
+package final class AgentLock: Sendable {
     private let lock: FileLock
 
     private init(_ lock: FileLock) { self.lock = lock }
 
     /// Takes the lock and notes this process's id in its file. Throws `busy` while another agent holds it.
-    public static func take(_ places: AgentPlaces) throws(ConfigurationError) -> AgentLock {
+    package static func take(_ places: AgentPlaces) throws(ConfigurationError) -> AgentLock {
         guard let lock = try FileLock.take(places.lock, attempts: 1) else {
             let bytes = (try? StoredFile.read(places.lock, byteLimit: 64)) ?? nil
             let text = String(decoding: bytes ?? [], as: UTF8.self)

@@ -1,18 +1,18 @@
 import Glibc
 
 /// The certificate and the private key that make a device, as PEM texts.
-public struct DeviceIdentityFiles: Equatable, Sendable {
-    public let certificatePEM: String
-    public let privateKeyPEM: String
+package struct DeviceIdentityFiles: Equatable, Sendable {
+    package let certificatePEM: String
+    package let privateKeyPEM: String
     /// Sentences about what is not as it should be, such as a key that others can read.
-    public let warnings: [String]
+    package let warnings: [String]
 
     static let byteLimit = 1 << 16
 
     /// Writes `key.pem` (0600) and `cert.pem` (0644), durable on return.
     ///
     /// Throws `alreadyExists` if either is there: a device's identity is never overwritten.
-    public static func create(
+    package static func create(
         in places: AgentPlaces, certificatePEM: String, privateKeyPEM: String
     ) throws(ConfigurationError) {
         for path in [places.privateKey, places.certificate] where access(path, F_OK) == 0 {
@@ -31,13 +31,13 @@ public struct DeviceIdentityFiles: Equatable, Sendable {
     }
 
     /// Whether anything of a device was ever made here: its certificate, its key or its configuration.
-    public static func isThere(in places: AgentPlaces) -> Bool {
+    package static func isThere(in places: AgentPlaces) -> Bool {
         let files = [places.certificate, places.privateKey, places.configurationFile]
         return files.contains { path in access(path, F_OK) == 0 }
     }
 
     /// Reads both files. Throws `missing` if either is not there.
-    public static func load(from places: AgentPlaces) throws(ConfigurationError) -> DeviceIdentityFiles {
+    package static func load(from places: AgentPlaces) throws(ConfigurationError) -> DeviceIdentityFiles {
         var warnings: [String] = []
         var status = stat()
         if stat(places.privateKey, &status) == 0, status.st_mode & 0o077 != 0 {

@@ -2,13 +2,13 @@ import Cryptography
 import Glibc
 
 /// The secret that links to files are signed with, in a file of its own that only its user can read.
-public enum LinkKeyFile {
-    public static let byteCount = 32
+package enum LinkKeyFile {
+    package static let byteCount = 32
 
     /// Reads the key; makes one if there is none, durable on return. Deleting the file ends all links that were made.
     ///
     /// Throws `invalidValue` if the file is no key or others can read it.
-    public static func load(from places: AgentPlaces) throws(ConfigurationError) -> [UInt8] {
+    package static func load(from places: AgentPlaces) throws(ConfigurationError) -> [UInt8] {
         if let key = try read(places.linkKey) { return key }
         do throws(ConfigurationError) {
             try StoredFile.write(

@@ -2,21 +2,21 @@ import BlockExchange
 import Foundation
 
 /// What can be taken over from the home directory of a Syncthing 1.x or 2.x.
-public struct SyncthingImport: Equatable, Sendable {
-    public var certificatePEM: String
-    public var privateKeyPEM: String
+package struct SyncthingImport: Equatable, Sendable {
+    package var certificatePEM: String
+    package var privateKeyPEM: String
     /// The id of the device that the certificate makes.
-    public var id: DeviceID
+    package var id: DeviceID
     /// What this device is called there; nil if it has no name.
-    public var name: String?
+    package var name: String?
     /// For the configuration's `listen`.
-    public var listen: [String]
-    public var localDiscovery: Bool
+    package var listen: [String]
+    package var localDiscovery: Bool
     /// All but the device itself.
-    public var devices: [DeviceConfiguration]
-    public var folders: [FolderConfiguration]
+    package var devices: [DeviceConfiguration]
+    package var folders: [FolderConfiguration]
     /// Sentences for the user about what was left out or changed.
-    public var notes: [String]
+    package var notes: [String]
 
     static let byteLimit = 16 << 20
 
@@ -24,7 +24,7 @@ public struct SyncthingImport: Equatable, Sendable {
     /// stands for `userHome`.
     ///
     /// Throws `missing` if one of the files is not there, `syntax` if it cannot be read, `tooLarge` above 16 MiB.
-    public static func read(home: String, userHome: String?) throws(ConfigurationError) -> SyncthingImport {
+    package static func read(home: String, userHome: String?) throws(ConfigurationError) -> SyncthingImport {
         let certificate = try text(home + "/cert.pem")
         let key = try text(home + "/key.pem")
         guard let der = der(ofPEM: certificate) else {

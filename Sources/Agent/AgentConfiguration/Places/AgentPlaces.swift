@@ -1,28 +1,28 @@
 import Glibc
 
 /// Where an agent keeps its files: all paths absolute.
-public struct AgentPlaces: Equatable, Sendable {
-    public let configurationFile: String
-    public let certificate: String
-    public let privateKey: String
-    public let index: String
+package struct AgentPlaces: Equatable, Sendable {
+    package let configurationFile: String
+    package let certificate: String
+    package let privateKey: String
+    package let index: String
     /// What links to files are signed with.
-    public let linkKey: String
-    public let lock: String
-    public let log: String
+    package let linkKey: String
+    package let lock: String
+    package let log: String
     /// A directory.
-    public let blockCache: String
+    package let blockCache: String
     /// A directory: thumbnails, where the configuration names no other.
-    public let thumbnails: String
+    package let thumbnails: String
     /// A directory: files that thumbnails are being made of; what is in it is nobody's when the agent starts.
-    public let thumbnailWork: String
-    public let controlSocket: String
+    package let thumbnailWork: String
+    package let controlSocket: String
     /// The directory of the control socket, for this user alone: `$XDG_RUNTIME_DIR/synctrain`, or with the rest.
-    public let runtimeDirectory: String
+    package let runtimeDirectory: String
     /// The one directory of `--home`; nil with the XDG places.
-    public let home: String?
+    package let home: String?
     /// What `~` stands for in the configuration and in paths of requests; nil if nobody knows.
-    public let userHome: String?
+    package let userHome: String?
 
     /// The longest path that fits `sockaddr_un` with its terminating zero (unix(7)).
     static let socketPathLimit = 107
@@ -33,7 +33,7 @@ public struct AgentPlaces: Equatable, Sendable {
     /// count as unset. Without `XDG_RUNTIME_DIR` the control socket lies with the state. Throws `noPlace`.
     ///
     /// - Parameter accountHome: the user's home directory where `HOME` is unset; see `accountHome()`.
-    public static func resolve(
+    package static func resolve(
         home: String?, environment: [String: String], accountHome: String? = nil
     ) throws(ConfigurationError) -> AgentPlaces {
         let userHome = [environment["HOME"], accountHome].lazy.compactMap { $0 }.first { $0.hasPrefix("/") }
@@ -68,7 +68,7 @@ public struct AgentPlaces: Equatable, Sendable {
     }
 
     /// The home directory that the account database has for this process's user; nil if it has none.
-    public static func accountHome() -> String? {
+    package static func accountHome() -> String? {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 1 << 14)
@@ -80,7 +80,7 @@ public struct AgentPlaces: Equatable, Sendable {
 
     /// `path` with `~` and `~/` at its beginning replaced by the user's home directory; any other path as it is.
     /// Throws `invalidValue` if that directory is not known.
-    public func expanded(_ path: String) throws(ConfigurationError) -> String {
+    package func expanded(_ path: String) throws(ConfigurationError) -> String {
         do throws(SettingProblem) {
             return try FolderPath.expanded(path, userHome: userHome)
         } catch {
@@ -138,7 +138,7 @@ public struct AgentPlaces: Equatable, Sendable {
 
     /// Makes the directories that are missing, for the user alone (0700). One that exists keeps its mode, unless it is
     /// empty: then it too becomes 0700.
-    public func createDirectories() throws(ConfigurationError) {
+    package func createDirectories() throws(ConfigurationError) {
         for file in [configurationFile, certificate, blockCache + "/.", controlSocket] {
             try StoredFile.makeDirectories(StoredFile.directory(of: file), mode: 0o700)
         }

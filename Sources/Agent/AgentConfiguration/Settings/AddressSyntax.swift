@@ -1,10 +1,10 @@
 /// What an address in the configuration may look like.
-public enum AddressSyntax {
-    public static let defaultPort = 22000
+package enum AddressSyntax {
+    package static let defaultPort = 22000
 
     /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`,
     /// else what is wrong and what to write.
-    public static func problem(deviceAddress text: String) -> String? {
+    package static func problem(deviceAddress text: String) -> String? {
         if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
         guard let (host, port) = split(text) else {
             return "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
@@ -20,7 +20,7 @@ public enum AddressSyntax {
     /// Nil if `text` is `tcp://:port` for all addresses of this machine, `tcp://address:port` for one, or a name on the
     /// virtual radio, else what is wrong and what to write. Port 0 lets the system choose one. A host's name is refused:
     /// it may change its meaning.
-    public static func problem(listenAddress text: String) -> String? {
+    package static func problem(listenAddress text: String) -> String? {
         if portOnly(text) != nil || isVirtual(text) { return nil }
         if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
         return "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "

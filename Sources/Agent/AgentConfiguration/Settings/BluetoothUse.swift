@@ -1,5 +1,5 @@
 /// What of a folder may go over Bluetooth; each but the first allows less than the one before.
-public enum BluetoothUse: String, Sendable, CaseIterable, Comparable {
+package enum BluetoothUse: String, Sendable, CaseIterable, Comparable {
     /// The index, and every file up to the limit that this device keeps.
     case all
     /// The index, the files that were selected, and what a person asks for; not what a folder keeps because it keeps all.
@@ -10,7 +10,7 @@ public enum BluetoothUse: String, Sendable, CaseIterable, Comparable {
     case off
 
     /// Whether `left` allows less than `right`.
-    public static func < (left: BluetoothUse, right: BluetoothUse) -> Bool { left.strictness > right.strictness }
+    package static func < (left: BluetoothUse, right: BluetoothUse) -> Bool { left.strictness > right.strictness }
 
     private var strictness: Int {
         switch self {

@@ -1,5 +1,5 @@
 /// Sizes as people write them: `1 GiB`, `500MB`, `4096`.
-public enum ByteCountText {
+package enum ByteCountText {
     static let units: [(name: String, byteCount: Int64)] = [
         ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
         ("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("B", 1),
@@ -7,7 +7,7 @@ public enum ByteCountText {
 
     /// The bytes that a whole number and an optional unit (KiB MiB GiB TiB KB MB GB TB B, any case) stand for; nil for
     /// any other text and for what does not fit an `Int64`.
-    public static func parse(_ text: String) -> Int64? {
+    package static func parse(_ text: String) -> Int64? {
         let digits = text.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard !digits.isEmpty, let number = Int64(Substring(digits)) else { return nil }
         let rest = text[digits.endIndex...].drop { $0 == " " }
@@ -18,7 +18,7 @@ public enum ByteCountText {
     }
 
     /// `byteCount` in the largest unit that needs no fraction, binary before decimal.
-    public static func format(_ byteCount: Int64) -> String {
+    package static func format(_ byteCount: Int64) -> String {
         for unit in units.dropLast() where byteCount != 0 && byteCount % unit.byteCount == 0 {
             return "\(byteCount / unit.byteCount) \(unit.name)"
         }

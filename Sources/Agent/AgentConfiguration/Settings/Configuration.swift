@@ -1,26 +1,26 @@
 import BlockExchange
 
 /// All settings of an agent, as the configuration file has them or by default.
-public struct Configuration: Equatable, Sendable {
-    public struct Discovery: Equatable, Sendable {
+package struct Configuration: Equatable, Sendable {
+    package struct Discovery: Equatable, Sendable {
         /// Announces this device on the local network and listens for others (UDP 21027).
-        public var local: Bool
+        package var local: Bool
 
-        public init(local: Bool = true) { self.local = local }
+        package init(local: Bool = true) { self.local = local }
     }
 
-    public struct Bluetooth: Equatable, Sendable {
+    package struct Bluetooth: Equatable, Sendable {
         /// Used wherever the machine has it.
-        public var isEnabled: Bool
+        package var isEnabled: Bool
         /// The adapter, as `hci0`; nil: the first that is switched on.
-        public var adapter: String?
+        package var adapter: String?
         /// Seconds of each scan for absent devices while nobody waits for one.
-        public var scanWindow: Int
+        package var scanWindow: Int
         /// Seconds from the beginning of one such scan to that of the next; 0: none, they are searched for only while somebody
         /// waits.
-        public var scanInterval: Int
+        package var scanInterval: Int
 
-        public init(isEnabled: Bool = true, adapter: String? = nil, scanWindow: Int = 5, scanInterval: Int = 60) {
+        package init(isEnabled: Bool = true, adapter: String? = nil, scanWindow: Int = 5, scanInterval: Int = 60) {
             self.isEnabled = isEnabled
             self.adapter = adapter
             self.scanWindow = scanWindow
@@ -45,69 +45,69 @@ public struct Configuration: Equatable, Sendable {
         }
     }
 
-    public struct Cache: Equatable, Sendable {
+    package struct Cache: Equatable, Sendable {
         /// Bytes of blocks that the cache on disk keeps; 0 for none.
-        public var byteLimit: Int64
+        package var byteLimit: Int64
 
-        public init(byteLimit: Int64 = 1 << 30) { self.byteLimit = byteLimit }
+        package init(byteLimit: Int64 = 1 << 30) { self.byteLimit = byteLimit }
     }
 
-    public struct Fetch: Equatable, Sendable {
+    package struct Fetch: Equatable, Sendable {
         /// Bytes asked for and not yet here, over all devices.
-        public var windowByteCount: Int64
+        package var windowByteCount: Int64
         /// Bytes asked of one device and not yet here.
-        public var deviceWindowByteCount: Int64
+        package var deviceWindowByteCount: Int64
 
-        public init(windowByteCount: Int64 = 64 << 20, deviceWindowByteCount: Int64 = 32 << 20) {
+        package init(windowByteCount: Int64 = 64 << 20, deviceWindowByteCount: Int64 = 32 << 20) {
             self.windowByteCount = windowByteCount
             self.deviceWindowByteCount = deviceWindowByteCount
         }
     }
 
-    public struct Log: Equatable, Sendable {
+    package struct Log: Equatable, Sendable {
         /// The names are those of swift-log.
-        public enum Level: String, Sendable, CaseIterable {
+        package enum Level: String, Sendable, CaseIterable {
             case trace, debug, info, notice, warning, error, critical
         }
 
-        public enum Format: String, Sendable, CaseIterable {
+        package enum Format: String, Sendable, CaseIterable {
             /// `human` on a terminal, else `json`.
             case auto
             case human
             case json
         }
 
-        public var level: Level
-        public var format: Format
+        package var level: Level
+        package var format: Format
 
-        public init(level: Level = .info, format: Format = .auto) {
+        package init(level: Level = .info, format: Format = .auto) {
             self.level = level
             self.format = format
         }
     }
 
     /// Every address of this machine, IPv4 and IPv6 by one socket: two that name both would be in each other's way.
-    public static let defaultListen = ["tcp://:\(AddressSyntax.defaultPort)"]
+    package static let defaultListen = ["tcp://:\(AddressSyntax.defaultPort)"]
 
     /// What other devices see this one called.
-    public var name: String
+    package var name: String
     /// `tcp://:port` or `tcp://address:port` each; empty for an agent that only dials.
-    public var listen: [String]
-    public var discovery: Discovery
-    public var bluetooth: Bluetooth
-    public var cache: Cache
-    public var fetch: Fetch
-    public var log: Log
-    public var http = HTTPSettings()
-    public var thumbnails = ThumbnailSettings()
+    package var listen: [String]
+    package var discovery: Discovery
+    package var bluetooth: Bluetooth
+    package var cache: Cache
+    package var fetch: Fetch
+    package var log: Log
+    package var http = HTTPSettings()
+    package var thumbnails = ThumbnailSettings()
     /// The directory in which folders that admins offer get directories of their own; nil for `Sync` in the user's home.
-    public var offeredFolders: String?
-    public var limits: TransferLimits
-    public var policies: TransferPolicies
-    public var devices: [DeviceConfiguration]
-    public var folders: [FolderConfiguration]
+    package var offeredFolders: String?
+    package var limits: TransferLimits
+    package var policies: TransferPolicies
+    package var devices: [DeviceConfiguration]
+    package var folders: [FolderConfiguration]
 
-    public init(
+    package init(
         name: String, listen: [String] = Configuration.defaultListen, discovery: Discovery = Discovery(),
         bluetooth: Bluetooth = Bluetooth(), cache: Cache = Cache(), fetch: Fetch = Fetch(), log: Log = Log(),
         devices: [DeviceConfiguration] = [],
@@ -130,7 +130,7 @@ public struct Configuration: Equatable, Sendable {
     /// The device that `reference` means: its id, in any form that ids are written in, or its name.
     ///
     /// Throws `noSuchDevice` if there is none and `duplicate` if two devices bear the name.
-    public func device(_ reference: String) throws(ConfigurationError) -> DeviceConfiguration {
+    package func device(_ reference: String) throws(ConfigurationError) -> DeviceConfiguration {
         if let id = try? DeviceID(parsing: reference), let device = devices.first(where: { $0.id == id }) {
             return device
         }
@@ -145,7 +145,7 @@ public struct Configuration: Equatable, Sendable {
         return device
     }
 
-    public func folder(_ id: FolderID) throws(ConfigurationError) -> FolderConfiguration {
+    package func folder(_ id: FolderID) throws(ConfigurationError) -> FolderConfiguration {
         guard let folder = folders.first(where: { $0.id == id }) else {
             throw ConfigurationError(
                 .noSuchFolder, "`\(id)`: no such folder; `synctrain folder list` shows the shared folders")

@@ -1,5 +1,5 @@
 /// What a device may do in a folder that is shared with it, as far as this device is concerned.
-public enum DeviceRole: String, Sendable, CaseIterable {
+package enum DeviceRole: String, Sendable, CaseIterable {
     /// It gets everything; its changes are refused here.
     case read
     /// It may change what it likes: Syncthing's behaviour.

@@ -2,7 +2,7 @@ import BlockExchange
 
 extension FolderConfiguration {
     /// What `device` may do in the folder; `write` unless the folder says otherwise.
-    public func role(of device: DeviceID) -> DeviceRole {
+    package func role(of device: DeviceID) -> DeviceRole {
         if readers.contains(device) { return .read }
         return admins.contains(device) ? .admin : .write
     }

@@ -2,22 +2,22 @@ import BlockExchange
 import Selection
 
 /// A folder that this device shares with others.
-public struct FolderConfiguration: Equatable, Sendable {
-    public enum Mode: String, Sendable, CaseIterable {
+package struct FolderConfiguration: Equatable, Sendable {
+    package enum Mode: String, Sendable, CaseIterable {
         /// Keeps what `.stignore` selects.
         case selective
         /// Keeps all that `.stignore` does not ignore.
         case full
     }
 
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case sendReceive = "sendreceive"
         case sendOnly = "sendonly"
         case receiveOnly = "receiveonly"
     }
 
     /// Which of the needed files come first.
-    public enum Order: String, Sendable, CaseIterable {
+    package enum Order: String, Sendable, CaseIterable {
         case smallFirst = "small-first"
         /// The last changed first.
         case newest
@@ -27,54 +27,54 @@ public struct FolderConfiguration: Equatable, Sendable {
     /// How many patterns `priority` may have.
     static let priorityLimit = 100
 
-    public var id: FolderID
+    package var id: FolderID
     /// What the user calls it; may be empty.
-    public var label: String
+    package var label: String
     /// Absolute, without `.`, `..`, double or trailing slashes.
-    public var path: String
-    public var mode: Mode
+    package var path: String
+    package var mode: Mode
     /// Written `type` in the file, as Syncthing does.
-    public var kind: Kind
-    public var devices: [DeviceID]
+    package var kind: Kind
+    package var devices: [DeviceID]
     /// Those of `devices` whose changes are refused here.
-    public var readers: [DeviceID] = []
+    package var readers: [DeviceID] = []
     /// Those of `devices` whose offers of further devices and folders are followed.
-    public var admins: [DeviceID] = []
+    package var admins: [DeviceID] = []
     /// Those of `devices` that keep the folder encrypted: they never get it unencrypted.
-    public var untrusted: [DeviceID] = []
-    public var isPaused: Bool
+    package var untrusted: [DeviceID] = []
+    package var isPaused: Bool
     /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
-    public var pausedUntil: Int64?
+    package var pausedUntil: Int64?
     /// Seconds from the end of a scan to the next; 0 for none but the one at start.
-    public var rescanInterval: Int
+    package var rescanInterval: Int
     /// Whether changes on this disk are noticed as they happen.
-    public var isWatched: Bool
+    package var isWatched: Bool
     /// Permissions are neither sent nor set, for disks that have none.
-    public var ignoresPermissions: Bool
-    public var order: Order
+    package var ignoresPermissions: Bool
+    package var order: Order
     /// Patterns in the syntax of `.stignore`: files that the first one matches come first, then those of the second, then
     /// the rest, each by `order`.
-    public var priority: [String]
+    package var priority: [String]
     /// Patterns such as `album/*.{jpg,txt}`: files that belong together, whose new versions come into their places together.
-    public var groups: [String]
-    public var minimumFree: MinimumFree
+    package var groups: [String]
+    package var minimumFree: MinimumFree
     /// Copies of one file that conflicts may leave behind, the oldest go first; nil keeps them all.
-    public var maxConflicts: Int?
+    package var maxConflicts: Int?
     /// How many other devices must hold a file before it may go from this disk to free space; at least 1.
-    public var minimumCopies: Int
+    package var minimumCopies: Int
     /// How much of the disk is kept free by letting go what is selected while there is space; nil for none.
-    public var keepFree: MinimumFree?
-    public var bluetooth: BluetoothUse
+    package var keepFree: MinimumFree?
+    package var bluetooth: BluetoothUse
     /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
-    public var bluetoothLimit: Int64
+    package var bluetoothLimit: Int64
 
     /// What is kept of what other devices replace or delete.
-    public var versions: FolderVersions
-    public var conflicts: FolderConflicts
+    package var versions: FolderVersions
+    package var conflicts: FolderConflicts
 
-    public static let defaultBluetoothLimit: Int64 = 10_000_000
+    package static let defaultBluetoothLimit: Int64 = 10_000_000
 
-    public init(
+    package init(
         id: FolderID, label: String = "", path: String, mode: Mode = .selective, kind: Kind = .sendReceive,
         devices: [DeviceID] = [], isPaused: Bool = false, rescanInterval: Int = 3600, isWatched: Bool = true,
         ignoresPermissions: Bool = false, order: Order = .smallFirst, priority: [String] = [],

@@ -1,6 +1,6 @@
 /// What becomes of two versions of a file neither of which was made of the other, on the device whose version loses.
-public struct FolderConflicts: Equatable, Sendable {
-    public enum Policy: String, Sendable, CaseIterable {
+package struct FolderConflicts: Equatable, Sendable {
+    package enum Policy: String, Sendable, CaseIterable {
         /// The newer one stays, and the other becomes a conflict copy; of a deletion and an edit, the edit stays.
         case newest
         /// What is here stays, on all devices.
@@ -14,15 +14,15 @@ public struct FolderConflicts: Equatable, Sendable {
     }
 
     /// For files that were changed on both devices.
-    public var policy: Policy
+    package var policy: Policy
     /// For files that were deleted here and changed there.
-    public var deletedPolicy: Policy
+    package var deletedPolicy: Policy
     /// A program, by its absolute path, and its first arguments.
-    public var command: [String]
+    package var command: [String]
     /// How long the program may take.
-    public var commandSeconds: Int
+    package var commandSeconds: Int
 
-    public init(
+    package init(
         policy: Policy = .newest, deletedPolicy: Policy = .newest, command: [String] = [], commandSeconds: Int = 60
     ) {
         self.policy = policy

@@ -1,6 +1,6 @@
 /// Whether and how a folder keeps what other devices replace or delete in it; the words are Syncthing's.
-public struct FolderVersions: Equatable, Sendable {
-    public enum Kind: String, Sendable, CaseIterable {
+package struct FolderVersions: Equatable, Sendable {
+    package enum Kind: String, Sendable, CaseIterable {
         case none
         /// The last version of each file, under its own name.
         case trashcan
@@ -10,19 +10,19 @@ public struct FolderVersions: Equatable, Sendable {
         case staggered
     }
 
-    public var kind: Kind
+    package var kind: Kind
     /// Absolute and clean; nil: `.stversions` in the folder.
-    public var path: String?
+    package var path: String?
     /// Versions of each file that `simple` keeps.
-    public var keep: Int
+    package var keep: Int
     /// Days after which `trashcan` and `simple` let a version go; 0 for never.
-    public var cleanoutDays: Int
+    package var cleanoutDays: Int
     /// Days after which `staggered` lets a version go; 0 for never.
-    public var maximumAgeDays: Int
+    package var maximumAgeDays: Int
     /// Seconds between two looks for versions that are to go; 0 for none but those when a version comes.
-    public var cleanInterval: Int
+    package var cleanInterval: Int
 
-    public init(
+    package init(
         kind: Kind = .none, path: String? = nil, keep: Int = 5, cleanoutDays: Int = 0, maximumAgeDays: Int = 365,
         cleanInterval: Int = 3600
     ) {

@@ -1,18 +1,18 @@
 /// Where links to files are answered, and how fast.
-public struct HTTPSettings: Equatable, Sendable {
+package struct HTTPSettings: Equatable, Sendable {
     /// This machine alone, at a port that the system chooses.
-    public static let defaultListen = "127.0.0.1:0"
+    package static let defaultListen = "127.0.0.1:0"
 
     /// `host:port` in numbers; empty to listen nowhere.
-    public var listen: String
+    package var listen: String
     /// Whether `listen` may be an address that other machines reach.
-    public var isOpenToNetwork: Bool
+    package var isOpenToNetwork: Bool
     /// Names that a request may have in its `Host`, besides `localhost` and addresses in numbers.
-    public var hosts: [String]
+    package var hosts: [String]
     /// Bytes per second over all links together; nil for no limit.
-    public var rate: Int64?
+    package var rate: Int64?
 
-    public init(
+    package init(
         listen: String = HTTPSettings.defaultListen, isOpenToNetwork: Bool = false, hosts: [String] = [],
         rate: Int64? = nil
     ) {
@@ -23,7 +23,7 @@ public struct HTTPSettings: Equatable, Sendable {
     }
 
     /// Where to listen: `host` in numbers, without brackets; nil for nowhere.
-    public var address: (host: String, port: Int)? {
+    package var address: (host: String, port: Int)? {
         guard let (host, port) = AddressSyntax.split("tcp://" + listen) else { return nil }
         return (host == "localhost" ? "127.0.0.1" : host, port)
     }

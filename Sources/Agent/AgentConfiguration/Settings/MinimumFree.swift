@@ -1,5 +1,5 @@
 /// How much of the disk that a folder is on stays free: nothing is fetched that would take it.
-public enum MinimumFree: Equatable, Sendable {
+package enum MinimumFree: Equatable, Sendable {
     case byteCount(Int64)
     /// Hundredths of a percent of the disk, from 0 to 10,000.
     case basisPoints(Int)
@@ -40,7 +40,7 @@ public enum MinimumFree: Equatable, Sendable {
     }
 
     /// The bytes that stay free on a disk of this size.
-    public func byteCount(ofDisk size: Int64) -> Int64 {
+    package func byteCount(ofDisk size: Int64) -> Int64 {
         switch self {
         case .byteCount(let byteCount): return byteCount
         // The product of the two need not fit.

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A moment as the configuration file has it: `2026-11-21T23:00:00Z`, always in UTC.
-public enum MomentText {
+package enum MomentText {
     /// Seconds since 1970; nil for any other text.
     static func parse(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
@@ -35,7 +35,7 @@ public enum MomentText {
     }
 
     /// Of years 1970 to 9999; what lies beyond is cut to the ends.
-    public static func format(_ seconds: Int64) -> String {
+    package static func format(_ seconds: Int64) -> String {
         var clock = time_t(min(max(seconds, 0), 253_402_300_799))
         var parts = tm()
         gmtime_r(&clock, &parts)

@@ -2,22 +2,22 @@ import BlockExchange
 import FileAccess
 
 /// How thumbnails are made and where they are kept.
-public struct ThumbnailSettings: Equatable, Sendable {
-    public var isEnabled: Bool
+package struct ThumbnailSettings: Equatable, Sendable {
+    package var isEnabled: Bool
     /// A directory, absolute; nil for the usual one.
-    public var cache: String?
+    package var cache: String?
     /// Bytes of thumbnails that the cache keeps; 0 for none.
-    public var byteLimit: Int64
+    package var byteLimit: Int64
     /// Bytes that may be fetched for one.
-    public var fetchLimit: Int64
+    package var fetchLimit: Int64
     /// The same over a metered connection or a slow link.
-    public var slowFetchLimit: Int64
+    package var slowFetchLimit: Int64
     /// A folder whose devices share theirs.
-    public var folder: FolderID?
+    package var folder: FolderID?
     /// In that folder.
-    public var directory: String
+    package var directory: String
 
-    public init(
+    package init(
         isEnabled: Bool = true, cache: String? = nil, byteLimit: Int64 = 256 << 20, fetchLimit: Int64 = 16 << 20,
         slowFetchLimit: Int64 = 256 << 10, folder: FolderID? = nil, directory: String = ".thumbnails"
     ) {

@@ -1,18 +1,18 @@
 /// How fast blocks may go over links, and when.
-public struct TransferLimits: Equatable, Sendable {
+package struct TransferLimits: Equatable, Sendable {
     /// Bytes per second; nil for no limit.
-    public struct Rates: Equatable, Sendable {
-        public var up: Int64?
-        public var down: Int64?
+    package struct Rates: Equatable, Sendable {
+        package var up: Int64?
+        package var down: Int64?
 
-        public init(up: Int64? = nil, down: Int64? = nil) {
+        package init(up: Int64? = nil, down: Int64? = nil) {
             self.up = up
             self.down = down
         }
     }
 
     /// The names are those of the configuration file; Monday is the first.
-    public enum Day: String, CaseIterable, Sendable {
+    package enum Day: String, CaseIterable, Sendable {
         case monday = "mon"
         case tuesday = "tue"
         case wednesday = "wed"
@@ -23,16 +23,16 @@ public struct TransferLimits: Equatable, Sendable {
     }
 
     /// Other rates at some time of some days.
-    public struct Window: Equatable, Sendable {
+    package struct Window: Equatable, Sendable {
         /// On which it begins; empty for all.
-        public var days: Set<Day>
+        package var days: Set<Day>
         /// Minutes of the day by the local clock. One that ends before it begins ends on the next day; one that ends
         /// when it begins lasts a day.
-        public var from: Int
-        public var to: Int
-        public var rates: Rates
+        package var from: Int
+        package var to: Int
+        package var rates: Rates
 
-        public init(days: Set<Day> = [], from: Int, to: Int, rates: Rates) {
+        package init(days: Set<Day> = [], from: Int, to: Int, rates: Rates) {
             self.days = days
             self.from = from
             self.to = to
@@ -51,13 +51,13 @@ public struct TransferLimits: Equatable, Sendable {
     static let windowLimit = 100
     static let slowest: Int64 = 1024
 
-    public var usual: Rates
+    package var usual: Rates
     /// The first that it is the time of counts.
-    public var windows: [Window]
+    package var windows: [Window]
     /// Whether links within the local network are limited as well.
-    public var includesLocalNetwork: Bool
+    package var includesLocalNetwork: Bool
 
-    public init(usual: Rates = Rates(), windows: [Window] = [], includesLocalNetwork: Bool = false) {
+    package init(usual: Rates = Rates(), windows: [Window] = [], includesLocalNetwork: Bool = false) {
         self.usual = usual
         self.windows = windows
         self.includesLocalNetwork = includesLocalNetwork
@@ -68,7 +68,7 @@ public struct TransferLimits: Equatable, Sendable {
     /// - Parameters:
     ///   - unixSeconds: since 1970.
     ///   - utcOffset: seconds by which the local clock is ahead of UTC at that time.
-    public func rates(at unixSeconds: Int64, utcOffset: Int64) -> Rates {
+    package func rates(at unixSeconds: Int64, utcOffset: Int64) -> Rates {
         guard !windows.isEmpty else { return usual }
         let farthest: Int64 = 1 << 50
         let local = min(max(unixSeconds, -farthest), farthest) + min(max(utcOffset, -86_400), 86_400)

@@ -1,7 +1,7 @@
 /// What may go over links while the connection is metered, or while the machine runs on its battery.
-public struct TransferPolicies: Equatable, Sendable {
+package struct TransferPolicies: Equatable, Sendable {
     /// The names are those of the configuration file. Each lets less go than the one before.
-    public enum Restraint: String, CaseIterable, Comparable, Sendable {
+    package enum Restraint: String, CaseIterable, Comparable, Sendable {
         case nothing
         /// Everything, and slowly.
         case limit
@@ -10,22 +10,22 @@ public struct TransferPolicies: Equatable, Sendable {
         /// The index alone.
         case pause
 
-        public static func < (left: Self, right: Self) -> Bool {
+        package static func < (left: Self, right: Self) -> Bool {
             (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
         }
     }
 
-    public enum Cause: String, CaseIterable, Sendable {
+    package enum Cause: String, CaseIterable, Sendable {
         case metered
         case battery
     }
 
     /// A policy that holds, and what it does.
-    public struct Hold: Hashable, Sendable {
-        public var cause: Cause
-        public var restraint: Restraint
+    package struct Hold: Hashable, Sendable {
+        package var cause: Cause
+        package var restraint: Restraint
 
-        public init(_ cause: Cause, _ restraint: Restraint) {
+        package init(_ cause: Cause, _ restraint: Restraint) {
             self.cause = cause
             self.restraint = restraint
         }
@@ -35,16 +35,16 @@ public struct TransferPolicies: Equatable, Sendable {
     /// Such a charge is none to wait for: the battery alone decides.
     private static let anyCharge = 100
 
-    public var onMetered: Restraint
-    public var onBattery: Restraint
+    package var onMetered: Restraint
+    package var onBattery: Restraint
     /// In percent; what is to happen on battery happens below it, and at 100 always.
-    public var batteryBelow: Int
+    package var batteryBelow: Int
     /// Bytes per second each way for `limit`.
-    public var meteredRate: Int64
+    package var meteredRate: Int64
     /// Whether `onMetered` holds for links within the local network as well.
-    public var includesLocalNetwork: Bool
+    package var includesLocalNetwork: Bool
 
-    public init(
+    package init(
         onMetered: Restraint = .onDemandOnly, onBattery: Restraint = .nothing, batteryBelow: Int = 30,
         meteredRate: Int64 = 256 << 10, includesLocalNetwork: Bool = false
     ) {
@@ -56,7 +56,7 @@ public struct TransferPolicies: Equatable, Sendable {
     }
 
     /// Those that hold; what nobody says holds nothing.
-    public func holds(in conditions: MachineConditions) -> [Hold] {
+    package func holds(in conditions: MachineConditions) -> [Hold] {
         var holds: [Hold] = []
         if conditions.isMetered == true, onMetered != .nothing { holds.append(Hold(.metered, onMetered)) }
         let isLow = batteryBelow >= Self.anyCharge || conditions.charge.map { $0 < Double(batteryBelow) } ?? false

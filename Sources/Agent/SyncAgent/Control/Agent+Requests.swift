@@ -5,7 +5,7 @@ import Transport
 /// What the agent answers, and by whom.
 extension Agent {
     /// The table that the server asks.
-    public var handlers: EndpointHandlers {
+    package var handlers: EndpointHandlers {
         let files = files
         let archives = ArchiveRequests(files: files)
         var table = EndpointHandlers(
@@ -101,8 +101,8 @@ extension Agent {
     }
 
     /// Tells everyone who listens of a job.
-    public func announce(_ job: Job) { events.post("job", job: job) }
+    package func announce(_ job: Job) { events.post("job", job: job) }
 
     /// Returns when so many bytes of files that links lead to may go, or when the task is cancelled.
-    public func paceLinks(_ byteCount: Int) async { await rates.files.wait(for: byteCount) }
+    package func paceLinks(_ byteCount: Int) async { await rates.files.wait(for: byteCount) }
 }

@@ -6,7 +6,7 @@ extension Configuration {
     /// The edits that add a device, or give one that is known the name and addresses that were said.
     ///
     /// - Parameter localDevice: this device's own id, which cannot be added; nil if it is not known here.
-    public func edits(adding settings: DeviceSettings, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
+    package func edits(adding settings: DeviceSettings, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
         let id: DeviceID
         do {
             id = try DeviceID(parsing: settings.id)
@@ -31,7 +31,7 @@ extension Configuration {
             .compactMap { $0 }
     }
 
-    public func edits(applying change: FolderBluetoothChange) throws -> [ConfigurationEdit] {
+    package func edits(applying change: FolderBluetoothChange) throws -> [ConfigurationEdit] {
         if let limit = change.limit, limit < 0 {
             throw ControlError(.invalidRequest, "\(limit) is not a limit; use a number of bytes, 0 for no limit")
         }
@@ -42,12 +42,12 @@ extension Configuration {
         return [.setFolderBluetooth(try folder(FolderID(change.folder)).id, use, limit: change.limit)]
     }
 
-    public func edits(applying change: DeviceBluetoothChange) throws -> [ConfigurationEdit] {
+    package func edits(applying change: DeviceBluetoothChange) throws -> [ConfigurationEdit] {
         [.setDeviceBluetooth(try device(change.device).id, try Self.bluetoothUse(change.use))]
     }
 
     /// - Parameter now: seconds since 1970.
-    public func edits(applying change: PauseChange, now: Int64) throws -> [ConfigurationEdit] {
+    package func edits(applying change: PauseChange, now: Int64) throws -> [ConfigurationEdit] {
         try change.check()
         let until = change.seconds.map { now + $0 }
         let folders =
@@ -108,7 +108,7 @@ extension Configuration {
     }
 
     /// The edit that says what a device may do in a folder that is shared with it.
-    public func edits(applying change: FolderRoleChange) throws -> [ConfigurationEdit] {
+    package func edits(applying change: FolderRoleChange) throws -> [ConfigurationEdit] {
         guard let role = DeviceRole(rawValue: change.role) else {
             throw ControlError(.invalidRequest, "unknown role \(change.role.prefix(80)); use read, write or admin")
         }
@@ -133,7 +133,7 @@ extension Configuration {
     }
 
     /// The edits that add a folder, or share one that is here at the same path with the devices that were said.
-    public func edits(adding settings: FolderSettings) throws -> [ConfigurationEdit] {
+    package func edits(adding settings: FolderSettings) throws -> [ConfigurationEdit] {
         guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
             throw ControlError(.invalidRequest, "unknown folder mode \(settings.mode); use selective or full")
         }

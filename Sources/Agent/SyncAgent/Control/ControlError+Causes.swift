@@ -8,7 +8,7 @@ import Transport
 
 extension ControlError {
     /// Any error as the control API says it.
-    public init(describing error: any Error, path: String? = nil) {
+    package init(describing error: any Error, path: String? = nil) {
         switch error {
         case let error as ControlError: self = error
         case let error as FileAccessError: self.init(error, path: path ?? error.path)

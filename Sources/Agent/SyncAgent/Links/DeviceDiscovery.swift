@@ -2,7 +2,7 @@ import BlockExchange
 import Transport
 
 /// Finds devices near-by: says that this device is here, and knows where others were heard.
-public protocol DeviceDiscovery: NearbyDevices {
+package protocol DeviceDiscovery: NearbyDevices {
     /// Announces and listens until cancelled. `heard` is called when a device appears or changes its addresses.
     func run(heard: @escaping @Sendable (DeviceID) async -> Void) async
     /// Where a device was heard lately, best first; never waits.
@@ -12,7 +12,7 @@ public protocol DeviceDiscovery: NearbyDevices {
 }
 
 /// Makes a discovery for a device, from what it listens on at any moment and whether a device is known to it.
-public typealias DeviceDiscoveryMaker =
+package typealias DeviceDiscoveryMaker =
     @Sendable (
         _ device: DeviceID, _ listening: @escaping @Sendable () -> [LinkAddress],
         _ isKnown: @escaping @Sendable (DeviceID) -> Bool

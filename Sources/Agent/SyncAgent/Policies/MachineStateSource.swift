@@ -1,7 +1,7 @@
-public import AgentConfiguration
+import AgentConfiguration
 
 /// Whoever knows how this machine is connected and powered.
-public protocol MachineStateSource: Sendable {
+package protocol MachineStateSource: Sendable {
     var conditions: MachineConditions { get }
     /// What is not known, and why: a sentence each.
     var remarks: [String] { get }

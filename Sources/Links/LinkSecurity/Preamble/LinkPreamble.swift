@@ -8,9 +8,9 @@ import Transport
 ///
 /// The proof is made of both devices' ids, which paired devices know of each other. It is no authentication: that is
 /// TLS's, inside. While a device pairs it takes strangers as well, for pairing alone.
-public struct LinkPreamble: Sendable {
+package struct LinkPreamble: Sendable {
     /// Whom a dial is meant for.
-    public enum Target: Sendable {
+    package enum Target: Sendable {
         case device(DeviceID)
         /// Somebody to pair with.
         case pairing
@@ -20,7 +20,7 @@ public struct LinkPreamble: Sendable {
     private let patience: Duration
 
     /// - Parameter patience: when links that did not begin right are closed, all alike; counted from their beginning.
-    public init(own: DeviceID, patience: Duration = .seconds(5)) {
+    package init(own: DeviceID, patience: Duration = .seconds(5)) {
         self.own = own
         self.patience = patience
     }
@@ -29,7 +29,7 @@ public struct LinkPreamble: Sendable {
     ///
     /// Fails with `notWelcome` when the other side does not know this device, or is none, and with `notPairing` when it
     /// was dialled to pair and does not.
-    public func dialling(_ target: Target, then authenticator: LinkAuthenticator) -> LinkInstaller<SecureLink> {
+    package func dialling(_ target: Target, then authenticator: LinkAuthenticator) -> LinkInstaller<SecureLink> {
         { channel, information in
             let (role, expected, refusal): (PreambleMachine.Role, DeviceID?, LinkSecurityError) =
                 switch target {
@@ -61,7 +61,7 @@ public struct LinkPreamble: Sendable {
     /// - Parameters:
     ///   - known: the devices that may, asked when the link begins.
     ///   - pairing: for those that want to pair; nil while this device does not.
-    public func accepting(
+    package func accepting(
         known: @escaping @Sendable () -> [DeviceID], usual: LinkAuthenticator,
         pairing: @escaping @Sendable () -> LinkAuthenticator?
     ) -> LinkInstaller<SecureLink> {

@@ -7,14 +7,14 @@ import Transport
 ///
 /// A big-endian magic number, then a protobuf message: 1 id (32 bytes), 2 addresses (repeated string), 3 instance_id
 /// (int64). Nobody vouches for it; it is a hint where to dial.
-public struct DiscoveryAnnouncement: Equatable, Sendable {
-    public var device: DeviceID
+package struct DiscoveryAnnouncement: Equatable, Sendable {
+    package var device: DeviceID
     /// Link addresses as text, in the sender's words: other schemes than ours and hosts left open may be among them.
-    public var addresses: [String]
+    package var addresses: [String]
     /// A random number that changes when the device's agent restarts.
-    public var instanceID: Int64
+    package var instanceID: Int64
 
-    public init(device: DeviceID, addresses: [String], instanceID: Int64) {
+    package init(device: DeviceID, addresses: [String], instanceID: Int64) {
         self.device = device
         self.addresses = addresses
         self.instanceID = instanceID
@@ -22,7 +22,7 @@ public struct DiscoveryAnnouncement: Equatable, Sendable {
 
     /// The announcement of a device that listens on `addresses`: only those that another machine can dial. A host left
     /// open stays open, for the receiver to fill in.
-    public init(device: DeviceID, listeningOn addresses: [LinkAddress], instanceID: Int64) {
+    package init(device: DeviceID, listeningOn addresses: [LinkAddress], instanceID: Int64) {
         let useful = addresses.compactMap { address -> String? in
             guard case .tcp(let host, let port) = address, port != 0 else { return nil }
             guard !host.isLocalhostName else { return nil }
@@ -35,12 +35,12 @@ public struct DiscoveryAnnouncement: Equatable, Sendable {
     static let magic: UInt32 = 0x2EA7_D90B
 
     /// Largest datagram that is read.
-    public static let maximumByteCount = 8192
+    package static let maximumByteCount = 8192
     /// How many addresses of one announcement are read; the rest is passed over.
-    public static let addressLimit = 16
+    package static let addressLimit = 16
 
     /// The datagram.
-    public var encoded: ByteBuffer {
+    package var encoded: ByteBuffer {
         var buffer = ByteBuffer()
         buffer.writeInteger(Self.magic)
         buffer.writeField(number: 1, bytes: device.digest.bytes)
@@ -53,7 +53,7 @@ public struct DiscoveryAnnouncement: Equatable, Sendable {
     }
 
     /// Reads a datagram; unknown fields are passed over, and addresses that are no UTF-8 or beyond the limit as well.
-    public init(datagram: ByteBuffer) throws(DiscoveryError) {
+    package init(datagram: ByteBuffer) throws(DiscoveryError) {
         guard datagram.readableBytes <= Self.maximumByteCount else { throw .tooLong }
         var buffer = datagram
         guard buffer.readInteger(as: UInt32.self) == Self.magic else { throw .foreign }
@@ -89,7 +89,7 @@ public struct DiscoveryAnnouncement: Equatable, Sendable {
 }
 
 /// Why a datagram is no announcement.
-public enum DiscoveryError: Error, Equatable, Sendable {
+package enum DiscoveryError: Error, Equatable, Sendable {
     case tooLong
     /// Another program's, or another version of the protocol.
     case foreign

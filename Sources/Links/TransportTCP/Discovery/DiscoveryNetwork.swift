@@ -4,7 +4,7 @@ import NIOPosix
 import Transport
 
 /// Where announcements are listened for and sent to.
-public struct DiscoveryNetwork: Sendable {
+package struct DiscoveryNetwork: Sendable {
     /// One socket.
     struct Endpoint: Sendable {
         var name: String
@@ -17,10 +17,10 @@ public struct DiscoveryNetwork: Sendable {
     let endpoints: [Endpoint]
 
     /// Syncthing's port.
-    public static let defaultPort = 21027
+    package static let defaultPort = 21027
 
     /// The local network: IPv4 broadcast and IPv6 multicast on every interface there is at the time of sending.
-    public static func local(port: Int = defaultPort) throws -> DiscoveryNetwork {
+    package static func local(port: Int = defaultPort) throws -> DiscoveryNetwork {
         let group = try SocketAddress(ipAddress: "ff12::8384", port: port)
         return DiscoveryNetwork(endpoints: [
             Endpoint(
@@ -35,7 +35,7 @@ public struct DiscoveryNetwork: Sendable {
     }
 
     /// A single socket that sends to fixed addresses: for networks without broadcast, and for tests.
-    public static func unicast(
+    package static func unicast(
         bind: SocketAddress, destinations: @escaping @Sendable () -> [SocketAddress]
     ) -> DiscoveryNetwork {
         DiscoveryNetwork(endpoints: [

@@ -5,19 +5,19 @@ import Transport
 /// number of them whatever the network says.
 ///
 /// Time is a duration since any fixed moment.
-public struct DiscoveryTable: Sendable {
-    public struct Entry: Equatable, Sendable {
-        public var device: DeviceID
+package struct DiscoveryTable: Sendable {
+    package struct Entry: Equatable, Sendable {
+        package var device: DeviceID
         /// Where to dial it, in the order of its announcement, without repetition; may be empty.
-        public var addresses: [LinkAddress]
-        public var instanceID: Int64
+        package var addresses: [LinkAddress]
+        package var instanceID: Int64
         /// Whether this device is one that the user has added.
-        public var isKnown: Bool
-        public var expires: Duration
+        package var isKnown: Bool
+        package var expires: Duration
     }
 
     /// What an announcement changed.
-    public enum Change: Equatable, Sendable {
+    package enum Change: Equatable, Sendable {
         /// Nothing but the time until which the entry lives.
         case refreshed
         case moved
@@ -27,11 +27,11 @@ public struct DiscoveryTable: Sendable {
         case refused
     }
 
-    public let entryLimit: Int
-    public let lifetime: Duration
+    package let entryLimit: Int
+    package let lifetime: Duration
     private var entriesByDevice: [DeviceID: Entry] = [:]
 
-    public init(entryLimit: Int = 1000, lifetime: Duration = .seconds(90)) {
+    package init(entryLimit: Int = 1000, lifetime: Duration = .seconds(90)) {
         self.entryLimit = entryLimit
         self.lifetime = lifetime
     }
@@ -41,7 +41,7 @@ public struct DiscoveryTable: Sendable {
     /// - Parameters:
     ///   - source: the sender's IP address, which stands for every host that the announcement leaves open.
     ///   - isKnown: whether the user has added this device. In a full table it takes the place of one that is not.
-    public mutating func receive(
+    package mutating func receive(
         _ announcement: DiscoveryAnnouncement, from source: IPAddress, isKnown: Bool, at now: Duration
     ) -> Change {
         let addresses = Self.addresses(of: announcement, from: source)
@@ -67,17 +67,17 @@ public struct DiscoveryTable: Sendable {
     }
 
     /// Where `device` can be dialled; empty when it has not announced itself for its lifetime.
-    public func addresses(of device: DeviceID, at now: Duration) -> [LinkAddress] {
+    package func addresses(of device: DeviceID, at now: Duration) -> [LinkAddress] {
         guard let entry = entriesByDevice[device], entry.expires > now else { return [] }
         return entry.addresses
     }
 
     /// The entries alive, ordered by device.
-    public func entries(at now: Duration) -> [Entry] {
+    package func entries(at now: Duration) -> [Entry] {
         entriesByDevice.values.filter { $0.expires > now }.sorted { $0.device < $1.device }
     }
 
-    public mutating func removeExpired(at now: Duration) {
+    package mutating func removeExpired(at now: Duration) {
         entriesByDevice = entriesByDevice.filter { $0.value.expires > now }
     }
 

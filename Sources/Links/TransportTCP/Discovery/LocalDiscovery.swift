@@ -9,9 +9,9 @@ import Transport
 ///
 /// Announces every interval, and soon after a device has appeared or restarted. Interfaces that come and go are taken
 /// up at each announcement, and a socket that cannot be opened is tried again then.
-public final class LocalDiscovery: Sendable {
+package final class LocalDiscovery: Sendable {
     /// Whether it works, for the user's eyes.
-    public enum State: Equatable, Sendable {
+    package enum State: Equatable, Sendable {
         /// Not running.
         case off
         case running
@@ -22,23 +22,23 @@ public final class LocalDiscovery: Sendable {
     }
 
     /// A device that has just appeared, restarted or changed its addresses.
-    public struct Sighting: Equatable, Sendable {
-        public var device: DeviceID
-        public var addresses: [LinkAddress]
+    package struct Sighting: Equatable, Sendable {
+        package var device: DeviceID
+        package var addresses: [LinkAddress]
 
-        public init(device: DeviceID, addresses: [LinkAddress]) {
+        package init(device: DeviceID, addresses: [LinkAddress]) {
             self.device = device
             self.addresses = addresses
         }
     }
 
-    public struct Timing: Sendable {
-        public var interval: Duration
+    package struct Timing: Sendable {
+        package var interval: Duration
         /// Least time between two announcements.
-        public var gap: Duration
-        public var lifetime: Duration
+        package var gap: Duration
+        package var lifetime: Duration
 
-        public init(
+        package init(
             interval: Duration = .seconds(30), gap: Duration = .seconds(1), lifetime: Duration = .seconds(90)
         ) {
             self.interval = interval
@@ -68,14 +68,14 @@ public final class LocalDiscovery: Sendable {
 
     /// The devices seen, as they are seen; for one task to iterate. The newest 64 wait; ends with the last reference to
     /// this object.
-    public let sightings: AsyncStream<Sighting>
+    package let sightings: AsyncStream<Sighting>
 
     /// - Parameters:
     ///   - instanceID: a number drawn at the agent's start.
     ///   - clock: measures intervals and lifetimes.
     ///   - listening: where this device listens at the moment; nothing is announced while it is empty.
     ///   - isKnown: whether the user has added a device. Called on an event loop; must not block.
-    public init(
+    package init(
         device: DeviceID, instanceID: Int64, network: DiscoveryNetwork, timing: Timing = Timing(),
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, clock: some Clock<Duration>, logger: Logger,
         listening: @escaping @Sendable () -> [LinkAddress], isKnown: @escaping @Sendable (DeviceID) -> Bool
@@ -97,22 +97,22 @@ public final class LocalDiscovery: Sendable {
 
     deinit { sightingsContinuation.finish() }
 
-    public var state: State { shared.withLock { $0.state } }
+    package var state: State { shared.withLock { $0.state } }
 
     /// Where `device` was last heard of; empty when it has not announced itself for the lifetime of an entry.
-    public func addresses(of device: DeviceID) -> [LinkAddress] {
+    package func addresses(of device: DeviceID) -> [LinkAddress] {
         let now = now()
         return shared.withLock { $0.table.addresses(of: device, at: now) }
     }
 
     /// All devices that have announced themselves of late, known ones and strangers.
-    public func entries() -> [DiscoveryTable.Entry] {
+    package func entries() -> [DiscoveryTable.Entry] {
         let now = now()
         return shared.withLock { $0.table.entries(at: now) }
     }
 
     /// Announces and listens until the task is cancelled. One call at a time.
-    public func run() async {
+    package func run() async {
         let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         shared.withLock { $0.wake = wake }
         var sockets = Sockets(network: network)
@@ -136,7 +136,7 @@ public final class LocalDiscovery: Sendable {
     }
 
     /// Announces soon, because this device's own addresses have changed.
-    public func announce() { _ = shared.withLock { $0.wake }?.yield() }
+    package func announce() { _ = shared.withLock { $0.wake }?.yield() }
 
     private var announcement: ByteBuffer? {
         let announcement = DiscoveryAnnouncement(device: device, listeningOn: listening(), instanceID: instanceID)

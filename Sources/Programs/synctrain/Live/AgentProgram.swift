@@ -161,7 +161,7 @@ private final class StopRequest: Service {
 }
 
 extension LocalDiscovery: DeviceDiscovery {
-    public func run(heard: @escaping @Sendable (DeviceID) async -> Void) async {
+    package func run(heard: @escaping @Sendable (DeviceID) async -> Void) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.run() }
             group.addTask { for await sighting in self.sightings { await heard(sighting.device) } }
@@ -169,9 +169,9 @@ extension LocalDiscovery: DeviceDiscovery {
     }
 
     /// Says that this device is here, so that those that were heard of hear of it.
-    public func lookAround() async { announce() }
+    package func lookAround() async { announce() }
 
-    public var nearby: [Transport.NearbyDevice] {
+    package var nearby: [Transport.NearbyDevice] {
         entries().flatMap { entry in
             entry.addresses.prefix(1).map {
                 Transport.NearbyDevice(id: entry.device.description, address: $0, kind: .tcp)
@@ -179,7 +179,7 @@ extension LocalDiscovery: DeviceDiscovery {
         }
     }
 
-    public var problem: String? {
+    package var problem: String? {
         switch state {
         case .off, .running: nil
         case .impaired(let message), .failed(let message): message

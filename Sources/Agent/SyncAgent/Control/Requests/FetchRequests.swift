@@ -78,7 +78,8 @@ struct FetchRequests: RequestGroup {
                 guard let path = name.flatMap({ RelativePath($0) }) ?? fallback else {
                     throw ControlError(
                         .invalidRequest,
-                        "the folder \(roots[index].folder.id) has an id that cannot be a directory name; fetch it alone")
+                        "the folder \(roots[index].folder.id) has an id that cannot be a directory name; fetch it alone"
+                    )
                 }
                 roots[index].output = FetchTarget(root: root, path: path)
                 continue
