@@ -112,7 +112,7 @@ def test_what_the_bus_says_is_followed(train):
         train.wait_policies(metered=heard, remarks=[])
     machine.end(NETWORK_MANAGER)
     remark = wait_until(lambda: train.policies()["remarks"], 20, "NetworkManager is missed")[0]
-    assert "NetworkManager does not run" in remark
+    assert "NetworkManager is not running" in remark
     machine.network(GUESS_YES)
     train.wait_policies(metered="yes", remarks=[])
     machine.set_power(True, 41.6)
