@@ -19,7 +19,9 @@ struct DeviceLinkOwner: PeerSessionOwner {
     }
 
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
-    func opened(_ session: PeerSession, _ hello: Hello) async { await device.opened(session, hello) }
+    func opened(_ session: PeerSession) async { await device.opened(session) }
+
+    func received(_ config: ClusterConfig, _ session: PeerSession) async { await device.received(config, session) }
 
     // MARK: indexes
 
@@ -33,7 +35,6 @@ struct DeviceLinkOwner: PeerSessionOwner {
     }
 
     func heard(_ config: ClusterConfig) async {
-        await device.linkIsGood()
         environment.heard(config, device.id)
     }
 

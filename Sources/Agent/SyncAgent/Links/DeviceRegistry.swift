@@ -19,11 +19,11 @@ final class DeviceRegistry: Sendable {
 
     func remove(_ id: DeviceID) -> DeviceSession? { state.withLock { $0.devices.removeValue(forKey: id) } }
 
-    /// The links in use to those of `ids` that are connected.
-    func sessions(_ ids: [DeviceID]) -> [DeviceID: PeerSession] {
-        var sessions: [DeviceID: PeerSession] = [:]
-        for id in ids { if let session = device(id)?.session { sessions[id] = session } }
-        return sessions
+    /// Those of `ids` that are connected.
+    func sources(_ ids: [DeviceID]) -> [DeviceID: any BlockSource] {
+        var sources: [DeviceID: any BlockSource] = [:]
+        for id in ids { if let device = device(id), device.session != nil { sources[id] = device.source } }
+        return sources
     }
 
     func linkChanged() {

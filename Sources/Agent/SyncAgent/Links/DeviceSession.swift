@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import ControlAPI
 import IndexStore
+import LinkRules
 import LinkSecurity
 import Logging
 import NIOCore
@@ -15,11 +16,19 @@ struct LinkEnvironment: Sendable {
     var deviceName: @Sendable () -> String
     /// Of the effort, only radios take notice.
     var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
-    /// Addresses at which the device was heard on the local network.
-    var discoveredAddresses: @Sendable (DeviceID) -> [LinkAddress]
+    /// Where others than the user say that the device is.
+    var found: @Sendable (DeviceID) -> [AddressSource: [String]]
+    /// What may be dialled of a device's addresses, as far as that is the same for all devices.
+    var dialPolicy: @Sendable () -> DialPolicy
+    /// The networks that this machine is in now.
+    var networks: @Sendable () -> MachineNetworks
     var folders: FolderRegistry
     var devices: DeviceRegistry
     var index: IndexStore
+    /// Of all devices together.
+    var dialBudget: SharedDialBudget
+    /// How many links to one device this one asks for.
+    var connections: @Sendable () -> Int
     var transfers: TransferRegistry
     var events: EventHub
     var time: AgentTime
@@ -48,41 +57,66 @@ struct LinkEnvironment: Sendable {
     func hello(isKnown: Bool) -> Hello {
         Hello(
             deviceName: isKnown ? deviceName() : "", clientName: AgentVersion.clientName,
-            clientVersion: AgentVersion.wire)
+            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections()) : 0)
     }
 }
 
-/// One known device: dials it, takes the links it dials, keeps the one that is in use.
+/// One known device: performs what `DeviceLinks` decides about the links with it.
 actor DeviceSession {
-    private struct Active {
+    private struct Link {
         var session: PeerSession
-        var hello: Hello
+        /// The dial that it came of.
+        var attempt: DialPlan.Attempt?
+        var hello: Hello?
+        /// Its Hello may be sent; until this is known the link waits.
+        var mayProceed = false
+        /// Waits to hear whether the link is admitted.
+        var admission: CheckedContinuation<Bool, Never>?
+        var isAdmitted = false
     }
 
-    /// How long a second link waits to see which of the two a Syncthing peer closes.
-    private static let crossingPatience: Duration = .seconds(5)
-    /// How often a device that is reached over a slow link is looked for elsewhere, if nothing wakes it before.
-    private static let upgradeInterval: Duration = .seconds(30)
-    /// A configured device with no address to dial is looked for again after so long, if nothing wakes it before.
-    private static let idleInterval: Duration = .seconds(60)
+    /// What takes time, for the task that runs the device.
+    private enum Job: Sendable {
+        case dial(DialPlan.Attempt)
+        case probe(LinkNumber, PeerSession)
+        case awaitIdle(LinkNumber, PeerSession)
+    }
+
+    /// How long a probed link has to answer; `DeviceLinks` may lose patience earlier.
+    private static let probeLimit: Duration = .seconds(10)
+    /// What others say of a device's addresses is asked for again after so long, while no link is in use.
+    private static let refreshInterval: Duration = .seconds(15)
 
     private static let pauseReason = "the device is paused"
     private static let storageReason = "this device cannot store the index at the moment"
 
     nonisolated let id: DeviceID
+    /// Answers requests by whichever of the links has the least to do.
+    nonisolated let source: DeviceSource
     private var configuration: DeviceConfiguration
     private let environment: LinkEnvironment
-    private var active: Active?
+    private var links: DeviceLinks
+    private var open: [LinkNumber: Link] = [:]
+    private var lastNumber = 0
+    private var dials: [Int: Task<Void, Never>] = [:]
+    private let jobs = AsyncStream.makeStream(of: Job.self)
+    private var told = Told()
     private var isStopped = false
-    private var backoff = DialBackoff()
     private var storageBackoff = StorageBackoff()
+    private let exchangeTurn = Budget(limit: 1)
     /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
     private var rates: [LinkKind: Double] = [:]
     /// What was in the own indexes of shared folders when the last link ended.
     private var ownSequence: Int64?
     private let wake = Signal()
-    private let linkEnded = Signal()
     private let snapshot: Mutex<Snapshot>
+
+    /// What `links` was told last.
+    private struct Told {
+        var addresses: [AddressSource: [String]] = [:]
+        var policy: DialPolicy?
+        var networks: MachineNetworks?
+    }
 
     /// What others may read of a device without waiting for it.
     struct Snapshot: Sendable {
@@ -91,12 +125,16 @@ actor DeviceSession {
         var bluetooth: BluetoothUse
         var isPaused: Bool
         var pausedUntil: Int64?
+        /// The primary of the links in use.
         var session: PeerSession?
+        var linkCount = 0
         var client: String?
         /// Of the Hello of the link in use, or of the last one.
         var clientName = ""
         var lastSeen: WallTime?
         var lastError: String?
+        /// What became of the dials, by address.
+        var ways: [String: DialReport] = [:]
         /// Bytes over links that have ended.
         var pastBytesIn: Int64 = 0
         var pastBytesOut: Int64 = 0
@@ -111,6 +149,12 @@ actor DeviceSession {
         id = configuration.id
         self.configuration = configuration
         self.environment = environment
+        source = DeviceSource()
+        var settings = DeviceLinks.Settings()
+        settings.connections.own = environment.connections()
+        links = DeviceLinks(
+            local: environment.localDevice, peer: configuration.id,
+            seed: UInt64(environment.time.random() * 0x1p53), settings: settings)
         snapshot = Mutex(
             Snapshot(
                 name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
@@ -120,17 +164,18 @@ actor DeviceSession {
 
     nonisolated var state: Snapshot { snapshot.withLock { $0 } }
 
-    /// The link in use; nil while the device is not connected.
+    /// The primary of the links in use; nil while the device is not connected.
     nonisolated var session: PeerSession? { snapshot.withLock { $0.session } }
 
     nonisolated var status: DeviceStatus {
         let state = state
+        let sessions = source.sessions
         return DeviceStatus(
             id: id.description, name: state.name, isConnected: state.session != nil,
             transport: state.session?.information.kind.rawValue,
             address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
-            lastSeen: state.lastSeen?.rfc3339, bytesIn: state.pastBytesIn + (state.session?.bytesReceived ?? 0),
-            bytesOut: state.pastBytesOut + (state.session?.bytesSent ?? 0), lastError: state.lastError,
+            lastSeen: state.lastSeen?.rfc3339, bytesIn: sessions.reduce(state.pastBytesIn) { $0 + $1.bytesReceived },
+            bytesOut: sessions.reduce(state.pastBytesOut) { $0 + $1.bytesSent }, lastError: state.lastError,
             isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
             introducedBy: state.introducedBy?.description)
     }
@@ -150,7 +195,7 @@ actor DeviceSession {
             if wasPaused != configuration.isPaused { snapshot.lastError = nil }
         }
         if configuration.isPaused {
-            active?.session.close(reason: Self.pauseReason)
+            closeAll(reason: Self.pauseReason)
         } else if wasPaused {
             dialNow()
         }
@@ -161,9 +206,8 @@ actor DeviceSession {
     ///
     /// - Parameter isAsked: The user asks for it, and may have freed space for the index.
     func dialNow(isAsked: Bool = false) {
-        backoff.succeeded()
         if isAsked { storageBackoff.asked() }
-        wake.notify()
+        handle(.asked)
     }
 
     /// A person waits for the device: it is searched for by radio, too, for a while. False if no radio reaches it.
@@ -182,7 +226,7 @@ actor DeviceSession {
             let now = environment.time.monotonic()
             snapshot.withLock { $0.radio.heard(at: now) }
             dialNow()
-        } else if active == nil, let reason = findings.whyAbsent(addresses) {
+        } else if links.best == nil, let reason = findings.whyAbsent(addresses) {
             note(error: reason)
         }
     }
@@ -228,14 +272,19 @@ actor DeviceSession {
 
     func stop() {
         isStopped = true
-        active?.session.close(reason: "this device no longer shares with you")
+        closeAll(reason: "this device no longer shares with you")
+        jobs.continuation.finish()
         wake.notify()
+    }
+
+    private func closeAll(reason: String) {
+        for link in open.values { link.session.close(reason: reason) }
     }
 
     /// What is shared with the device has changed: nothing more is sent of what is not. The peer is told soon, and sent the
     /// indexes of what it shares, too: a peer that offered a folder does not offer it again when it is accepted.
     func announceFolders() {
-        guard let session = active?.session else { return }
+        guard let session = links.primary.flatMap({ open[$0]?.session }) else { return }
         session.share(owner(of: session.kind, session.route).terms())
     }
 
@@ -243,151 +292,226 @@ actor DeviceSession {
         DeviceLinkOwner(device: self, environment: environment, kind: kind, route: route)
     }
 
-    /// Dials whenever there is no link, until stopped or cancelled; and for a better one while there is a slow one.
+    // MARK: running
+
+    /// Dials, and performs what else takes time, until stopped or cancelled.
     func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepTime() }
+            for await job in jobs.stream { group.addTask { await self.perform(job) } }
+            group.cancelAll()
+        }
+        for dial in dials.values { dial.cancel() }
+        closeAll(reason: "the agent closed the link")
+    }
+
+    /// Comes back to `links` when it says so, and sees what others say of the device meanwhile.
+    private func keepTime() async {
         while !Task.isCancelled, !isStopped {
-            if let active {
-                await seekBetter(than: active.session)
-                continue
-            }
-            guard !configuration.isPaused else {
-                await wake.wait()
-                continue
-            }
-            if let refusal {
-                await wake.wait(atMost: refusal, clock: environment.time.clock)
-                continue
-            }
-            let addresses = addressesToDial()
-            guard !addresses.isEmpty else {
-                await wake.wait(atMost: Self.idleInterval, clock: environment.time.clock)
-                continue
-            }
-            for address in addresses where active == nil && !isStopped && !configuration.isPaused && !Task.isCancelled {
-                await dial(address)
-            }
-            if active == nil, !isStopped {
-                let pause = backoff.failed(random: environment.time.random())
-                await wake.wait(atMost: pause, clock: environment.time.clock)
-            }
+            decide(.time)
+            await wake.wait(atMost: pause, clock: environment.time.clock)
         }
     }
 
-    /// Waits while a link is in use; if it is a slow one, tries now and then the addresses that are none. A link that
-    /// comes of it takes over.
-    private func seekBetter(than session: PeerSession) async {
-        guard session.information.kind.isSlow else { return await wake.wait() }
-        await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
-        for address in addressesToDial() where !address.isSlow && active?.session === session && !isStopped {
-            await dial(address)
+    private var pause: Duration {
+        let now = environment.time.monotonic()
+        let next = links.nextWake.map { max(.milliseconds(1), $0 - now) }
+        // A device that is connected as well as can be is asked nothing.
+        let refresh = links.best == nil ? Self.refreshInterval : .seconds(3600)
+        return min(next ?? refresh, refusal ?? refresh, refresh)
+    }
+
+    /// Tells `links` what has happened, and the time keeper that there may be something earlier to come back for.
+    private func handle(_ event: DeviceLinks.Event) {
+        decide(event)
+        wake.notify()
+    }
+
+    private func decide(_ event: DeviceLinks.Event) {
+        guard !isStopped else { return }
+        let now = environment.time.monotonic()
+        var actions = refreshed(at: now)
+        actions += links.handle(event, at: now)
+        for action in actions { perform(action) }
+        publish()
+    }
+
+    /// What has changed of where the device may be, and of what may be dialled.
+    private func refreshed(at now: Duration) -> [DeviceLinks.Action] {
+        var actions: [DeviceLinks.Action] = []
+        let networks = environment.networks()
+        if told.networks != networks {
+            told.networks = networks
+            actions += links.handle(.networks(networks.prefixes, own: networks.addresses), at: now)
+        }
+        var policy = environment.dialPolicy()
+        policy.isPaused = configuration.isPaused || refusal != nil
+        policy.allowsRadio = state.radio.effort(at: now) != nil
+        if told.policy != policy {
+            told.policy = policy
+            actions += links.handle(.policy(policy), at: now)
+        }
+        var addresses = configuration.addresses.contains("dynamic") ? environment.found(id) : [:]
+        addresses[.configured] = configuration.addresses.filter { $0 != "dynamic" }
+        for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []] {
+            told.addresses[source] = addresses[source]
+            actions += links.handle(.addresses(source, addresses[source, default: []]), at: now)
+        }
+        return actions
+    }
+
+    private func perform(_ action: DeviceLinks.Action) {
+        switch action {
+        case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
+        case .cancel(let attempt): dials[attempt.number]?.cancel()
+        case .giveUp(let number, let reason): open[number]?.session.abandon(reason: reason.rawValue)
+        case .link(let action): perform(action)
         }
     }
 
-    /// Runs a link with this device to its end.
-    func serve(_ link: SecureLink) async {
-        var logger = environment.logger
-        logger[metadataKey: "device"] = "\(id.shortID)"
-        logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
-        let route = LinkRoute(link.information, networks: LocalNetworks.current())
-        let session = PeerSession(
-            link: link, of: environment.localDevice, route: route, hello: environment.hello(isKnown: true),
-            time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
-            limits: environment.limits(route), logger: logger)
-        let reason = await session.run(owner: owner(of: session.kind, route))
-        rates[session.kind] = session.rate
-        await ended(session, reason, logger)
-    }
-
-    // MARK: -
-
-    private func addressesToDial() -> [LinkAddress] {
-        var addresses: [LinkAddress] = []
-        for text in configuration.addresses {
-            if text == "dynamic" {
-                addresses += environment.discoveredAddresses(id)
-            } else if let address = try? LinkAddress(parsing: text) {
-                addresses.append(address)
+    private func perform(_ action: ConnectionSet.Action) {
+        switch action {
+        case .proceed(let number): open[number]?.mayProceed = true
+        case .admit(let number):
+            open[number]?.isAdmitted = true
+            answer(number, true)
+        case .refuse(let number, _): answer(number, false)
+        case .probe(let numbers):
+            for number in numbers {
+                if let session = open[number]?.session { jobs.continuation.yield(.probe(number, session)) }
             }
+        case .retire(let number):
+            if let session = open[number]?.session { jobs.continuation.yield(.awaitIdle(number, session)) }
+        case .close(let number, let reason): open[number]?.session.close(reason: reason.rawValue)
+        case .promote(let number, _):
+            // What was said on an earlier link does not hold on this one.
+            for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
+            open[number]?.session.take(.primary)
+        case .demote(let number): open[number]?.session.demote()
+        case .sendSecondary(let number): open[number]?.session.take(.secondary)
+        case .connected, .disconnected: break
         }
-        var seen: Set<LinkAddress> = []
-        addresses.removeAll { !seen.insert($0).inserted }
-        // The order given, but a slow link only where there is no other, and only if there is a reason to use the radio.
-        let mayUseRadio = radioEffort != nil
-        return addresses.filter { !$0.isSlow } + addresses.filter { $0.isSlow && mayUseRadio }
     }
 
-    private var radioEffort: RadioEffort? { state.radio.effort(at: environment.time.monotonic()) }
+    private func answer(_ number: LinkNumber, _ isAdmitted: Bool) {
+        open[number]?.admission?.resume(returning: isAdmitted)
+        open[number]?.admission = nil
+    }
 
-    private func dial(_ address: LinkAddress) async {
-        // Others were dialled before, and took their time.
-        guard let effort = address.isSlow ? radioEffort : .connecting else { return }
+    private func perform(_ job: Job) async {
+        switch job {
+        case .dial(let attempt): await dial(attempt)
+        case .probe(let number, let session):
+            if await session.probe(within: Self.probeLimit) { handle(.answered(number)) }
+        case .awaitIdle(let number, let session):
+            await session.waitUntilIdle()
+            handle(.idle(number))
+        }
+    }
+
+    // MARK: dialling
+
+    private func dial(_ attempt: DialPlan.Attempt) async {
+        let task = Task { await self.carryOut(attempt) }
+        dials[attempt.number] = task
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        dials[attempt.number] = nil
+    }
+
+    private func carryOut(_ attempt: DialPlan.Attempt) async {
+        guard environment.dialBudget.take() else { return handle(.dialFailed(attempt, .noRoom)) }
+        let link: SecureLink
         do {
-            let link = try await environment.dial(address, effort, id)
-            guard link.peer == id else {
-                await link.close()
-                note(error: "\(address) is answered by another device, \(link.peer); correct the address or the id")
-                return
-            }
-            if link.information.kind.isSlow { await serveSlow(link) } else { await serve(link) }
+            defer { environment.dialBudget.give() }
+            let address = try LinkAddress(parsing: attempt.target.text)
+            let effort = state.radio.effort(at: environment.time.monotonic()) ?? .connecting
+            link = try await environment.dial(address, effort, id)
         } catch is CancellationError {
             return
         } catch {
-            note(error: "\(address): \(error)")
+            report(attempt, "\(error)")
+            return handle(.dialFailed(attempt, .unreachable))
         }
-    }
-
-    private enum SlowLinkEvent: Sendable {
-        case linkEnded
-        case found(SecureLink)
-        case soughtInVain
-    }
-
-    /// Runs a slow link that this side dialled, and any better one that is found meanwhile, until all of them have ended.
-    private func serveSlow(_ link: SecureLink) async {
-        await withTaskGroup(of: SlowLinkEvent.self) { group in
-            func serve(_ link: SecureLink) {
-                group.addTask {
-                    await self.serve(link)
-                    return .linkEnded
-                }
-            }
-            serve(link)
-            group.addTask { await self.seekFastLink() }
-            var links = 1
-            while links > 0, let event = await group.next() {
-                switch event {
-                case .linkEnded: links -= 1
-                case .found(let link):
-                    links += 1
-                    serve(link)
-                    group.addTask { await self.seekFastLink() }
-                case .soughtInVain: group.addTask { await self.seekFastLink() }
-                }
-            }
-            group.cancelAll()
-        }
-    }
-
-    /// Waits a while, or until something wakes this, and dials the addresses that are not slow if the link in use is.
-    private func seekFastLink() async -> SlowLinkEvent {
-        await wake.wait(atMost: Self.upgradeInterval, clock: environment.time.clock)
-        for address in addressesToDial() where !address.isSlow && !isStopped && !Task.isCancelled {
-            guard active?.session.information.kind.isSlow == true else { break }
-            guard let link = try? await environment.dial(address, .connecting, id) else { continue }
-            if link.peer == id { return .found(link) }
+        guard link.peer == id else {
             await link.close()
+            let isOurself = link.peer == environment.localDevice
+            let message =
+                isOurself
+                ? "this device itself answers at this address"
+                : "another device answers, \(link.peer); correct the address or the id"
+            // Others may say what they like of where the device is.
+            if attempt.source == .configured { report(attempt, message) }
+            return handle(.dialFailed(attempt, isOurself ? .ourself : .otherDevice))
         }
-        return .soughtInVain
+        if let problem = DialPlan.problem(of: attempt, connectedTo: link.information.remoteAddress, policy: told.policy) {
+            await link.close()
+            report(attempt, problem)
+            return handle(.dialFailed(attempt, .notAllowed))
+        }
+        await serve(link, attempt)
+    }
+
+    /// Notes what a dial has come to.
+    private func report(_ attempt: DialPlan.Attempt, _ message: String) {
+        let text = attempt.target.text
+        let now = environment.time.wall()
+        snapshot.withLock { snapshot in
+            if snapshot.ways.count >= 64 { snapshot.ways = [:] }
+            snapshot.ways[text] = DialReport(message: message, time: now, source: attempt.source)
+        }
+        note(error: "\(text): \(message)")
     }
 
     private func note(error: String) {
         let isNew = snapshot.withLock { snapshot in
+            guard snapshot.session == nil else { return false }
             defer { snapshot.lastError = error }
             return snapshot.lastError != error
         }
         if isNew { environment.logger.info("cannot reach \(configuration.name): \(error)") }
     }
 
+    // MARK: links
+
+    /// Runs a link with this device to its end.
+    func serve(_ link: SecureLink) async { await serve(link, nil) }
+
+    private func serve(_ link: SecureLink, _ attempt: DialPlan.Attempt?) async {
+        var logger = environment.logger
+        logger[metadataKey: "device"] = "\(id.shortID)"
+        logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
+        let networks = environment.networks()
+        let route = LinkRoute(link.information, networks: networks)
+        let session = PeerSession(
+            link: link, of: environment.localDevice, route: route, hello: environment.hello(isKnown: true),
+            time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
+            limits: environment.limits(route), exchangeTurn: exchangeTurn, logger: logger)
+        lastNumber += 1
+        let number = LinkNumber(lastNumber)
+        open[number] = Link(session: session, attempt: attempt)
+        let way = LinkWay(link.information.kind, isLocal: route == .localNetwork)
+        let view = LinkView(
+            number, way: way, isOurs: link.information.isInitiator, since: environment.time.monotonic())
+        let path = LinkProbes.Path(way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) })
+        handle(.arrived(view, path, attempt: attempt))
+        guard open[number]?.mayProceed == true, !isStopped else {
+            open[number] = nil
+            await link.close()
+            return handle(.ended(number, isLost: false))
+        }
+        if let attempt { snapshot.withLock { $0.ways[attempt.target.text] = nil } }
+        let reason = await session.run(owner: owner(of: session.kind, route))
+        rates[session.kind] = session.rate
+        await ended(number, session, reason, logger)
+    }
+
+    private func number(of session: PeerSession) -> LinkNumber? { open.first { $0.value.session === session }?.key }
+
+    /// The peer has introduced itself; returns when it is decided whether the link is kept.
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
         guard !configuration.isPaused else {
             session.close(reason: Self.pauseReason)
@@ -397,34 +521,29 @@ actor DeviceSession {
             session.close(reason: Self.storageReason)
             return false
         }
-        while let current = active {
-            let choice = LinkChoice.decide(
-                local: environment.localDevice, peer: id, active: LinkChoice.Link(current.session.information),
-                new: LinkChoice.Link(session.information),
-                peerKnowsRule: hello.clientName == AgentVersion.clientName)
-            switch choice {
-            case .refuse: return false
-            case .replace:
-                current.session.close(reason: "replaced by another link")
-                active = nil
-            case .wait:
-                await linkEnded.wait(atMost: Self.crossingPatience, clock: environment.time.clock)
-                if active?.session === current.session { return false }
+        guard !isStopped, !Task.isCancelled, let number = number(of: session) else { return false }
+        open[number]?.hello = hello
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                open[number]?.admission = continuation
+                handle(
+                    .hello(
+                        number, connectionCount: hello.connectionCount,
+                        knowsRule: hello.clientName == AgentVersion.clientName))
             }
+        } onCancel: {
+            Task { await self.answer(number, false) }
         }
-        guard !isStopped, !configuration.isPaused, !Task.isCancelled else { return false }
-        active = Active(session: session, hello: hello)
-        // What was said on an earlier link does not hold on this one.
-        for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
-        return true
     }
 
-    /// Lets everybody use the link that was admitted, unless another has taken over meanwhile.
-    func opened(_ session: PeerSession, _ hello: Hello) async {
-        guard active?.session === session else { return }
+    /// The peer was sent the ClusterConfig of the link's role: it may be used.
+    func opened(_ session: PeerSession) async {
+        guard let number = number(of: session), open[number]?.isAdmitted == true else { return }
+        let wasConnected = state.session != nil
+        handle(.configSent(number))
+        guard !wasConnected, state.session === session, let hello = open[number]?.hello else { return }
         let now = environment.time.wall()
         snapshot.withLock { snapshot in
-            snapshot.session = session
             snapshot.client = [hello.clientName, hello.clientVersion].filter { !$0.isEmpty }.joined(separator: " ")
             snapshot.clientName = hello.clientName
             snapshot.lastSeen = now
@@ -441,8 +560,23 @@ actor DeviceSession {
         await rememberLastSeen(now)
     }
 
-    /// The peer said what it shares: the link is good, and the next dial after its end need not wait.
-    func linkIsGood() { backoff.succeeded() }
+    /// The peer's ClusterConfig has come.
+    func received(_ config: ClusterConfig, _ session: PeerSession) {
+        guard let number = number(of: session) else { return }
+        handle(.configReceived(number, isSecondary: config.isSecondary))
+    }
+
+    /// Lets everybody see which links are in use.
+    private func publish() {
+        let usable = links.openLinks.compactMap { number in open[number].map { (number, $0.session) } }
+        let hasChanged = source.set(usable, primary: links.primary)
+        let primary = links.primary.flatMap { number in usable.first { $0.0 == number }?.1 } ?? usable.first?.1
+        snapshot.withLock { snapshot in
+            snapshot.session = primary
+            snapshot.linkCount = usable.count
+        }
+        if hasChanged { environment.devices.linkChanged() }
+    }
 
     private func rememberLastSeen(_ time: WallTime) async {
         let (id, index) = (id, environment.index)
@@ -454,19 +588,24 @@ actor DeviceSession {
         }
     }
 
-    private func ended(_ session: PeerSession, _ reason: String, _ logger: Logger) async {
-        let wasActive = active?.session === session
-        let (now, moment) = (environment.time.wall(), environment.time.monotonic())
+    private func ended(_ number: LinkNumber, _ session: PeerSession, _ reason: String, _ logger: Logger) async {
+        let wasConnected = state.session != nil
+        open[number] = nil
         snapshot.withLock { snapshot in
-            if wasActive { snapshot.radio.linkEnded(at: moment, wasByRadio: session.kind.isSlow) }
             snapshot.pastBytesIn += session.bytesReceived
             snapshot.pastBytesOut += session.bytesSent
-            if snapshot.session === session { snapshot.session = nil }
-            if wasActive { snapshot.lastSeen = now }
-            if active == nil || wasActive { snapshot.lastError = reason }
         }
-        if wasActive {
-            active = nil
+        handle(.ended(number, isLost: !session.wasClosed))
+        let isOver = state.session == nil
+        let (now, moment) = (environment.time.wall(), environment.time.monotonic())
+        snapshot.withLock { snapshot in
+            if wasConnected, isOver {
+                snapshot.radio.linkEnded(at: moment, wasByRadio: session.kind.isSlow)
+                snapshot.lastSeen = now
+            }
+            if isOver { snapshot.lastError = reason }
+        }
+        if wasConnected, isOver {
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
             environment.events.post("device-disconnected", device: id, message: reason)
             await rememberLastSeen(now)
@@ -475,9 +614,8 @@ actor DeviceSession {
         // Also when another link took over: what was asked for on this one is to be asked for again.
         environment.devices.linkChanged()
         logger.info("link ended: \(reason)")
-        linkEnded.notify()
-        // A link that this side dialled is being waited for by the dialler itself, which then heeds its back-off.
-        if wasActive, !session.information.isInitiator { wake.notify() }
+        // The radio may be used for a while after a link by it.
+        if wasConnected, isOver { handle(.time) }
     }
 }
 

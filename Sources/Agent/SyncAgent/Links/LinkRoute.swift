@@ -7,13 +7,13 @@ enum LinkRoute: CaseIterable, Hashable, Sendable {
     case localNetwork
     case internet
 
-    init(_ information: LinkInformation, networks: @autoclosure () -> [LocalNetworks.Network]) {
-        guard information.kind == .tcp else {
-            self = .radio
-            return
+    init(_ information: LinkInformation, networks: @autoclosure () -> MachineNetworks) {
+        switch information.kind {
+        case .l2cap, .gatt, .virtual: self = .radio
+        case .relay: self = .internet
+        case .tcp:
+            let address = try? LinkAddress(parsing: information.remoteAddress)
+            self = address.map { networks().contain($0) } == true ? .localNetwork : .internet
         }
-        let address = try? LinkAddress(parsing: information.remoteAddress)
-        let isLocal = address.map { LocalNetworks.contain($0, networks: networks()) } ?? false
-        self = isLocal ? .localNetwork : .internet
     }
 }

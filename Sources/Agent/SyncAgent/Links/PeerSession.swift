@@ -15,15 +15,19 @@ enum RequestError: Error, Equatable, Sendable {
 
 /// What a link's owner decides for it.
 protocol PeerSessionOwner: IndexExchangeOwner {
-    /// The peer has introduced itself. False ends the link, quietly.
+    /// The peer has introduced itself. False ends the link, quietly; the link that is admitted is given a role soon.
     func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
-    /// The peer was told what is shared with it: the link may be used.
-    func opened(_ session: PeerSession, _ hello: Hello) async
+    /// The peer was sent the ClusterConfig of the link's role: requests may follow it.
+    func opened(_ session: PeerSession) async
+    /// The peer's ClusterConfig has come.
+    func received(_ config: ClusterConfig, _ session: PeerSession) async
     /// Answers to `requests`, in their order.
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
 }
 
 /// One link to one device, from Hello to its end: performs what the connection machine decides.
+///
+/// Once it is admitted, the link has a role: the *primary* of a device's links exchanges indexes, the others carry requests only.
 ///
 /// The machine is behind a lock, and bytes are handed to the channel under that lock, so that they leave in the order
 /// they were made.
@@ -35,6 +39,16 @@ final class PeerSession: BlockSource {
         var endReason: String?
         /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
         var answersSlices = false
+        /// Of the primary, or of a link that may become it.
+        var exchange: LinkExchange
+        /// False from the end of the primary's role until the peer says again what it shares: its indexes come elsewhere.
+        var takesIndexes = true
+    }
+
+    /// What a link is for, beside requests.
+    enum Role: Sendable {
+        case primary
+        case secondary
     }
 
     /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
@@ -62,7 +76,12 @@ final class PeerSession: BlockSource {
     private let logger: Logger
     private let clock: any Clock<Duration>
     private let now: @Sendable () -> MonotonicTime
-    private let exchange: LinkExchange
+    private let makeExchange: @Sendable () -> LinkExchange
+    /// One for all links of a device: of one at a time the indexes are exchanged.
+    private let exchangeTurn: Budget
+    /// The last that was asked for has come, or will not.
+    private let answered = Signal()
+    private let roles = AsyncStream.makeStream(of: Role.self, bufferingPolicy: .bufferingNewest(8))
     private let turns: SliceTurns
     private let partials: PartialBlocks
     private let limits: LinkLimits?
@@ -72,8 +91,10 @@ final class PeerSession: BlockSource {
     /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
     init(
         link: SecureLink, of localDevice: DeviceID, route: LinkRoute = .internet, hello: Hello, time: AgentTime,
-        partials: PartialBlocks, rate: Double? = nil, limits: LinkLimits? = nil, logger: Logger
+        partials: PartialBlocks, rate: Double? = nil, limits: LinkLimits? = nil, exchangeTurn: Budget = Budget(limit: 1),
+        logger: Logger
     ) {
+        self.exchangeTurn = exchangeTurn
         self.link = link
         self.hello = hello
         device = link.peer
@@ -86,11 +107,16 @@ final class PeerSession: BlockSource {
         self.partials = partials
         self.limits = limits
         turns = SliceTurns(rate: rate, now: time.monotonic)
-        exchange = LinkExchange(
-            local: localDevice, peer: link.peer, isSlow: link.information.kind.isSlow, time: time, logger: logger)
+        let isSlow = link.information.kind.isSlow
+        let makeExchange = { @Sendable [peer = link.peer] in
+            LinkExchange(local: localDevice, peer: peer, isSlow: isSlow, time: time, logger: logger)
+        }
+        self.makeExchange = makeExchange
         var timers = ConnectionMachine.Timers()
         if link.information.kind.isSlow { timers.pingInterval = Self.slowPingInterval }
-        state = Mutex(State(machine: ConnectionMachine(timers: timers, now: time.monotonic())))
+        state = Mutex(
+            State(
+                machine: ConnectionMachine(timers: timers, now: time.monotonic()), exchange: makeExchange()))
     }
 
     var bytesReceived: Int64 { receivedBytes.load(ordering: .relaxed) }
@@ -108,8 +134,7 @@ final class PeerSession: BlockSource {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await self.readLoop(inbound, owner, outlet, requests) }
                     group.addTask { try await self.answerLoop(owner, requests) }
-                    group.addTask { try await self.exchange.run(owner, outlet) }
-                    group.addTask { try await self.exchange.feed(owner, outlet) }
+                    group.addTask { try await self.roleLoop(owner, outlet) }
                     group.addTask { try await self.timerLoop() }
                     defer { group.cancelAll() }
                     try await group.next()
@@ -123,6 +148,7 @@ final class PeerSession: BlockSource {
             reason = "\(error)"
         }
         exchange.finish()
+        roles.continuation.finish()
         requests.finish()
         return close(fallbackReason: reason)
     }
@@ -173,14 +199,94 @@ final class PeerSession: BlockSource {
         }
     }
 
+    private var exchange: LinkExchange { state.withLock { $0.exchange } }
+
     /// What the peer said last that it shares; nil before it said so.
     var peerConfig: ClusterConfig? { exchange.peerConfig }
+
+    // MARK: roles
+
+    /// Gives the link a role, in the place of the one it had.
+    func take(_ role: Role) { roles.continuation.yield(role) }
+
+    /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, or stored.
+    func demote() {
+        let new = makeExchange()
+        let old = state.withLock { state in
+            // A link that has not begun keeps what the peer said already.
+            guard state.exchange.hasBegun else { return nil as LinkExchange? }
+            defer { state.exchange = new }
+            state.takesIndexes = false
+            return state.exchange
+        }
+        old?.finish()
+    }
+
+    /// Performs one role after the other, until the link ends.
+    private func roleLoop(_ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws {
+        for await role in roles.stream {
+            switch role {
+            case .primary:
+                try await lead(owner, outlet)
+            case .secondary:
+                _ = outlet.send(.clusterConfig(ClusterConfig(isSecondary: true)))
+                await owner.opened(self)
+            }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Exchanges indexes until the role ends.
+    private func lead(_ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws {
+        // What the last primary was told is stored before the next one says how much is known.
+        guard await exchangeTurn.take(1) else { return }
+        defer { exchangeTurn.give(1) }
+        let exchange = exchange
+        try await exchange.begin(owner, outlet)
+        // Only now may others send on it: what comes before the cluster config ends a link.
+        await owner.opened(self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await exchange.run(owner, outlet) }
+            group.addTask { try await exchange.feed(owner, outlet) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
 
     /// This device shares something else than before: the peer is told, and gets nothing more of what is not shared now.
     func share(_ terms: [FolderID: IndexExchange.Terms]) { exchange.share(terms) }
 
     private var outlet: LinkOutlet {
         LinkOutlet(send: { self.sendNow([$0]) }, close: { self.close(reason: $0) })
+    }
+
+    /// Returns once nobody waits for an answer of the peer any more.
+    func waitUntilIdle() async {
+        while isOpen, !Task.isCancelled, !state.withLock({ $0.waiters.isEmpty }) { await answered.wait() }
+    }
+
+    /// Whether one of the two devices ended the link: it was not lost.
+    var wasClosed: Bool { state.withLock { $0.endReason != nil } }
+
+    /// Ends a link that is not believed to reach the peer: who waits for an answer is told at once.
+    func abandon(reason: String) {
+        state.withLock { if $0.endReason == nil { $0.endReason = reason } }
+        _ = close(fallbackReason: reason)
+        channel.close(promise: nil)
+    }
+
+    /// Asks for a sign that the link still reaches the other end; true once there is one. False if there is none within `limit`.
+    func probe(within limit: Duration) async -> Bool {
+        send { machine, now in machine.send(.ping, at: now) }
+        guard let socket = channel as? any SocketOptionProvider else { return true }
+        let (start, received) = (now(), bytesReceived)
+        while now() - start < limit, isOpen, !Task.isCancelled {
+            try? await clock.sleep(for: .milliseconds(100))
+            if bytesReceived != received { return true }
+            guard let standing = try? await socket.getTCPInfo().get() else { return true }
+            if standing.tcpi_unacked == 0 { return true }
+        }
+        return false
     }
 
     /// Ends the link; the peer is told `reason`.
@@ -240,11 +346,15 @@ final class PeerSession: BlockSource {
         case .hello(let hello):
             state.withLock { $0.answersSlices = hello.clientName == AgentVersion.clientName }
             guard await owner.admit(self, hello) else { return false }
-            try await exchange.begin(owner, outlet)
-            // Only now may others send on it: what comes before the cluster config ends a link.
-            await owner.opened(self, hello)
-        case .clusterConfig(let config): return await exchange.receive(.config(config))
-        case .index(let batch): return await exchange.receive(.batch(batch))
+        case .clusterConfig(let config):
+            if !config.isSecondary {
+                state.withLock { $0.takesIndexes = true }
+                guard await exchange.receive(.config(config)) else { return isOpen }
+            }
+            await owner.received(config, self)
+        case .index(let batch):
+            guard state.withLock({ $0.takesIndexes }) else { return true }
+            return await exchange.receive(.batch(batch)) || isOpen
         case .request(let id, let request):
             // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
             guard requests.sendIfRoom((id, request)) else {
@@ -252,7 +362,11 @@ final class PeerSession: BlockSource {
                 return false
             }
         case .response(let response):
-            let waiter = state.withLock { $0.waiters.removeValue(forKey: response.id) }
+            let (waiter, isLast) = state.withLock { state in
+                let waiter = state.waiters.removeValue(forKey: response.id)
+                return (waiter, state.waiters.isEmpty)
+            }
+            if isLast { answered.notify() }
             if response.code == .ok {
                 waiter?.resume(returning: response.data)
             } else {
@@ -372,6 +486,7 @@ final class PeerSession: BlockSource {
             return (state.waiters, state.machine.unfinishedResponse, state.endReason ?? fallbackReason)
         }
         turns.close()
+        answered.notify()
         for (id, waiter) in waiters {
             if let part, part.id == id {
                 waiter.resume(throwing: RequestError.cutShort(part.data))

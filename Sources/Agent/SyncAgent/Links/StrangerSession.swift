@@ -14,7 +14,8 @@ struct StrangerSession: PeerSessionOwner {
         return false
     }
 
-    func opened(_ session: PeerSession, _ hello: Hello) async {}
+    func opened(_ session: PeerSession) async {}
+    func received(_ config: ClusterConfig, _ session: PeerSession) async {}
     func terms() -> [FolderID: IndexExchange.Terms] { [:] }
     func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
     func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }
