@@ -31,7 +31,8 @@ struct PlanRun {
             guard let next = [plan.nextWake, failing].compactMap({ $0 }).min(), next <= end else { break }
             #expect(next >= now)
             now = max(next, now)
-            if let dialTime, let attempt = plan.underWay.first(where: { began[$0.number].map { $0 + dialTime <= now } ?? false })
+            if let dialTime,
+                let attempt = plan.underWay.first(where: { began[$0.number].map { $0 + dialTime <= now } ?? false })
             {
                 send(.failed(attempt, failure))
             } else {
@@ -98,22 +99,42 @@ extension DialPlan.Standing {
         run.run(for: .seconds(600), dialTime: .seconds(10))
         #expect(Set(run.log.map(\.target)).count <= 32)
         #expect(Set(run.log.map(\.target)).count >= 16)
-        let moments = run.log.map(\.moment)
-        for start in moments {
-            #expect(moments.count { $0 >= start && $0 - start < .seconds(60) } <= 64)
-        }
         // Ever new answers do not get more.
-        let before = run.log.count
         for round in 0..<60 {
             run.send(.addresses(.global, (0..<10_000).map { "tcp://9.\(round).\($0 / 250).\($0 % 250):22000" }))
             run.run(for: .seconds(1), dialTime: .milliseconds(100))
         }
-        #expect(run.log.count - before <= 64)
+        let moments = run.log.map(\.moment)
+        for start in moments {
+            #expect(moments.count { $0 >= start && $0 - start < .seconds(60) } <= 64)
+        }
+    }
+
+    /// A laptop leaves one network and has an address in the next a while later: what was dialled in between left by no
+    /// network, and does not hold up what comes then.
+    @Test func afterAHandOverTheDeviceIsDialledWithinTwoSeconds() {
+        for gap in [0, 300, 1500, 8000] {
+            var run = Self.run([Self.wide, Self.relay])
+            run.send(.linked(run.attempt(Self.wide), .connected()))
+            run.run(for: .seconds(100))
+            run.send(.networks([]))
+            run.send(.links(.none))
+            run.run(for: .milliseconds(gap))
+            let begin = run.now
+            run.send(.networks([Fixture.network("10.64.0.0/16")]))
+            run.run(for: .seconds(4))
+            let first = run.log.first { $0.moment >= begin }
+            #expect(first?.target == Self.wide)
+            #expect((first?.moment ?? .seconds(9999)) - begin <= .seconds(2), "gap \(gap)")
+            let relay = run.log.first { $0.moment >= begin && $0.target == Self.relay }
+            #expect((relay?.moment ?? .seconds(9999)) - begin <= .milliseconds(3500), "gap \(gap)")
+        }
     }
 
     @Test func doublesAndWhatCannotBeDialledAreDropped() {
         let run = Self.run([
-            Self.wide, Self.wide, "tcp://8.8.8.8", "quic://8.8.8.8:22000", "tcp://127.0.0.1:22000", "tcp://0.0.0.0:22000", "",
+            Self.wide, Self.wide, "tcp://8.8.8.8", "quic://8.8.8.8:22000", "tcp://127.0.0.1:22000",
+            "tcp://0.0.0.0:22000", "",
             "dynamic", "tcp://224.0.0.1:22000", "tcp://8.8.8.8:0", "ble://AA:BB:CC:DD:EE:FF",
         ])
         #expect(run.plan.targets.map(\.text) == [Self.wide])
@@ -235,7 +256,8 @@ extension DialPlan.Standing {
         #expect(dialled { $0.allowsDirect = false } == [Self.relay])
         #expect(dialled { ($0.allowsDirect, $0.hasProxy) = (false, true) } == [Self.relay, "tcp://abc.onion:1"])
         #expect(dialled { ($0.allowsRadio, $0.isLocalOnly) = (true, true) } == [Self.local, "ble://AA:BB:CC:DD:EE:FF"])
-        #expect(dialled { $0.allowed = try! AllowedNetworks(parsing: ["!192.168.0.0/16", "1.0.0.0/8"]) } == [Self.relay])
+        #expect(
+            dialled { $0.allowed = try! AllowedNetworks(parsing: ["!192.168.0.0/16", "1.0.0.0/8"]) } == [Self.relay])
     }
 
     @Test func aPolicyCancelsWhatItForbids() {
@@ -297,13 +319,14 @@ extension DialPlan.Standing {
         let taken = (0..<70).map { _ in budget.take() }
         #expect(taken.count { $0 } == 64)
         budget.give()
-        #expect(budget.take())
+        let isTaken = budget.take()
+        #expect(isTaken)
     }
 
     /// Random events: never more dials at once than allowed, none twice at once, none of what may not be dialled, a wake-up
     /// that lies ahead, and what it dials it accounts for.
     @Test func boundsHoldWhateverHappens() {
-        for seed in 0..<300 {
+        for seed in 0..<80 {
             var random = SeededGenerator(seed: UInt64(seed))
             var plan = DialPlan(seed: UInt64(seed))
             var now = Duration.seconds(50)
@@ -311,7 +334,9 @@ extension DialPlan.Standing {
             var starts: [Duration] = []
             let pool =
                 (0..<20).map { "tcp://8.8.8.\($0):22000" } + (0..<6).map { "relay://1.1.1.\($0):443" }
-                + (0..<6).map { "tcp://192.168.1.\($0):22000" } + ["tcp://127.0.0.1:1", "tcp://x.example:5", "ble://AA:BB:CC:DD:EE:FF"]
+                + (0..<6).map { "tcp://192.168.1.\($0):22000" } + [
+                    "tcp://127.0.0.1:1", "tcp://x.example:5", "ble://AA:BB:CC:DD:EE:FF",
+                ]
             for _ in 0..<300 {
                 now += .milliseconds(random.int(0...4000))
                 let event: DialPlan.Event
@@ -331,13 +356,16 @@ extension DialPlan.Standing {
                     let ways = Set(LinkWay.allCases.filter { _ in random.isOne(in: 2) })
                     event = .links(
                         DialPlan.Standing(
-                            isConnected: random.isOne(in: 2), wish: LinkUpgrades.Wish(ways: ways), further: random.int(0...2)))
+                            isConnected: random.isOne(in: 2), wish: LinkUpgrades.Wish(ways: ways),
+                            further: random.int(0...2)))
                 case 4: event = .asked
-                case 5 where !underWay.isEmpty: event = .linked(random.pick(underWay), .connected([.localTCP], further: 1))
+                case 5 where !underWay.isEmpty:
+                    event = .linked(random.pick(underWay), .connected([.localTCP], further: 1))
                 case 5, 6, 7:
                     guard !underWay.isEmpty else { continue }
                     event = .failed(
-                        random.pick(underWay), random.pick([.unreachable, .otherDevice, .refusedByPeer, .noRoom, .notAllowed]))
+                        random.pick(underWay),
+                        random.pick([.unreachable, .otherDevice, .refusedByPeer, .noRoom, .notAllowed]))
                 default:
                     now = max(now, plan.nextWake ?? now)
                     event = .time
@@ -350,7 +378,8 @@ extension DialPlan.Standing {
                         #expect(!underWay.contains { $0.target == attempt.target }, "seed \(seed)")
                         #expect(plan.policy.allow(attempt.target, attempt.group), "seed \(seed)")
                         #expect(
-                            AddressSanity.problem(attempt.target, from: attempt.source, hasProxy: false) == nil, "seed \(seed)")
+                            AddressSanity.problem(attempt.target, from: attempt.source, hasProxy: false) == nil,
+                            "seed \(seed)")
                         underWay.append(attempt)
                         starts.append(now)
                     case .cancel(let attempt):
@@ -364,7 +393,9 @@ extension DialPlan.Standing {
                 #expect(plan.nextWake.map { $0 > now } ?? true, "seed \(seed)")
                 #expect(plan.targets.count <= 32, "seed \(seed)")
             }
-            for start in starts { #expect(starts.count { $0 >= start && $0 - start < .seconds(60) } <= 64, "seed \(seed)") }
+            for start in starts {
+                #expect(starts.count { $0 >= start && $0 - start < .seconds(60) } <= 64, "seed \(seed)")
+            }
         }
     }
 }

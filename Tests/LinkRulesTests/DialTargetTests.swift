@@ -46,7 +46,8 @@ import Transport
     /// Any bytes, and bytes that nearly are an address: an error or a target, and what is a target reads back as itself.
     @Test func mutatedAddressesNeverTrap() {
         let seeds = [
-            "tcp://192.0.2.7:22000", "tcp://[2001:db8::1%eth0]:22000", "relay://r.example:443/?id=\(Self.relayID)&token=x",
+            "tcp://192.0.2.7:22000", "tcp://[2001:db8::1%eth0]:22000",
+            "relay://r.example:443/?id=\(Self.relayID)&token=x",
             "ble://AA:BB:CC:DD:EE:FF", "tcp://name.example",
         ].map { Array($0.utf8) }
         var random = SeededGenerator(seed: 16)
@@ -72,7 +73,10 @@ import Transport
 }
 
 @Suite struct AddressSanityTests {
-    typealias Row = (address: String, configured: AddressSanity.Problem?, local: AddressSanity.Problem?, global: AddressSanity.Problem?)
+    typealias Row = (
+        address: String, configured: AddressSanity.Problem?, local: AddressSanity.Problem?,
+        global: AddressSanity.Problem?
+    )
 
     static let rows: [Row] = [
         ("tcp://8.8.8.8:22000", nil, nil, nil),

@@ -59,7 +59,8 @@ import Transport
                 let old = Fixture.link(1, isOurs: oldIsOurs)
                 let again = Fixture.link(2, isOurs: false, since: 60)
                 #expect(Self.rule(isLow: isLow).decide(active: [old], new: again) == .replace([old.number]))
-                #expect(Self.rule(isLow: isLow, knows: false).decide(active: [old], new: again) == .replace([old.number]))
+                #expect(
+                    Self.rule(isLow: isLow, knows: false).decide(active: [old], new: again) == .replace([old.number]))
             }
         }
     }
@@ -123,7 +124,10 @@ import Transport
             let wanted = random.int(1...3)
             let ways: [LinkWay] = random.isOne(in: 2) ? [.wideTCP] : [.wideTCP, .relay, .l2cap, .gatt]
             let links = (1...random.int(2...5)).map { number in
-                (number: number, way: random.pick(ways), isLow: random.isOne(in: 2), since: Double(random.int(0...3000)) / 1000)
+                (
+                    number: number, way: random.pick(ways), isLow: random.isOne(in: 2),
+                    since: Double(random.int(0...3000)) / 1000
+                )
             }
             var open = Set(links.map(\.number))
             var held: [[LinkView]] = [[], []]

@@ -15,13 +15,14 @@ import Testing
     }
 
     /// What is dialled beside each way when it has just come up, and a minute later.
-    @Test(arguments: [
-        (LinkWay.localTCP, Set<LinkWay>(), Set<LinkWay>()),
-        (.wideTCP, [], [.localTCP]),
-        (.relay, [.localTCP, .wideTCP], [.localTCP, .wideTCP]),
-        (.l2cap, [.localTCP, .wideTCP], [.localTCP, .wideTCP, .relay]),
-        (.gatt, [.localTCP, .wideTCP, .relay, .l2cap], [.localTCP, .wideTCP, .relay, .l2cap]),
-    ])
+    @Test(
+        arguments: [
+            (LinkWay.localTCP, Set<LinkWay>(), Set<LinkWay>()),
+            (.wideTCP, [], [.localTCP]),
+            (.relay, [.localTCP, .wideTCP], [.localTCP, .wideTCP]),
+            (.l2cap, [.localTCP, .wideTCP], [.localTCP, .wideTCP, .relay]),
+            (.gatt, [.localTCP, .wideTCP, .relay, .l2cap], [.localTCP, .wideTCP, .relay, .l2cap]),
+        ] as [(LinkWay, Set<LinkWay>, Set<LinkWay>)])
     func betterWaysAreDialled(_ way: LinkWay, _ atOnce: Set<LinkWay>, _ later: Set<LinkWay>) {
         var upgrades = LinkUpgrades()
         upgrades.began(way, at: .seconds(10))
@@ -88,7 +89,8 @@ import Testing
                     }
                 }
                 let candidates = Self.all(upgrades, at: now).filter { $0.way != .virtual }
-                let wish = upgrades.wish(over: active.map { upgrades.worth($0, at: now) }, candidates: candidates, at: now)
+                let wish = upgrades.wish(
+                    over: active.map { upgrades.worth($0, at: now) }, candidates: candidates, at: now)
                 guard let next = best(wish.ways) ?? best(wish.later), next != active else { continue }
                 if active != nil { ownChanges.append(now) }
                 changes.append(now)

@@ -11,7 +11,8 @@ import Transport
         ("10.0.0.128/25", "10.0.0.200", true), ("0.0.0.0/0", "1.2.3.4", true), ("0.0.0.0/0", "2001:db8::1", false),
         ("::/0", "2001:db8::1", true), ("::/0", "1.2.3.4", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
         ("2001:db8::/33", "2001:db8:8000::1", false), ("192.0.2.7", "192.0.2.7", true),
-        ("192.0.2.7", "192.0.2.8", false), ("192.0.2.0/24", "::ffff:192.0.2.9", true), ("fe80::/10", "fe80::1%eth0", true),
+        ("192.0.2.7", "192.0.2.8", false), ("192.0.2.0/24", "::ffff:192.0.2.9", true),
+        ("fe80::/10", "fe80::1%eth0", true),
     ])
     func networksContainAddresses(_ network: String, _ address: String, _ isInside: Bool) throws {
         #expect(try NetworkPrefix(parsing: network).contains(#require(IPAddress(address))) == isInside)
@@ -19,7 +20,8 @@ import Transport
 
     @Test(arguments: [
         "", "/", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/8/8", "2001:db8::/129", "name/8",
-        "10.0.0/8", "fe80::1%eth0/64", "::ffff:10.0.0.0/104", "10.0.0.0/99999999999999999999", "!!10.0.0.0/8", " 10.0.0.0/8",
+        "10.0.0/8", "fe80::1%eth0/64", "::ffff:10.0.0.0/104", "10.0.0.0/99999999999999999999", "!!10.0.0.0/8",
+        " 10.0.0.0/8",
     ])
     func otherTextsAreNone(_ text: String) {
         #expect { try NetworkPrefix(parsing: text) } throws: { ($0 as? LinkRuleError)?.kind == .invalidNetwork }
@@ -42,15 +44,16 @@ import Transport
         #expect(NetworkPrefix.isLocal(try #require(IPAddress(address)), networks: networks) == isLocal)
     }
 
-    @Test(arguments: [
-        ([], "1.2.3.4", true),
-        (["192.168.0.0/16"], "192.168.7.7", true), (["192.168.0.0/16"], "10.0.0.1", false),
-        (["!192.168.7.0/24", "192.168.0.0/16"], "192.168.7.7", false),
-        (["!192.168.7.0/24", "192.168.0.0/16"], "192.168.8.7", true),
-        (["192.168.0.0/16", "!192.168.7.0/24"], "192.168.7.7", true),
-        (["!10.0.0.0/8"], "192.168.7.7", false), (["!10.0.0.0/8", "0.0.0.0/0"], "192.168.7.7", true),
-        (["!10.0.0.0/8", "0.0.0.0/0"], "2001:db8::1", false), (["::/0"], "2001:db8::1", true),
-    ] as [([String], String, Bool)])
+    @Test(
+        arguments: [
+            ([], "1.2.3.4", true),
+            (["192.168.0.0/16"], "192.168.7.7", true), (["192.168.0.0/16"], "10.0.0.1", false),
+            (["!192.168.7.0/24", "192.168.0.0/16"], "192.168.7.7", false),
+            (["!192.168.7.0/24", "192.168.0.0/16"], "192.168.8.7", true),
+            (["192.168.0.0/16", "!192.168.7.0/24"], "192.168.7.7", true),
+            (["!10.0.0.0/8"], "192.168.7.7", false), (["!10.0.0.0/8", "0.0.0.0/0"], "192.168.7.7", true),
+            (["!10.0.0.0/8", "0.0.0.0/0"], "2001:db8::1", false), (["::/0"], "2001:db8::1", true),
+        ] as [([String], String, Bool)])
     func theFirstNetworkDecides(_ entries: [String], _ address: String, _ isAllowed: Bool) throws {
         #expect(try AllowedNetworks(parsing: entries).allow(#require(IPAddress(address))) == isAllowed)
     }

@@ -10,7 +10,9 @@ enum Fixture {
         DeviceID(digest: SHA256Digest([number] + [UInt8](repeating: 0, count: 31))!)
     }
 
-    static func link(_ number: Int, _ way: LinkWay = .wideTCP, isOurs: Bool = true, since seconds: Double = 0) -> LinkView {
+    static func link(_ number: Int, _ way: LinkWay = .wideTCP, isOurs: Bool = true, since seconds: Double = 0)
+        -> LinkView
+    {
         LinkView(LinkNumber(number), way: way, isOurs: isOurs, since: .seconds(seconds))
     }
 

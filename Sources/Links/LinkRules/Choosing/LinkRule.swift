@@ -93,7 +93,7 @@ package struct LinkRule: Sendable, Equatable {
             return wins(new, over: crossing) ? .replace([crossing.number]) : .refuse(.crossing)
         }
         guard !new.isOurs else { return .refuse(.enough) }
-        // A peer that dials more than both want has lost some of those that this end believes in.
+        // A peer that dials more than both want has lost some of those that this end counts.
         let doubtful = same.filter { !alive.contains($0.number) }.map(\.number)
         return doubtful.isEmpty ? .refuse(.enough) : .wait(.probe(doubtful))
     }
@@ -103,7 +103,7 @@ package struct LinkRule: Sendable, Equatable {
         let replaced = same.map(\.number)
         guard let youngest = same.max(by: { $0.since < $1.since }) else { return .keep }
         let isCrossing = youngest.isOurs != new.isOurs && areCrossing(youngest, new)
-        // Whoever dials again has lost the link that the other end still believes in, or wants a better one.
+        // A device that dials again has lost the link that the other end still counts, or wants a better one.
         if !isCrossing, peerKnowsRule || !new.isOurs { return .replace(replaced) }
         guard peerKnowsRule else {
             return waited < Self.crossingPatience

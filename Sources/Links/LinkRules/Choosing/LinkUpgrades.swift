@@ -17,7 +17,7 @@ package struct LinkUpgrades: Sendable {
     static let dwell: Duration = .seconds(60)
     static let peersChoiceHold: Duration = .seconds(600)
     static let upgradesPerMinute = 4
-    /// How long a measurement is believed.
+    /// How long a measurement is trusted.
     static let measurementLife: Duration = .seconds(900)
 
     /// What is to be dialled.
@@ -61,7 +61,7 @@ package struct LinkUpgrades: Sendable {
 
     /// The best of the links in use goes another way than before, or is the first.
     ///
-    /// - Parameter wasDialledByPeer: The peer dialled it although this end had a link that works.
+    /// - Parameter wasPeersChoice: The peer dialled it although this end had a link that works.
     package mutating func began(_ way: LinkWay, wasPeersChoice: Bool = false, at now: Duration) {
         if let current, current.way != way {
             note(upgradeAt: now)
@@ -123,7 +123,11 @@ package struct LinkUpgrades: Sendable {
         var wish = Wish()
         guard let active else {
             for candidate in candidates {
-                if isHeld(candidate.way, at: now) { wish.later.insert(candidate.way) } else { wish.ways.insert(candidate.way) }
+                if isHeld(candidate.way, at: now) {
+                    wish.later.insert(candidate.way)
+                } else {
+                    wish.ways.insert(candidate.way)
+                }
             }
             return wish
         }

@@ -104,7 +104,7 @@ package struct LinkView: Sendable, Equatable {
 package struct LinkWorth: Sendable, Equatable {
     /// A link for which somebody pays has to be so many times as fast as one that is free.
     static let meteredDivisor = 16.0
-    /// The bounds of what is believed of a measurement. A link that was hardly used seems slow.
+    /// The bounds within which a measurement is trusted. A link that was hardly used seems slow.
     static let slowest = 1000.0
     static let fastest = 10_000_000_000.0
 

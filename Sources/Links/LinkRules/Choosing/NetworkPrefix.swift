@@ -28,12 +28,16 @@ package struct NetworkPrefix: Sendable, Hashable, CustomStringConvertible {
             .invalidNetwork, "\(LinkRuleError.quoted(text)) is not a network; write 192.168.0.0/16 or 2001:db8::/32")
         guard text.utf8.count <= 50 else { throw invalid }
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = parts.first, let address = IPAddress(String(first)), address.zone == nil else { throw invalid }
+        guard let first = parts.first, let address = IPAddress(String(first)), address.zone == nil else {
+            throw invalid
+        }
         // An IPv4 network in IPv6 form is read as IPv4, whose prefix would count other bits.
         guard parts.count < 2 || address.isIPv4 == !first.contains(":") else { throw invalid }
         var length = address.bytes.count * 8
         if parts.count == 2 {
-            guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(parts[1]) else { throw invalid }
+            guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(parts[1]) else {
+                throw invalid
+            }
             length = number
         }
         guard let prefix = NetworkPrefix(address, length: length) else { throw invalid }

@@ -305,7 +305,7 @@ package struct ConnectionSet: Sendable {
             actions.append(.retire(old))
         }
         order.append(number)
-        let delay = primary != nil ? settings.promotionDelay : isConnected ? .zero : settings.firstPromotionDelay
+        let delay = primary != nil ? settings.promotionDelay : hasPromoted ? .zero : settings.firstPromotionDelay
         promotionDue = promotionDue.map { min($0, now + delay) } ?? now + delay
         return actions
     }

@@ -28,7 +28,7 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
 /// Whether an address may be dialled at all. Pure; names are not resolved.
 ///
 /// An address that others send makes this device open a connection, so it must not become a way to reach what only this machine
-/// or its network can (SSRF). What is sent there is a TLS ClientHello, and no answer of another protocol goes back to whoever sent
+/// or its network can (SSRF). What is sent there is a TLS ClientHello, and no answer of another protocol goes back to the one who sent
 /// the address.
 package enum AddressSanity {
     package enum Problem: String, Sendable, Equatable {
@@ -60,7 +60,9 @@ package enum AddressSanity {
         guard target.kind != .radio else { return nil }
         guard target.port != 0 else { return .noPort }
         guard !target.host.isEmpty else { return .unspecified }
-        guard let address = target.ipAddress else { return problem(name: target.host, from: source, hasProxy: hasProxy) }
+        guard let address = target.ipAddress else {
+            return problem(name: target.host, from: source, hasProxy: hasProxy)
+        }
         if address.isUnspecified { return .unspecified }
         if address.isMulticast { return .multicast }
         guard source != .configured else { return nil }

@@ -82,12 +82,12 @@ struct AddressTries: Sendable {
     /// All may be dialled now.
     ///
     /// - Parameter isNewNetwork: Who answered where was so in the old one.
-    mutating func reset(isNewNetwork: Bool, shortest: Duration = AddressTries.shortest, at now: Duration) {
+    mutating func reset(isNewNetwork: Bool, at now: Duration) {
         for (target, last) in tries where isNewNetwork || !last.isWrong {
             var next = last
             next.failures = 0
             next.isWrong = false
-            next.due = min(last.due, max(now, (last.started ?? now) + shortest))
+            next.due = min(last.due, max(now, (last.started ?? now) + Self.shortest))
             if isNewNetwork, last.isWrong { next.due = now }
             tries[target] = next
         }
@@ -106,7 +106,8 @@ struct AddressTries: Sendable {
     /// thereby clear those of which is known that they are wrong.
     private mutating func prune(_ now: Duration) {
         let order = tries.sorted { left, right in
-            (left.value.isWrong ? 1 : 0, left.value.due, left.key.text) < (right.value.isWrong ? 1 : 0, right.value.due, right.key.text)
+            let (wrong, otherWrong) = (left.value.isWrong ? 1 : 0, right.value.isWrong ? 1 : 0)
+            return (wrong, left.value.due, left.key.text) < (otherWrong, right.value.due, right.key.text)
         }
         for (target, _) in order.prefix(Self.limit / 4) { tries[target] = nil }
     }

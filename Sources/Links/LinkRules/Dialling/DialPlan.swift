@@ -164,7 +164,7 @@ package struct DialPlan: Sendable {
         case .linked(let attempt, let standing):
             actions += linked(attempt, at: now) + changed(to: standing, at: now)
         case .links(let standing): actions += changed(to: standing, at: now)
-        case .asked: tries.reset(isNewNetwork: false, shortest: .seconds(1), at: now)
+        case .asked: tries.reset(isNewNetwork: false, at: now)
         case .time: break
         }
         return actions + start(at: now)

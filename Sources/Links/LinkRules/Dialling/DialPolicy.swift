@@ -62,7 +62,7 @@ package enum DialGroup: Int, Sendable, Hashable, CaseIterable, Comparable {
     }
 }
 
-/// How many dials are under way to all devices together. A value for whoever performs the dials.
+/// How many dials are under way to all devices together. A value for the one who performs the dials.
 package struct DialBudget: Sendable {
     package static let limit = 64
 

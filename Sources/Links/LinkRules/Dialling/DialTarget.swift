@@ -83,7 +83,8 @@ package struct DialTarget: Hashable, Sendable, CustomStringConvertible {
 
     private static func relay(_ rest: Substring, in text: String) throws(LinkRuleError) -> DialTarget {
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let hasPort = (authority.split(separator: "]", omittingEmptySubsequences: false).last ?? authority).contains(":")
+        let hasPort = (authority.split(separator: "]", omittingEmptySubsequences: false).last ?? authority).contains(
+            ":")
         guard case .tcp(let host, let port) = try address("tcp://" + authority), !host.isEmpty else {
             throw LinkRuleError(
                 .invalidAddress, "\(LinkRuleError.quoted(text)) names no relay; write relay://HOST:PORT/?id=ID")
@@ -96,7 +97,8 @@ package struct DialTarget: Hashable, Sendable, CustomStringConvertible {
     private static func relayID(_ rest: Substring) -> String? {
         guard let query = rest.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first
         else { return nil }
-        for pair in query.prefix(while: { $0 != "#" }).split(separator: "&", maxSplits: 16) where pair.hasPrefix("id=") {
+        for pair in query.prefix(while: { $0 != "#" }).split(separator: "&", maxSplits: 16) where pair.hasPrefix("id=")
+        {
             let id = pair.dropFirst(3)
             let isID = (52...63).contains(id.utf8.count) && id.utf8.allSatisfy(isIDCharacter)
             return isID ? String(id) : nil

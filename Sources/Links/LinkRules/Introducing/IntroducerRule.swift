@@ -8,7 +8,7 @@ import BlockExchange
 ///
 /// Where this differs from Syncthing, for safety: of two devices that introduce for each other neither takes anything back, which
 /// in Syncthing never settles; an untrusted introducer is not followed; numbers and texts are bounded; and nothing is taken back by
-/// a ClusterConfig that may leave folders out.
+/// a ClusterConfig that may omit folders.
 package struct IntroducerRule: Sendable, Equatable {
     /// Devices that one introducer may have added at a time.
     package static let deviceLimit = 100
@@ -110,7 +110,7 @@ package struct IntroducerRule: Sendable, Equatable {
 
     /// - Parameters:
     ///   - config: what the introducer says on its primary connection.
-    ///   - isComplete: whether it names all folders that are shared. A synctrain leaves out what may not go over the link, such as
+    ///   - isComplete: whether it names all folders that are shared. A synctrain omits what may not go over the link, such as
     ///     over Bluetooth or a relay: then nothing is taken back.
     package func outcome(of config: ClusterConfig, from id: DeviceID, isComplete: Bool) -> Outcome {
         var outcome = Outcome()
