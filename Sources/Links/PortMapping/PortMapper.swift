@@ -40,6 +40,7 @@ package actor PortMapper {
     private var found: [Key: RouterReport] = [:]
     private var announced: [MappedAddress] = []
     private var view = NetworkView(interfaces: [], defaultRoutes: [])
+    private var hasLooked = false
     private var mustRestart = false
 
     /// - Parameters:
@@ -90,7 +91,7 @@ package actor PortMapper {
     /// Sentences for people: one for each router and port, or why there is none.
     package var summaries: [String] {
         guard found.isEmpty else { return reports.map(\.summary) }
-        return view.gateways.isEmpty
+        return hasLooked && view.gateways.isEmpty
             ? ["No router to ask for a port: this machine has no default route through one."] : []
     }
 
@@ -129,6 +130,7 @@ package actor PortMapper {
         let now = networks()
         let hasChanged = now != view
         view = now
+        hasLooked = true
         let wanted = view.gateways.flatMap { gateway in ports.map { Key(gateway: gateway, port: $0) } }
         for (key, running) in clients where !wanted.contains(key) && !running.isEnding {
             clients[key]?.isEnding = true

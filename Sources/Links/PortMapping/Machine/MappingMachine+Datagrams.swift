@@ -138,6 +138,11 @@ extension MappingMachine {
                 return granted(natPMPGrant(port: partial.externalPort, lifetime: partial.lifetime), at: now)
             }
             return []
+        case (.asking(let asking), .externalAddress(let address)) where asking.method == .pcp && !asking.isRenewal:
+            // The other half of the probe. PCP may yet be refused.
+            speaksNATPMP = asksNATPMP
+            natPMPAddress = address
+            return []
         case (.asking(var asking), .mapped(let transport, let internalPort, let externalPort, let lifetime))
         where asking.method == .natPMP && transport == port.transport && internalPort == port.number:
             guard lifetime > 0, externalPort > 0 else { return [] }
