@@ -250,6 +250,7 @@ extension RelayEvent {
         arguments: [
             (Array(buffer: response(1, "not found").encoded), .sessionExpired),
             (Array(buffer: response(100, "unexpected message").encoded), .refused),
+            (Array(buffer: response(2, "already connected").encoded), .sessionMissed),
             (Array(buffer: response(9).encoded), .refused),
             (Array(buffer: RelayMessage.ping.encoded), .unexpectedMessage),
             (Array("220 mail.example.org ESMTP".utf8), .malformed),

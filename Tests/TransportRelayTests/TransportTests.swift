@@ -153,6 +153,27 @@ extension RelayTests {
             }
         }
 
+        /// The side that is dialled comes later, so the first ends are those of the side that dials.
+        @Test(arguments: [1, 2]) func aDroppedSessionIsAskedForAgain(count: Int) async throws {
+            var switches = TestRelay.Switches()
+            switches.missedCount = count
+            try await withMissing(switches) { first, second, relay in
+                let link = try await first.dial(second, at: relay)
+                #expect(link.peer == second)
+                await link.close()
+            }
+        }
+
+        @Test func aRelayThatDropsEverySessionIsGivenUp() async throws {
+            var switches = TestRelay.Switches()
+            switches.missedCount = 3
+            try await withMissing(switches) { first, second, relay in
+                await #expect {
+                    try await first.dial(second, at: relay)
+                } throws: { ($0 as? LinkError)?.code == .refused && ($0 as? LinkError)?.isTransient == true }
+            }
+        }
+
         @Test func aDeviceThatIsNotThere() async throws {
             try await withPair { pair in
                 await #expect {
@@ -196,6 +217,33 @@ extension RelayTests {
             }
         }
     }
+}
+
+/// Two devices and a relay that drops ends of sessions; the device that is dialled follows no invitation whose session
+/// the relay is still to drop, so that only the dialling side is hit.
+func withMissing(
+    _ switches: TestRelay.Switches, _ body: (TestDevice, DeviceID, RelayAddress) async throws -> Void
+) async throws {
+    let (first, second) = (try TestDevice(), try TestDevice())
+    let relay = try await TestRelay.start(device: TestDevice(), switches)
+    var limits = RelayTransport.Limits()
+    limits.courtesy = .zero
+    let listening = second.transport(limits: limits).listen(
+        at: .fixed(relay.address),
+        isWanted: { _ in
+            // The end that dials has to come first; this waits until it has been dropped, or the drops are over.
+            relay.switches.missedCount == 0
+        }, install: try second.authenticator().install)
+    try await listening.joined()
+    do {
+        try await body(first, second.id, relay.address)
+    } catch {
+        await listening.links.close()
+        await relay.stop()
+        throw error
+    }
+    await listening.links.close()
+    await relay.stop()
 }
 
 /// Sends `bytes` and gives as many that come back.

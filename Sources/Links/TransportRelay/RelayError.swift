@@ -20,6 +20,8 @@ package struct RelayError: Error, Equatable, Sendable, CustomStringConvertible {
         case deviceNotJoined
         /// The session's key was used before, or is too old.
         case sessionExpired
+        /// The relay did not join both ends of the session; another invitation helps.
+        case sessionMissed
         /// The relay said no with a code that none of the others stands for.
         case refused
         /// The certificate is not that of the relay that the address names.
@@ -67,7 +69,7 @@ extension LinkError {
             case .invalidAddress: .invalidAddress
             case .timedOut, .silent: .timedOut
             case .deviceNotJoined, .unreachable: .unreachable
-            case .wrongToken, .full, .refused, .sessionExpired, .alreadyConnected: .refused
+            case .wrongToken, .full, .refused, .sessionExpired, .sessionMissed, .alreadyConnected: .refused
             default: .failed
             }
         self.init(code, error.message, isTransient: error.isTransient, cause: error.cause)

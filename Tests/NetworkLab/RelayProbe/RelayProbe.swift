@@ -93,28 +93,31 @@ enum RelayProbe {
     /// Begins with a count of bytes, or with BEP's magic number.
     private static func serve(_ link: SecureLink) async throws -> String {
         try await link.executeThenClose { inbound, outbound in
-            var buffer = ByteBuffer()
-            var hasher = SHA256Hasher()
-            var missing: UInt64?
-            for try await var piece in inbound {
-                if missing == nil {
-                    buffer.writeBuffer(&piece)
-                    if buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) == helloMagic {
-                        try await outbound.write(helloBytes)
-                        return "hello"
-                    }
-                    guard let count = buffer.readInteger(as: UInt64.self) else { continue }
-                    missing = count
-                    piece = buffer
-                }
-                piece.withUnsafeReadableBytes { hasher.update($0) }
-                missing = missing.map { $0 >= piece.readableBytes ? $0 - UInt64(piece.readableBytes) : 0 }
-                guard missing == 0 else { continue }
-                try await outbound.write(ByteBuffer(bytes: hasher.finalize().bytes))
-                for try await _ in inbound {}
-                return "transfer"
+            // There is one iterator of a link's bytes.
+            var pieces = inbound.makeAsyncIterator()
+            var head = ByteBuffer()
+            while head.readableBytes < 8 {
+                guard var piece = try await pieces.next() else { throw Failure(text: "the link ended too early") }
+                head.writeBuffer(&piece)
             }
-            throw Failure(text: "the link ended too early")
+            if head.getInteger(at: head.readerIndex, as: UInt32.self) == helloMagic {
+                try await outbound.write(helloBytes)
+                return "hello"
+            }
+            var missing = head.readInteger(as: UInt64.self) ?? 0
+            var hasher = SHA256Hasher()
+            var piece = head
+            while true {
+                piece.withUnsafeReadableBytes { hasher.update($0) }
+                missing -= min(missing, UInt64(piece.readableBytes))
+                if missing == 0 { break }
+                guard let next = try await pieces.next() else { throw Failure(text: "the link ended too early") }
+                piece = next
+            }
+            try await outbound.write(ByteBuffer(bytes: hasher.finalize().bytes))
+            // The other end closes first: this end's closing could overtake the answer.
+            while try await pieces.next() != nil {}
+            return "transfer"
         }
     }
 

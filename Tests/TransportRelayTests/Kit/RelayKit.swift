@@ -16,6 +16,9 @@ extension TestDevice {
         clock: ManualClock? = nil, limits: RelayTransport.Limits = .init(),
         fetchPool: @escaping RelayTransport.PoolFetch = { _ in [] }
     ) -> RelayTransport {
+        var limits = limits
+        // A clock that stands still would hold up every session.
+        if clock != nil { limits.courtesy = .zero }
         let time = clock.map { clock in RelayTime(clock: clock) { clock.now.offset } } ?? .system
         return RelayTransport(
             identity: identity, dialing: DirectStreams(), limits: limits, time: time, fetchPool: fetchPool)

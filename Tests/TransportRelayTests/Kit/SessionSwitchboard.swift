@@ -18,6 +18,7 @@ final class SessionSwitchboard: Sendable {
         var keyCount: UInt64 = 0
         var switches: @Sendable () -> TestRelay.Switches = { TestRelay.Switches() }
         var passed: @Sendable (ByteBuffer) -> Void = { _ in }
+        var misses: @Sendable () -> Bool = { false }
         var glued: @Sendable () -> Void = {}
     }
 
@@ -25,11 +26,12 @@ final class SessionSwitchboard: Sendable {
 
     func start(
         switches: @escaping @Sendable () -> TestRelay.Switches, passed: @escaping @Sendable (ByteBuffer) -> Void,
-        glued: @escaping @Sendable () -> Void
+        misses: @escaping @Sendable () -> Bool, glued: @escaping @Sendable () -> Void
     ) {
         state.withLock {
             $0.switches = switches
             $0.passed = passed
+            $0.misses = misses
             $0.glued = glued
         }
     }
@@ -37,6 +39,9 @@ final class SessionSwitchboard: Sendable {
     var switches: TestRelay.Switches { state.withLock { $0.switches }() }
 
     func passed(_ bytes: ByteBuffer) { state.withLock { $0.passed }(bytes) }
+
+    /// Whether the next end of a session is to be dropped.
+    func misses() -> Bool { state.withLock { $0.misses }() }
 
     func glued() { state.withLock { $0.glued }() }
 
@@ -129,6 +134,13 @@ final class SessionEnd: ChannelInboundHandler {
             return
         }
         hasJoined = true
+        if switchboard.misses() {
+            context.writeAndFlush(
+                wrapOutboundOut(RelayMessage.response(RelayResponse(code: 2, message: "already connected")).encoded),
+                promise: nil)
+            context.close(promise: nil)
+            return
+        }
         guard switchboard.join(self, key: key, on: context.eventLoop) else {
             context.writeAndFlush(
                 wrapOutboundOut(RelayMessage.response(RelayResponse(code: 1, message: "not found")).encoded),

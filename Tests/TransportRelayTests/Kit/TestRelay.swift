@@ -26,6 +26,8 @@ final class TestRelay: Sendable {
         var repeatsInvitations = false
         /// Sends a side's response only together with the first bytes from the other side.
         var gluesResponse = false
+        /// So many ends of sessions are dropped, as strelaysrv drops one of two that come at the same moment.
+        var missedCount = 0
         var pipe = PipeFault.none
     }
 
@@ -113,6 +115,13 @@ final class TestRelay: Sendable {
         switchboard.start(
             switches: { [weak self] in self?.switches ?? Switches() },
             passed: { [weak self] bytes in self?.state.withLock { $0.passed += bytes.readableBytesView } },
+            misses: { [weak self] in
+                self?.state.withLock { state in
+                    guard state.switches.missedCount > 0 else { return false }
+                    state.switches.missedCount -= 1
+                    return true
+                } ?? false
+            },
             glued: { [weak self] in self?.state.withLock { $0.gluedCount += 1 } })
     }
 

@@ -277,6 +277,9 @@ final class RelayMembership<Output: Sendable>: Sendable {
         let accepted = accepted
         let install = install
         do {
+            if transport.limits.courtesy > .zero {
+                try await transport.time.clock.sleep(for: transport.limits.courtesy)
+            }
             try await transport.session(
                 offer, at: relay, connectLimit: transport.limits.connect, admit: { accepted.admit($0) }
             ) { channel, information in

@@ -20,6 +20,11 @@ package struct RelayTransport: Sendable {
         package var invitation = Duration.seconds(10)
         /// For the response that opens a session.
         package var session = Duration.seconds(10)
+        /// How long the side that is dialled lets the other go first: a relay drops one of two that come at the same
+        /// moment (`sessionMissed`), as they do where it is near both.
+        package var courtesy = Duration.milliseconds(20)
+        /// How often a dial asks for another invitation after a session that the relay dropped.
+        package var dialAttempts = 3
         /// For the connection that measures a relay of a pool.
         package var measurement = Duration.seconds(1)
         /// How many relays are measured at the same time.
@@ -58,31 +63,41 @@ package struct RelayTransport: Sendable {
 
     /// Connects to `device` through the relay that it has joined, and gives what `install` makes of the link.
     ///
-    /// - Parameter timeout: for the session to stand; at most 10 s pass for the invitation, 10 s for the connection after
-    ///   it and 10 s for the relay's response there. `install` has limits of its own.
+    /// - Parameter timeout: for the invitation, at most 10 s, and for the connection after it, at most 10 s; the relay's
+    ///   response there has 10 s more, and `install` has limits of its own.
     /// - Throws: `LinkError` (`unreachable` if the device has not joined that relay), or what `install` failed with. When
     ///   it throws, nothing is left open; on cancellation that is `CancellationError`, at once.
     package func dial<Output: Sendable>(
         _ relay: RelayAddress, device: DeviceID, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         let deadline = time.monotonic() + timeout
+        var attempt = 1
+        while true {
+            do {
+                return try await dialOnce(relay, device: device, deadline: deadline, install: install)
+            } catch let error as RelayError {
+                guard error.code == .sessionMissed, attempt < limits.dialAttempts else { throw LinkError(error) }
+                attempt += 1
+            }
+        }
+    }
+
+    private func dialOnce<Output: Sendable>(
+        _ relay: RelayAddress, device: DeviceID, deadline: Duration, install: @escaping LinkInstaller<Output>
+    ) async throws -> Output {
         let offer: SessionOffer
         do {
-            offer = try await within(min(limits.invitation, timeout)) {
+            offer = try await within(min(limits.invitation, deadline - time.monotonic())) {
                 try await invitation(to: device, at: relay)
             }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw LinkError(RelayError(reaching: relay, error))
+            throw RelayError(reaching: relay, error)
         }
-        do {
-            return try await session(
-                offer, at: relay, connectLimit: min(limits.connect, deadline - time.monotonic()), admit: { _ in },
-                install: install)
-        } catch let error as RelayError {
-            throw LinkError(error)
-        }
+        return try await session(
+            offer, at: relay, connectLimit: min(limits.connect, deadline - time.monotonic()), admit: { _ in },
+            install: install)
     }
 
     /// Asks `relay` for a session with `device`.
