@@ -121,6 +121,7 @@ extension DialPlan.Standing {
             run.send(.links(.none))
             run.run(for: .milliseconds(gap))
             let begin = run.now
+            run.log = []
             run.send(.networks([Fixture.network("10.64.0.0/16")]))
             run.run(for: .seconds(4))
             let first = run.log.first { $0.moment >= begin }

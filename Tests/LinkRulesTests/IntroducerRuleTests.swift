@@ -73,6 +73,15 @@ import Testing
         #expect(Self.outcome(Self.rule(), Self.config([Self.music: [Self.listed(Self.third)]])).changes.isEmpty)
     }
 
+    /// It names a folder of this device's that the user has not shared with it.
+    @Test func aFolderThatIsNotSharedWithTheIntroducerIsNotSharedWithAnybody() {
+        let rule = Self.rule(folders: [
+            Rule.Folder(Self.music, shares: [Rule.Share(Self.fourth, introducedBy: Self.introducer)])
+        ])
+        let config = Self.config([Self.photos: [], Self.music: [Self.listed(Self.third), Self.listed(Self.fourth)]])
+        #expect(Self.outcome(rule, config).changes.isEmpty)
+    }
+
     @Test func aKnownDeviceOnlySharesTheFolder() {
         let config = Self.config([Self.photos: [Self.listed(Self.third, name: "other")]])
         let share = Rule.Change.share(Self.photos, Self.third, introducedBy: Self.introducer)
@@ -138,7 +147,9 @@ import Testing
     @Test func aDeviceStaysWithItsLastFolder() {
         var rule = Self.introduced
         rule.folders.append(
-            Rule.Folder(Self.music, shares: [Rule.Share(Self.third, introducedBy: Self.introducer)]))
+            Rule.Folder(
+                Self.music,
+                shares: [Rule.Share(Self.introducer), Rule.Share(Self.third, introducedBy: Self.introducer)]))
         let config = Self.config([Self.photos: [], Self.music: [Self.listed(Self.third)]])
         #expect(Self.outcome(rule, config).changes == [.unshare(Self.photos, Self.third)])
     }

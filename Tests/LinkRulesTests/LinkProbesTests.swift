@@ -36,13 +36,13 @@ import Transport
         #expect(probes.nextWake == nil)
     }
 
-    @Test(arguments: [(nil, 2.5), (0.001, 1), (0.4, 1.6), (30, 2.5)] as [(Double?, Double)])
-    func aProbeHasAShortTime(_ roundTrip: Double?, _ limit: Double) {
-        let path = LinkProbes.Path(.relay, localAddress: Self.wifi, roundTrip: roundTrip.map(seconds))
+    @Test(arguments: [(nil, 2500), (1, 1000), (400, 1600), (30_000, 2500)] as [(Int?, Int)])
+    func aProbeHasAShortTime(_ roundTrip: Int?, _ limit: Int) {
+        let path = LinkProbes.Path(.relay, localAddress: Self.wifi, roundTrip: roundTrip.map { .milliseconds($0) })
         var probes = Self.probes([(Self.one, path)])
         #expect(probes.handle(.networks([Self.wifi, Self.mobile]), at: .zero) == [.probe(Self.one), .redial])
-        #expect(probes.nextWake == seconds(limit))
-        #expect(probes.handle(.time, at: seconds(limit)) == [.giveUp(Self.one, .silent)])
+        #expect(probes.nextWake == .milliseconds(limit))
+        #expect(probes.handle(.time, at: .milliseconds(limit)) == [.giveUp(Self.one, .silent)])
     }
 
     @Test func aRadioAndThisMachineAreNotConcerned() {
@@ -93,8 +93,7 @@ import Transport
                     _ = probes.handle(event, at: now)
                 }
             }
-            // An address that went and came back gives the link its grace and a probe once more.
-            if let first, let end { #expect(end - first <= .milliseconds(3600), "seed \(seed)") }
+            if let first, let end { #expect(end - first <= .milliseconds(2500), "seed \(seed)") }
             #expect(end != nil, "seed \(seed)")
         }
     }

@@ -20,5 +20,3 @@ enum Fixture {
 
     static func network(_ text: String) -> NetworkPrefix { try! NetworkPrefix(parsing: text) }
 }
-
-func seconds(_ count: Double) -> Duration { .seconds(count) }

@@ -251,13 +251,20 @@ package struct DialPlan: Sendable {
             if due > now { wakeAt(due) }
             ranks[rank(group), default: []].append(Candidate(entry: entry, group: group, due: due))
         }
-        let active = Set(underWay.filter { !$0.isFurther }.map { rank($0.group) })
+        let begun = Set(underWay.filter { !$0.isFurther }.map { rank($0.group) })
             .union(ranks.filter { $0.value.contains { $0.due <= now } }.keys)
-        groupStarts = groupStarts.filter { active.contains($0.key) }
+        groupStarts = groupStarts.filter { begun.contains($0.key) }
+        // A group that is due in a moment has its head start as well.
+        var expected: [Rank: Duration] = [:]
+        for (rank, candidates) in ranks {
+            guard let due = candidates.map(\.due).min(), due <= now + AddressTries.shortest else { continue }
+            expected[rank] = max(now, due)
+        }
+        for rank in begun { expected[rank] = groupStarts[rank] ?? now }
 
         for rank in ranks.keys.sorted() {
             guard let due = ranks[rank]?.filter({ $0.due <= now }), !due.isEmpty else { continue }
-            let gate = active.filter { $0 < rank }.map { (groupStarts[$0] ?? now) + headStart(of: rank) }.max() ?? now
+            let gate = expected.filter { $0.key < rank }.map { $0.value + headStart(of: rank) }.max() ?? now
             guard gate <= now else {
                 wakeAt(gate)
                 continue

@@ -7,7 +7,7 @@ import BlockExchange
 ///   be there. A device or a share of the user's own is never changed.
 ///
 /// Where this differs from Syncthing, for safety: of two devices that introduce for each other neither takes anything back, which
-/// in Syncthing never settles; an untrusted introducer is not followed; numbers and texts are bounded; and nothing is taken back by
+/// in Syncthing never settles; nobody is added to a folder that is not shared with the introducer; an untrusted introducer is not followed; numbers and texts are bounded; and nothing is taken back by
 /// a ClusterConfig that may omit folders.
 package struct IntroducerRule: Sendable, Equatable {
     /// Devices that one introducer may have added at a time.
@@ -136,9 +136,12 @@ package struct IntroducerRule: Sendable, Equatable {
         for offered in config.folders {
             guard let folder = folders.first(where: { $0.id == offered.id }) else { continue }
             var sharing = Set(folder.shares.map(\.device))
+            let isFollowed = sharing.contains(introducer.id)
             var shareRoom = Self.shareLimit - folder.shares.count { $0.introducedBy == introducer.id }
             for device in offered.devices where device.id != local {
                 listed[folder.id, default: []].insert(device.id)
+                // Otherwise it could have any folder shared whose id it guesses, with itself as well.
+                guard isFollowed else { continue }
                 if !known.contains(device.id) {
                     guard room > 0 else {
                         if !outcome.remarks.contains(.tooManyDevices) { outcome.remarks.append(.tooManyDevices) }

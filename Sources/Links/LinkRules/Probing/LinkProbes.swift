@@ -53,6 +53,8 @@ package struct LinkProbes: Sendable {
     }
 
     private struct Doubt {
+        /// Since when nothing has shown that the link works.
+        var since: Duration
         var until: Duration
         var reason: Reason
     }
@@ -76,8 +78,10 @@ package struct LinkProbes: Sendable {
         case .networks(let addresses): return changed(addresses, at: now)
         case .outsideChanged:
             let outside = paths.filter { $0.value.way == .wideTCP || $0.value.way == .relay }
-            return doubt(outside.keys.sorted(), at: now) + (outside.isEmpty ? [] : [.redial])
-        case .doubted(let number): return paths[number] == nil ? [] : doubt([number], at: now)
+            let steady = outside.keys.filter { doubts[$0] == nil }
+            return doubt(steady.sorted(), at: now) + (outside.isEmpty ? [] : [.redial])
+        case .doubted(let number):
+            return paths[number] == nil || doubts[number] != nil ? [] : doubt([number], at: now)
         case .answered(let number): if doubts[number]?.reason == .silent { doubts[number] = nil }
         case .time:
             let due = doubts.filter { $0.value.until <= now }.sorted { $0.key < $1.key }
@@ -100,10 +104,11 @@ package struct LinkProbes: Sendable {
             }
             if local.isLoopback { continue }
             if isHere.contains(local.bytes) {
-                if doubts[number]?.reason == .addressGone { doubts[number] = nil }
                 questionable.append(number)
             } else if doubts[number]?.reason != .addressGone {
-                doubts[number] = Doubt(until: now + Self.addressGrace, reason: .addressGone)
+                let since = doubts[number]?.since ?? now
+                let until = min(since + Self.longest, now + Self.addressGrace)
+                doubts[number] = Doubt(since: since, until: until, reason: .addressGone)
             }
         }
         let actions = doubt(questionable, at: now)
@@ -113,9 +118,11 @@ package struct LinkProbes: Sendable {
     /// A link that is in doubt already keeps its end: changes that follow each other do not keep a dead link.
     private mutating func doubt(_ numbers: [LinkNumber], at now: Duration) -> [Action] {
         var actions: [Action] = []
-        for number in numbers where doubts[number] == nil {
+        for number in numbers where doubts[number]?.reason != .silent {
             let patience = paths[number]?.roundTrip.map { min(max($0 * 4, Self.shortest), Self.longest) }
-            doubts[number] = Doubt(until: now + (patience ?? Self.longest), reason: .silent)
+            let since = doubts[number]?.since ?? now
+            let until = min(since + Self.longest, now + (patience ?? Self.longest))
+            doubts[number] = Doubt(since: since, until: until, reason: .silent)
             actions.append(.probe(number))
         }
         return actions
