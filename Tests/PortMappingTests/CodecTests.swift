@@ -38,21 +38,25 @@ import Transport
         #expect(response.refusal?.code == code && response.refusal?.result == result)
     }
 
-    @Test(arguments: ["", "00", "0080", "008000", "0080000000000b57", "0002000000000b5755f055f000000e10", "01", "0083000000000001"])
+    @Test(arguments: [
+        "", "00", "0080", "008000", "0080000000000b57", "0002000000000b5755f055f000000e10", "01", "0083000000000001",
+    ])
     func natPMPRefusesWhatIsNoAnswer(text: String) {
         #expect(throws: PortMappingError.self) { try NATPMP.Response(hex(text)) }
     }
 
     @Test func pcpRequests() {
         let map = PCP.Map(
-            nonce: Self.nonce, transport: .tcp, internalPort: 22000, externalPort: 0, externalAddress: address("0.0.0.0"))
+            nonce: Self.nonce, transport: .tcp, internalPort: 22000, externalPort: 0,
+            externalAddress: address("0.0.0.0"))
         #expect(
             PCP.Request(client: address("192.168.1.2"), lifetime: 3600, map: map).bytes
                 == hex(
                     "0201000000000e1000000000000000000000ffffc0a80102000102030405060708090a0b"
                         + "0600000055f0000000000000000000000000ffff00000000"))
         #expect(
-            PCP.Request(client: address("192.168.1.2")).bytes == hex("020000000000000000000000000000000000ffffc0a80102"))
+            PCP.Request(client: address("192.168.1.2")).bytes == hex("020000000000000000000000000000000000ffffc0a80102")
+        )
     }
 
     @Test func pcpAnswers() throws {
@@ -107,7 +111,8 @@ import Transport
 
     @Test(arguments: [
         "https://192.168.1.1/", "http://router/", "http://user@192.168.1.1/", "http://192.168.1.1:0/",
-        "http://192.168.1.1:65536/", "http://192.168.1.1:+80/", "http://192.168.1.1/\r\nX: y", "http://192.168.1.1/a b", "file:///etc/passwd",
+        "http://192.168.1.1:65536/", "http://192.168.1.1:+80/", "http://192.168.1.1/\r\nX: y", "http://192.168.1.1/a b",
+        "file:///etc/passwd",
         "http://", "http://[fe80::1%25eth0]/", "http://[fd00::1]x/", "",
     ])
     func unusableURLs(text: String) { #expect(throws: PortMappingError.self) { try RouterURL(text) } }
@@ -134,12 +139,17 @@ import Transport
                     + "<NewInternalClient>192.168.1.2</NewInternalClient><NewEnabled>1</NewEnabled>"
                     + "<NewPortMappingDescription>a&lt;b&gt;&amp;c</NewPortMappingDescription>"
                     + "<NewLeaseDuration>3600</NewLeaseDuration></u:AddPortMapping>"))
-        #expect(SOAP.headers(of: .externalAddress, serviceType: "urn:x")[1] == ("SOAPAction", "\"urn:x#GetExternalIPAddress\""))
+        #expect(
+            SOAP.headers(of: .externalAddress, serviceType: "urn:x")[1] == (
+                "SOAPAction", "\"urn:x#GetExternalIPAddress\""
+            ))
     }
 
     @Test func soapAnswers() throws {
         #expect(
-            try SOAP.Answer(status: 200, body: envelope("GetExternalIPAddress", "<NewExternalIPAddress>11.7.0.10</NewExternalIPAddress>"))
+            try SOAP.Answer(
+                status: 200,
+                body: envelope("GetExternalIPAddress", "<NewExternalIPAddress>11.7.0.10</NewExternalIPAddress>"))
                 == .done(externalAddress: Self.external, reservedPort: nil))
         #expect(
             try SOAP.Answer(status: 200, body: envelope("AddAnyPortMapping", "<NewReservedPort>4711</NewReservedPort>"))
@@ -150,7 +160,8 @@ import Transport
     }
 
     @Test(arguments: [
-        (402, PortMappingError.Code.malformed), (501, .refused), (606, .refused), (716, .unsupported), (718, .noFreePort),
+        (402, PortMappingError.Code.malformed), (501, .refused), (606, .refused), (716, .unsupported),
+        (718, .noFreePort),
         (724, .noFreePort), (725, .unsupported), (728, .noFreePort), (999, .refused),
     ])
     func upnpErrors(code: Int, meaning: PortMappingError.Code) { #expect(SOAP.error(code: code).code == meaning) }
@@ -185,7 +196,9 @@ func soapFault(_ code: Int) -> [UInt8] {
         """.utf8)
 }
 
-func description(service: String = "WANIPConnection:1", control: String = "/ctl/IPConn", root: String = SSDP.gatewayTypes[0])
+func description(
+    service: String = "WANIPConnection:1", control: String = "/ctl/IPConn", root: String = SSDP.gatewayTypes[0]
+)
     -> [UInt8]
 {
     Array(

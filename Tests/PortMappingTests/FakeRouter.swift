@@ -5,7 +5,8 @@ import Transport
 /// A router in memory: answers at once, as real ones do on the wire, or in the ways that a test wants.
 struct FakeRouter {
     static let gateway = Gateway(
-        address: address("192.168.1.1"), interface: "eth0", local: LocalAddress(address("192.168.1.2"), prefixLength: 24))
+        address: address("192.168.1.1"), interface: "eth0",
+        local: LocalAddress(address("192.168.1.2"), prefixLength: 24))
     static let location = "http://192.168.1.1:5000/root.xml"
 
     var pcp = true
@@ -146,7 +147,9 @@ struct RouterSimulation {
     private(set) var now: Duration = .zero
     private var waiting: [MappingMachine.Event] = []
 
-    init(_ router: FakeRouter, gateway: Gateway = FakeRouter.gateway, change: (inout MappingSettings) -> Void = { _ in }) {
+    init(
+        _ router: FakeRouter, gateway: Gateway = FakeRouter.gateway, change: (inout MappingSettings) -> Void = { _ in }
+    ) {
         self.router = router
         var settings = MappingSettings()
         change(&settings)

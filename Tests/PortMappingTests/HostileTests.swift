@@ -20,7 +20,8 @@ import Transport
     }
 
     @Test(arguments: [
-        ("http://8.8.8.8/x", "8.8.8.8"), ("http://127.0.0.1:631/", "127.0.0.1"), ("http://192.168.1.2:8384/", "192.168.1.2"),
+        ("http://8.8.8.8/x", "8.8.8.8"), ("http://127.0.0.1:631/", "127.0.0.1"),
+        ("http://192.168.1.2:8384/", "192.168.1.2"),
         ("http://192.168.2.1/x", "192.168.2.1"), ("http://169.254.169.254/latest/meta-data/", "192.168.1.1"),
         ("http://192.168.1.50/x", "192.168.1.1"), ("http://[::1]/", "192.168.1.1"), ("http://0.0.0.0/", "192.168.1.1"),
     ])
@@ -52,7 +53,8 @@ import Transport
 
     @Test func bombs() {
         let entities =
-            "<!DOCTYPE l [<!ENTITY a \"aaaa\">" + (1...9).map { "<!ENTITY b\($0) \"&a;&a;&a;&a;\">" }.joined() + "]><l>&b9;</l>"
+            "<!DOCTYPE l [<!ENTITY a \"aaaa\">" + (1...9).map { "<!ENTITY b\($0) \"&a;&a;&a;&a;\">" }.joined()
+            + "]><l>&b9;</l>"
         #expect(error(upnpOnly { $0.description = Array(entities.utf8) })?.code == .malformed)
         let nested = String(repeating: "<device><deviceList>", count: 10_000)
         #expect(error(upnpOnly { $0.description = Array(nested.utf8) })?.code == .tooLarge)
@@ -123,12 +125,18 @@ import Transport
             case 6: simulation.router.pcpResult = UInt8(random.int(0...14))
             case 7: simulation.router.natPMPResult = UInt16(random.int(0...6))
             case 8:
-                let bytes = [UInt8(random.pick([0, 2])), 0x80 | UInt8(random.int(0...2))] + random.bytes(random.int(0...60))
+                let bytes =
+                    [UInt8(random.pick([0, 2])), 0x80 | UInt8(random.int(0...2))] + random.bytes(random.int(0...60))
                 simulation.deliver(.datagram(bytes, from: FakeRouter.gateway.address, port: 5351))
                 simulation.deliver(.announcement(bytes, from: FakeRouter.gateway.address, port: 5351))
             case 9: simulation.router.upnp.toggle()
-            case 10: simulation.router.faults = (0..<random.int(0...4)).map { _ in random.pick([402, 501, 718, 724, 725, 606]) }
-            case 11: simulation.deliver(.answer(random.int(0...9), .success(GatewayHTTPAnswer(status: 200, body: random.bytes(9)))))
+            case 10:
+                simulation.router.faults = (0..<random.int(0...4)).map { _ in
+                    random.pick([402, 501, 718, 724, 725, 606])
+                }
+            case 11:
+                simulation.deliver(
+                    .answer(random.int(0...9), .success(GatewayHTTPAnswer(status: 200, body: random.bytes(9)))))
             default: simulation.advance(.milliseconds(random.int(1...900_000)))
             }
             if let deadline = simulation.machine.deadline { #expect(deadline > simulation.now) }

@@ -174,8 +174,31 @@ import Transport
         #expect(simulation.router.datagramCount - count <= 12)
         // From another sender they are nothing.
         let before = simulation.router.datagramCount
-        simulation.deliver(.announcement([0, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4], from: address("192.168.1.9"), port: 5351))
+        simulation.deliver(
+            .announcement([0, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4], from: address("192.168.1.9"), port: 5351))
         #expect(simulation.router.datagramCount == before)
+    }
+
+    /// A router that had only just started tells its restart by its epoch being younger than the mapping.
+    @Test func restartOfAYoungRouterIsNoticed() {
+        var router = FakeRouter()
+        router.booted = .zero
+        var simulation = RouterSimulation(router) { $0.methods = [.natPMP] }
+        simulation.advance(.seconds(1))
+        simulation.router.reboot(at: simulation.now)
+        simulation.deliver(announcement(isPCP: true, epoch: 0))
+        simulation.advance(.seconds(5))
+        #expect(simulation.router.mappings == [Self.wanted[0]: 22000])
+    }
+
+    @Test func routerThatComesUpIsAskedAtOnce() {
+        var router = FakeRouter()
+        router.isOn = false
+        var simulation = RouterSimulation(router)
+        simulation.advance(.seconds(60))
+        simulation.router.isOn = true
+        simulation.deliver(announcement(isPCP: true, epoch: 0))
+        #expect(simulation.grant?.method == .pcp)
     }
 
     @Test func announcedAddressLeadsToARenewal() {
@@ -243,7 +266,8 @@ import Transport
         _ = machine.handle(.datagram(map, from: gateway.address, port: 5351), at: .zero)
         #expect(
             machine.report.summary == "The router at fe80::1%eth0 lets connections to [2a00:1::2]:22000 in (PCP).")
-        #expect(MappedAddress.announced([machine.report]).map(\.linkAddress?.description) == ["tcp://[2a00:1::2]:22000"])
+        #expect(
+            MappedAddress.announced([machine.report]).map(\.linkAddress?.description) == ["tcp://[2a00:1::2]:22000"])
     }
 
     private func announcement(isPCP: Bool, epoch: UInt32) -> MappingMachine.Event {

@@ -22,7 +22,9 @@ import Transport
 
     @Test func defaultRoutes() {
         #expect(
-            RouteTable.ipv4(Self.ipv4).map { "\($0.gateway) \($0.interface)" } == ["192.168.1.1 eth0", "192.168.2.1 wlan0"])
+            RouteTable.ipv4(Self.ipv4).map { "\($0.gateway) \($0.interface)" } == [
+                "192.168.1.1 eth0", "192.168.2.1 wlan0",
+            ])
         #expect(RouteTable.ipv6(Self.ipv6).map { "\($0.gateway) \($0.interface)" } == ["fe80::1%eth0 eth0"])
         #expect(RouteTable.ipv4("").isEmpty && RouteTable.ipv6("").isEmpty)
     }
@@ -68,7 +70,8 @@ import Transport
 
     @Test(arguments: [
         ("8.8.8.8", true), ("11.7.0.10", true), ("10.1.1.1", false), ("172.16.0.1", false), ("172.32.0.1", true),
-        ("192.168.0.1", false), ("100.64.0.1", false), ("100.127.9.9", false), ("100.128.0.1", true), ("127.0.0.1", false),
+        ("192.168.0.1", false), ("100.64.0.1", false), ("100.127.9.9", false), ("100.128.0.1", true),
+        ("127.0.0.1", false),
         ("169.254.1.1", false), ("0.0.0.0", false), ("224.0.0.1", false), ("255.255.255.255", false), ("2a00::1", true),
         ("fd00::1", false), ("fe80::1", false), ("::1", false),
     ])

@@ -52,7 +52,9 @@ import Transport
             try DeviceDescription(description(service: "WANIPConnection:9"), from: location)
         }
         #expect(throws: PortMappingError.self) { try DeviceDescription(description(root: "urn:tv"), from: location) }
-        #expect(throws: PortMappingError.self) { try DeviceDescription(description(control: "/a\u{1}"), from: location) }
+        #expect(throws: PortMappingError.self) {
+            try DeviceDescription(description(control: "/a\u{1}"), from: location)
+        }
     }
 
     /// Whatever bytes come, each parser gives a value or an error; and what it gives stays in its bounds.
@@ -61,8 +63,10 @@ import Transport
         var random = SeededGenerator(seed: seed)
         let location = RouterURL(host: address("192.168.1.1"), port: 80, path: "/")
         let samples: [[UInt8]] = [
-            description(), soapFault(718), envelope("GetExternalIPAddress", "<NewExternalIPAddress>1.2.3.4</NewExternalIPAddress>"),
-            ssdpAnswer("http://192.168.1.1:5000/x"), hex("0082000000000b5755f055f000000e10"), hex("0080000000000b570b07000a"),
+            description(), soapFault(718),
+            envelope("GetExternalIPAddress", "<NewExternalIPAddress>1.2.3.4</NewExternalIPAddress>"),
+            ssdpAnswer("http://192.168.1.1:5000/x"), hex("0082000000000b5755f055f000000e10"),
+            hex("0080000000000b570b07000a"),
             hex(
                 "0281000000000e1000000b59000000000000000000000000000102030405060708090a0b0600000055f055f0"
                     + "00000000000000000000ffff0b07000a"),

@@ -77,7 +77,8 @@ struct GatewaySockets: Sendable {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        DatagramReceiver(received: { bytes, sender, _ in deliver(.found(bytes, from: sender)) }, refused: {}))
+                        DatagramReceiver(
+                            received: { bytes, sender, _ in deliver(.found(bytes, from: sender)) }, refused: {}))
                 }
             }
             .bind(to: SocketAddress(ipAddress: gateway.local.address.description, port: 0)).get()

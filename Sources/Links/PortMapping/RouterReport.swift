@@ -31,10 +31,12 @@ package struct RouterReport: Sendable, Equatable {
                 + "another NAT is in front of it. Ask the internet provider for a public address, or map port "
                 + "\(grant.externalPort) on the other router too."
         case .mapped(let grant) where !gateway.address.isIPv4:
-            return "The router at \(gateway) lets connections to [\(gateway.local.address)]:\(port.number) in (\(grant.method))."
+            return
+                "The router at \(gateway) lets connections to [\(gateway.local.address)]:\(port.number) in (\(grant.method))."
         case .mapped(let grant):
             let address = grant.externalAddress?.description ?? "its external address"
-            return "The router at \(gateway) maps \(address):\(grant.externalPort) to \(port) (\(grant.method)\(lease(grant)))."
+            return
+                "The router at \(gateway) maps \(address):\(grant.externalPort) to \(port) (\(grant.method)\(lease(grant)))."
         case .failed(let refusals):
             return failure(refusals)
         }

@@ -5,7 +5,9 @@ import NIOPosix
 import PortMapping
 import Transport
 
-/// Maps a port at the routers of this machine and prints every change, for tests from outside. SIGTERM: deletes what it mapped.
+/// Maps a port at the routers of this machine and prints every change, for tests from outside.
+///
+/// Lines on standard input: `changed` says that networks changed; the end of input deletes what was mapped.
 ///
 ///     PortMapProbe PORT [--methods PCP,NAT-PMP,UPnP] [--renewal SECONDS] [--lease SECONDS] [--listen]
 ///
@@ -14,7 +16,6 @@ import Transport
 @main
 enum PortMapProbe {
     static func main() async throws {
-        Signals.block()
         var settings = MappingSettings()
         var port: UInt16 = 22000
         var listens = false
@@ -42,7 +43,7 @@ enum PortMapProbe {
                     say("announce " + addresses.compactMap { $0.linkAddress?.description }.joined(separator: " "))
                 }
             }
-            group.addTask { await Signals.wait { mapper.stop() } }
+            group.addTask { await obey(mapper) }
             group.addTask {
                 var last: [String] = []
                 while !Task.isCancelled {
@@ -60,6 +61,18 @@ enum PortMapProbe {
         }
     }
 
+    private static func obey(_ mapper: PortMapper) async {
+        let (lines, input) = AsyncStream<String>.makeStream()
+        NIOThreadPool.singleton.submit { _ in
+            while let line = readLine() { input.yield(line) }
+            input.finish()
+        }
+        for await line in lines where line == "changed" { await mapper.networkChanged() }
+        mapper.stop()
+        // The mapper ends first.
+        try? await Task.sleep(for: .seconds(60))
+    }
+
     /// Writes a line at once; print would keep it while the output is a pipe.
     private static func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
@@ -74,29 +87,6 @@ enum PortMapProbe {
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
             .bind(host: "0.0.0.0", port: Int(port)).get()
-    }
-}
-
-/// SIGTERM by sigwait, on a thread of its own.
-enum Signals {
-    /// Before there are other threads, which then do the same.
-    static func block() {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGTERM)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-    }
-
-    static func wait(_ terminated: @escaping @Sendable () -> Void) async {
-        NIOThreadPool.singleton.submit { _ in
-            var signals = sigset_t()
-            sigemptyset(&signals)
-            sigaddset(&signals, SIGTERM)
-            var number: CInt = 0
-            sigwait(&signals, &number)
-            terminated()
-        }
-        try? await Task.sleep(for: .seconds(86400))
     }
 }
 

@@ -32,7 +32,8 @@ package struct DeviceDescription: Equatable, Sendable {
     /// - Throws: `tooLarge` or `malformed` for what is no bounded XML; `noService` if no service in it maps ports.
     package init(_ bytes: [UInt8], from location: RouterURL) throws(PortMappingError) {
         let root = try XMLElement(parsing: bytes)
-        guard let device = root.child("device"), SSDP.gatewayTypes.contains(device.child("deviceType")?.text ?? "") else {
+        guard let device = root.child("device"), SSDP.gatewayTypes.contains(device.child("deviceType")?.text ?? "")
+        else {
             throw PortMappingError(.noService, "its description is not one of a gateway")
         }
         name = Self.printable(device.child("friendlyName")?.text ?? "")
@@ -56,6 +57,8 @@ package struct DeviceDescription: Equatable, Sendable {
     }
 
     private static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }).prefix(64))
+        String(
+            String.UnicodeScalarView(text.unicodeScalars.filter { $0.properties.generalCategory != .control }).prefix(
+                64))
     }
 }

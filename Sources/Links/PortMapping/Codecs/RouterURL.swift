@@ -39,7 +39,8 @@ package struct RouterURL: Equatable, Hashable, Sendable, CustomStringConvertible
         else { throw .malformed("the router names a control URL that cannot be asked") }
         if let separator = reference.firstRange(of: "://") {
             let rest = reference[separator.upperBound...]
-            return RouterURL(host: host, port: port, path: Self.path(rest[(rest.firstIndex(of: "/") ?? rest.endIndex)...]))
+            return RouterURL(
+                host: host, port: port, path: Self.path(rest[(rest.firstIndex(of: "/") ?? rest.endIndex)...]))
         }
         if reference.hasPrefix("/") { return RouterURL(host: host, port: port, path: Self.path(reference[...])) }
         let directory = path.prefix { $0 != "?" }

@@ -177,7 +177,9 @@ extension MappingMachine {
             }
             guard response.operation == 1 else { return [] }
             if let map = response.map {
-                guard map.nonce == nonce, map.transport == port.transport, map.internalPort == port.number else { return [] }
+                guard map.nonce == nonce, map.transport == port.transport, map.internalPort == port.number else {
+                    return []
+                }
             }
             if let refusal = response.refusal { return failed(.pcp, refusal, isRenewal: asking.isRenewal, at: now) }
             guard let map = response.map, response.lifetime > 0, map.externalPort > 0 else { return [] }
@@ -217,17 +219,22 @@ extension MappingMachine {
     mutating func announced(_ bytes: [UInt8], at now: Duration) -> [Action] {
         guard case .resting(let until) = phase else { return [] }
         var isNews = false
+        let epoch: UInt32
         if bytes.first == 0 {
             guard let response = try? NATPMP.Response(bytes), case .externalAddress(let address) = response.body else {
                 return []
             }
-            isNews = hasRestarted(.natPMP, response.epoch, at: now)
+            epoch = response.epoch
+            isNews = hasRestarted(.natPMP, epoch, at: now)
             if let held, let address, held.grant.externalAddress != address { isNews = true }
         } else {
             guard let response = try? PCP.Response(bytes), response.operation == 0, response.version == PCP.version
             else { return [] }
-            isNews = hasRestarted(.pcp, response.epoch, at: now)
+            epoch = response.epoch
+            isNews = hasRestarted(.pcp, epoch, at: now)
         }
+        // The router's table is younger than the mapping; or there is none, and the router is back.
+        if let held { if now - .seconds(Int64(epoch)) > held.since { isNews = true } } else { isNews = true }
         let pause = isNews ? Self.announcementPause : Self.idleAnnouncementPause
         let due = max(now, lastStart + pause)
         phase = .resting(until: min(until, due))

@@ -198,7 +198,9 @@ package struct MappingMachine: Sendable {
     }
 
     /// Takes the mapping that a method has made.
-    mutating func granted(_ grant: PortMappingGrant, service: DeviceDescription.Service? = nil, at now: Duration) -> [Action] {
+    mutating func granted(_ grant: PortMappingGrant, service: DeviceDescription.Service? = nil, at now: Duration)
+        -> [Action]
+    {
         held = Held(grant: grant, since: now, service: service)
         refusals = []
         hasFailed = false

@@ -75,7 +75,8 @@ struct RouterSearch: Sendable, Equatable {
         guard host.isPrivateIPv4, gateway.local.networkContains(host),
             !ownAddresses.contains(where: { $0.isSameNumber(as: host) })
         else {
-            throw PortMappingError(.foreignLocation, "it names \(location.authority), which is not a router of this network")
+            throw PortMappingError(
+                .foreignLocation, "it names \(location.authority), which is not a router of this network")
         }
         guard sender.isSameNumber(as: host) else {
             throw PortMappingError(.foreignLocation, "\(sender) names \(location.authority), which is another device")
