@@ -11,7 +11,7 @@ import netlab  # noqa: E402
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes more than 20 s")
+    config.addinivalue_line("markers", "slow: takes more than 10 s, or judges the laboratory alone")
 
 
 def pytest_collection_modifyitems(items):

@@ -3,6 +3,7 @@
 import ipaddress
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -33,6 +34,17 @@ def missing_programs(*names):
                 "strelaysrv": "syncthing-relaysrv", "miniupnpd": "miniupnpd-nftables"}
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     return [packages[name] for name in names or packages if not shutil.which(name, path=path)]
+
+
+PREFIX = "synctrain-net-"
+
+
+def remove_stale_directories():
+    """Removes what tests that were killed have left in the temporary directory; kept logs stay."""
+    for name in os.listdir(tempfile.gettempdir()):
+        found = re.fullmatch(PREFIX + r"(\d+)-(?!.*-logs$).*", name)
+        if found and not os.path.exists(f"/proc/{found[1]}"):
+            shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
 
 
 class Server:
@@ -76,7 +88,8 @@ class NetworkLab:
     def __init__(self, nat_a="restricted", nat_b="restricted", nat_c=None, upnp="", protocols=("upnp", "natpmp"),
                  same_lan=False, same_numbers=False, drops_udp=False, servers=DEFAULT_SERVERS, token=None, login=None,
                  relay_options=(), parent=None):
-        self.root = tempfile.mkdtemp(prefix="synctrain-net-", dir=parent)
+        remove_stale_directories()
+        self.root = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
         self.nodes, self.servers, self._places = [], {}, []
         self.token, self.login, self.relay_options = token, login, list(relay_options)
         self.kinds = {"a": nat_a, "b": nat_b} | ({"c": nat_c} if nat_c else {})
@@ -110,7 +123,7 @@ class NetworkLab:
     def _make_internet(self):
         self.net = self._place("net", *QUIET, ("ipv4/ip_forward", 1), ("ipv4/conf/all/send_redirects", 0),
                                ("ipv4/conf/default/send_redirects", 0))
-        # Nothing is beyond: whoever asks for a name there is told so at once.
+        # There is nothing beyond; a lookup of a name fails at once.
         self.net.ip("link set lo up", "link add br0 type bridge forward_delay 0", f"addr add {SERVER}/24 dev br0",
                     "link set br0 up", "route add unreachable default")
 
@@ -144,7 +157,7 @@ class NetworkLab:
 
     def change_address(self, router):
         """The router's side to the internet gets another address, as when a train changes its cell: everything
-        translated before is gone, and nobody is told. Returns the new address."""
+        translated before is gone, and neither end is notified. Returns the new address."""
         old = router.wan
         router.wan = str(ipaddress.ip_address(old) + 1)
         letter = router.letter

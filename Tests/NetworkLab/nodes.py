@@ -9,11 +9,18 @@ import syncthing
 from process import wait_until
 
 
+def without_proxies(environment):
+    """This machine's own proxies are not in the laboratory."""
+    return {key: value for key, value in environment.items() if "PROXY" not in key.upper()}
+
+
 class LabSyncthing(syncthing.Syncthing):
     """A Syncthing in a home, closed off but for what `options` allow. A list gives an option several values."""
 
     def __init__(self, place, name, home, options):
         self.place = place
+        # Environment variables, such as {"ALL_PROXY": lab.proxy()}.
+        self.variables = {}
         super().__init__(name, home)
         # Every node has a network of its own, so that all may have the ports that users know.
         self.api_port, self.port = 8384, 22000
@@ -29,11 +36,23 @@ class LabSyncthing(syncthing.Syncthing):
                 ElementTree.SubElement(found, key).text = text
         tree.write(path)
 
-    def spawn(self, command, stdout=None, **options):
-        self.place.call(super().spawn, command, stdout, **options)
+    def spawn(self, command, stdout=None, env=None, **options):
+        environment = without_proxies(env) | self.variables
+        self.place.call(super().spawn, command, stdout, env=environment, **options)
 
     def call(self, *arguments, **options):
         return self.place.call(super().call, *arguments, **options)
+
+    def add_device(self, device_id, address="dynamic", name="peer"):
+        """Before its start it goes into the file: a Syncthing that runs may take 20 s to dial a device that is added."""
+        if self.is_running:
+            return super().add_device(device_id, address, name)
+        path = os.path.join(self.home, "config.xml")
+        tree = ElementTree.parse(path)
+        device = ElementTree.Element("device", id=device_id, name=name)
+        ElementTree.SubElement(device, "address").text = address
+        tree.getroot().insert(0, device)
+        tree.write(path)
 
     def connection(self, device_id):
         """Address, kind and so on of the connection to the device; None without one."""
@@ -57,6 +76,10 @@ class LabAgent(agent.Agent):
         os.makedirs(os.path.dirname(home), exist_ok=True)
         self.run("init", "--name", name)
         self.change((r"(?m)(^\[bluetooth\]\n(?:#.*\n)*)enabled = true", r"\1enabled = false"), *settings)
+
+    @property
+    def environment(self):
+        return without_proxies(super().environment) | self.variables
 
     def change(self, *settings):
         """Changes its configuration by (pattern, replacement); the agent reads it when it starts."""

@@ -162,19 +162,32 @@ def test_a_laboratory_is_quick():
     assert time.monotonic() - start < 3, "1.5 s on a machine of one's own"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("listen", ["relay", "pool"])
 def test_real_syncthings_meet_through_discovery_and_relay(network, listen):
     lab = network(nat_a="symmetric", nat_b="symmetric")
     options = through(lab, getattr(lab, listen))
     a = lab.syncthing(lab.home_a, "a", options, start=False)
     b = lab.syncthing(lab.home_b, "b", options, start=False)
+    a.add_device(b.id)
+    b.add_device(a.id)
     a.start()
     # A lookup that comes before is answered "ask again in a minute".
     wait_announced(lab, lab.home_b, a.id, "^relay://")
     b.start()
-    a.add_device(b.id)
-    b.add_device(a.id)
     a.wait_connected(b.id, timeout=40)
     assert a.connection(b.id)["type"].startswith("relay")
     assert lab.relay_status()["numActiveSessions"] == 1
+
+
+@pytest.mark.parametrize("name", ["socks"])
+def test_a_real_syncthing_announces_itself_through_a_proxy(network, name):
+    """What it announces has the proxy's address, which is of no use to others; the relay's is right."""
+    lab = network(servers=("discovery", "relay", name), login=("joan", "hunter2"))
+    node = lab.syncthing(lab.home_a, "node", through(lab, "tcp://0.0.0.0:22000", lab.relay), start=False)
+    node.variables = {"ALL_PROXY": lab.proxy(name), "ALL_PROXY_NO_FALLBACK": "1"}
+    node.start()
+    addresses = wait_announced(lab, lab.home_b, node.id, "^relay://")["addresses"]
+    assert f"tcp://{SERVER}:22000" in addresses
+    assert not any(lab.router_a.wan in address for address in addresses)
+    log = lab.servers[name].log()
+    assert f"CONNECT {SERVER} {PORTS['discovery']}" in log and f"CONNECT {SERVER} {PORTS['relay']}" in log

@@ -6,7 +6,7 @@ from nodes import LOCAL_ONLY
 from process import wait_until
 
 NOWHERE = "tcp://192.0.2.1:1"
-"""The address of a device that is not to be dialled, since nobody looks for it elsewhere then."""
+"""An address that leads nowhere. A device that has it instead of `dynamic` is not looked up by discovery."""
 BLOCKED = {"ipv4": "ip", "ipv6": "ip6"}
 """The family of nftables that each kind of announcement goes by."""
 
@@ -36,12 +36,10 @@ def pair(network):
 
 def meet(agent, node, first, agent_dials=True, node_dials=True):
     """Starts both; those that dial do it by discovery alone."""
+    node.add_device(agent.id, "dynamic" if node_dials else NOWHERE)
+    agent.add_device(node.id, "node", "dynamic" if agent_dials else NOWHERE)
     for starting in (agent, node) if first == "agent" else (node, agent):
         starting.start()
-        if starting is node:
-            node.add_device(agent.id, address="dynamic" if node_dials else NOWHERE)
-        else:
-            agent.add_device(node.id, "node", "dynamic" if agent_dials else NOWHERE)
     # Syncthing announces itself every 30 s, and at once when it hears of a device for the first time.
     agent.wait_connected(node.id, timeout=40)
     node.wait_connected(agent.id, timeout=5)
@@ -73,11 +71,14 @@ def test_both_look_for_each_other_by_both_families(pair):
 
 
 @pytest.mark.slow
+@pytest.mark.xfail(reason="the agent waits for the old link, which is silent, and does not dial the new address", strict=True)
 def test_a_new_address_is_found(pair):
-    """The node's home gets another address, and IPv6 is off: only what it announces then leads there."""
+    """The node's home gets another address, and IPv6 is off: only what the node announces every 30 s leads there."""
     lab, agent, node = pair("ipv4")
     meet(agent, node, "node", node_dials=False)
-    lab.change_home_address(lab.home_b)
-    agent.wait_disconnected(node.id, timeout=120)
-    agent.wait_connected(node.id, timeout=60)
-    wait_until(lambda: node.connection(agent.id), 5, "the node is connected")
+    address = lab.change_home_address(lab.home_b)
+
+    def moved():
+        connection = node.connection(agent.id)
+        return connection and connection["address"].startswith(address)
+    wait_until(lambda: agent.is_connected(node.id) and moved(), 40, "the agent is connected to the new address")

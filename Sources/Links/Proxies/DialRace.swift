@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 import Transport
 
-/// Two ways to connect to the same place, of which the first has a head start: whichever connects first is used.
+/// Two ways to connect to the same place. The first has a head start; the one that connects first is used.
 ///
 /// A way wins when it is connected, before the installer runs: so the other end sees the installer's bytes once, and an
 /// installer that fails is not tried on the other way.

@@ -57,7 +57,7 @@ package struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         if let separator = text.firstRange(of: "://") {
             kind = Self.kind(ofScheme: text[..<separator.lowerBound].lowercased())
             rest = text[separator.upperBound...]
-            guard kind != nil else { throw invalid("its scheme is none of socks5, http and https") }
+            guard kind != nil else { throw invalid("its scheme is not socks5, http or https") }
         }
         guard let kind else { throw invalid("it has no scheme") }
         // The user's part ends at the last @, since passwords are often pasted with theirs unescaped.
@@ -72,7 +72,7 @@ package struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
             rest = rest[..<end]
         }
         guard let (host, port) = HostText.split(rest) else { throw invalid("it has no valid host and port") }
-        if let port, port == 0 { throw invalid("port 0 is no port to connect to") }
+        if let port, port == 0 { throw invalid("its port is 0") }
         self.kind = kind
         self.host = host
         self.port = port ?? kind.defaultPort

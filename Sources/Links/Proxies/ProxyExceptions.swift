@@ -27,7 +27,7 @@ package struct ProxyExceptions: Hashable, Sendable {
     private init(entries: [Entry]) { self.entries = entries }
 
     /// - Parameter source: where the text comes from (`NO_PROXY`), for the message.
-    /// - Throws: `invalidSettings` for an entry that is none of the above: were it skipped, a host that the user wanted
+    /// - Throws: `invalidSettings` for any other entry: if it were skipped, a host that the user wanted
     ///   to reach directly would be told to the proxy.
     package init(parsing text: String, source: String) throws(ProxyError) {
         let parts = text.split { $0 == "," || $0.isWhitespace }

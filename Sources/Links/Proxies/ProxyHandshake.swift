@@ -17,7 +17,7 @@ package protocol ProxyHandshake: Sendable {
     /// Consumes one message of the proxy from the front of `buffer`, if it is there.
     ///
     /// To be called until it gives `needMore` or `established`. Never holds bytes of its own: what it has not consumed
-    /// stays in the buffer, of which it accepts at most 8 KiB before it decides.
+    /// stays in the buffer. It decides after at most 8 KiB.
     /// - Throws: `ProxyError`; the connection is useless then.
     mutating func step(_ buffer: inout ByteBuffer) throws(ProxyError) -> ProxyHandshakeStep
 }
