@@ -11,7 +11,7 @@ package struct GatewayHTTPRequest: Sendable, Equatable {
 
     package var method: Method
     package var url: RouterURL
-    /// To be sent with the names spelled as here; `Host` and `Content-Length` come in addition.
+    /// To be sent with the names spelled as here; `Host`, `Content-Length` and `Connection: close` come in addition.
     package var headers: [Header]
     package var body: [UInt8]
     /// The address to connect from: routers refuse to map a port to another address than the sender's.

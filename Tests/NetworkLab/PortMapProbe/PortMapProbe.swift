@@ -111,7 +111,7 @@ enum PlainHTTP {
             promise.fail(error)
             return try await promise.futureResult.get()
         }
-        var headers = HTTPHeaders([("Host", request.url.authority)])
+        var headers = HTTPHeaders([("Host", request.url.authority), ("Connection", "close")])
         for header in request.headers { headers.add(name: header.name, value: header.value) }
         if request.method == .post { headers.add(name: "Content-Length", value: "\(request.body.count)") }
         let head = HTTPRequestHead(

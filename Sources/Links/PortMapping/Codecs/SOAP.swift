@@ -72,7 +72,6 @@ package enum SOAP {
     package static func headers(of action: Action, serviceType: String) -> [(name: String, value: String)] {
         [
             ("Content-Type", "text/xml; charset=\"utf-8\""), ("SOAPAction", "\"\(serviceType)#\(action.name)\""),
-            ("Connection", "close"),
         ]
     }
 

@@ -29,7 +29,7 @@ package struct MappingIdentity: Sendable, Equatable {
 
     /// The nonce of this device's PCP mapping of `port` at `gateway` (RFC 6887 section 11.2).
     package func nonce(port: ListenedPort, gateway: Gateway) -> [UInt8] {
-        Array(code("nonce", port, gateway).prefix(12))
+        Array(code("nonce \(gateway.local.address)", port, gateway).prefix(12))
     }
 
     /// The external ports to ask for, 1024 to 65534, in this order; the same after a restart.
@@ -48,7 +48,7 @@ package struct MappingIdentity: Sendable, Equatable {
     }
 
     private func code(_ purpose: String, _ port: ListenedPort, _ gateway: Gateway) -> [UInt8] {
-        let message = "\(purpose)|\(port)|\(gateway.address)|\(gateway.local.address)"
+        let message = "\(purpose)|\(port)|\(gateway.address)"
         // Only an empty key or a machine without memory fails.
         guard let code = try? HMACSHA256.code(of: Array(message.utf8), key: key) else {
             return [UInt8](repeating: 0x5A, count: 32)

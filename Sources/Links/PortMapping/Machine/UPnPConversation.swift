@@ -97,7 +97,7 @@ struct UPnPConversation: Sendable {
         stage = .describing(location)
         return counted(
             GatewayHTTPRequest(
-                method: .get, url: location, headers: [.init(name: "Connection", value: "close")], body: [],
+                method: .get, url: location, headers: [], body: [],
                 localAddress: wish.client, maximumBodyByteCount: XMLElement.Limits().byteCount,
                 timeout: Self.requestTimeout))
     }
