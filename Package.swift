@@ -65,6 +65,8 @@ let layers = [
         "Links",
         [
             .target(name: "Transport", dependencies: [nioCore]),
+            // Which links are kept, and what is dialled: values, events in and actions out.
+            .target(name: "LinkRules", dependencies: ["BlockExchange", "Transport"]),
             .target(
                 name: "TransportTCP",
                 dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
@@ -81,6 +83,16 @@ let layers = [
                     "BlockExchange", "Cryptography", "Transport", nioCore,
                     .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
                 ]),
+            .target(
+                name: "HTTPExchange", dependencies: ["BlockExchange", "LinkSecurity", "Transport", nioCore, nioHTTP1]),
+            .target(
+                name: "GlobalDiscovery",
+                dependencies: ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport", nioCore]),
+            .target(
+                name: "TransportRelay",
+                dependencies: ["BlockExchange", "Cryptography", "LinkSecurity", "Transport", nioCore]),
+            .target(name: "PortMapping", dependencies: ["Cryptography", "Transport", nioCore, nioPosix]),
+            .target(name: "Proxies", dependencies: ["Cryptography", "Transport", nioCore]),
         ]),
     // The agent, its configuration and its server.
     layer(
@@ -94,8 +106,9 @@ let layers = [
                 name: "SyncAgent",
                 dependencies: [
                     "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
-                    "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity",
-                    "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport", logging, nioCore, nioPosix,
+                    "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkRules",
+                    "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport", logging,
+                    nioCore, nioPosix,
                     serviceLifecycle,
                 ]),
             .target(
@@ -162,6 +175,16 @@ let package = Package(
             dependencies: ["CBluetooth", "MessageBus", "Transport", "TransportBluetooth", logging, nioCore, nioPosix],
             path: "Tests/BluetoothLab/Probe"),
 
+        // Programs of Tests/NetworkLab: one part of what reaches devices each, against real servers.
+        .executableTarget(
+            name: "PortMapProbe", dependencies: ["PortMapping", "Transport", nioCore, nioHTTP1, nioPosix],
+            path: "Tests/NetworkLab/PortMapProbe"),
+        .executableTarget(
+            name: "RelayProbe",
+            dependencies: [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportRelay", "TransportTCP", nioCore,
+            ], path: "Tests/NetworkLab/RelayProbe"),
+
         // MARK: tests
         .testTarget(name: "ArchitectureTests"),
         .tests(of: "Archives", ["Cryptography"], exclude: ["make-vectors.py"], resources: [.copy("Vectors")]),
@@ -193,6 +216,17 @@ let package = Package(
                 nioCore, nioPosix,
             ]),
         .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Transport", nioCore, nioPosix]),
+        .tests(of: "PortMapping", ["Transport", nioCore, nioPosix]),
+        .tests(
+            of: "Proxies",
+            ["Transport", "TransportTCP", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix]),
+        .tests(
+            of: "TransportRelay",
+            [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportConformance", "TransportTCP",
+                nioCore, .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ], resources: [.copy("Vectors")]),
+        .tests(of: "LinkRules", ["BlockExchange", "Cryptography", "Transport"]),
         .tests(of: "AgentConfiguration", ["BlockExchange", "Cryptography", "FileAccess"]),
         .tests(
             of: "AgentServer",
@@ -201,7 +235,8 @@ let package = Package(
             of: "SyncAgent",
             [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "GhostDrop",
-                "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport",
+                "IndexStore", "LinkRules", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails",
+                "Transport",
                 "TransportTCP", "TransportVirtual", logging, nioCore,
                 .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
             ]),

@@ -46,12 +46,13 @@ struct Architecture {
             "FolderWatcher": ["CLinux", "FileAccess"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
+            "LinkRules": ["BlockExchange", "Transport"],
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"],
             // No concrete transport: the agent is given those that there are.
             "SyncAgent": [
                 "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
                 "FileAccess", "FolderScanner",
-                "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
+                "FolderWatcher", "GhostDrop", "IndexStore", "LinkRules", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
                 "Thumbnails", "Transport",
             ],
             // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
@@ -124,7 +125,7 @@ struct Architecture {
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop", "Pairing", "Archives", "TOML", "Thumbnails",
+            "GhostDrop", "LinkRules", "Pairing", "Archives", "TOML", "Thumbnails",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

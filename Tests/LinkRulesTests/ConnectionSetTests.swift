@@ -57,9 +57,9 @@ import Testing
         #expect(set.primary == LinkNumber(1))
         #expect(set.further == 2)
         // No request before the ClusterConfig has left.
-        #expect(set.take(byteCount: 10) == nil)
+        #expect(set.openLinks == [])
         _ = set.handle(.configSent(LinkNumber(1)), at: .zero)
-        #expect(set.take(byteCount: 10) == LinkNumber(1))
+        #expect(set.openLinks == [LinkNumber(1)])
     }
 
     @Test func theFirstMayWaitAsInSyncthing() {
@@ -90,23 +90,6 @@ import Testing
         _ = set.handle(.configReceived(LinkNumber(2), isSecondary: true), at: .seconds(6))
         #expect(set.openLinks == [LinkNumber(1), LinkNumber(2)])
         #expect(set.primary == LinkNumber(1))
-    }
-
-    @Test func requestsGoWhereTheLeastIsUnderWay() {
-        var set = Self.set(of: 3)
-        let block = 128 << 10
-        let taken = (0..<8).map { _ in set.take(byteCount: block)!.rawValue }
-        #expect(taken == [2, 3, 2, 3, 2, 3, 2, 3])
-        // Each of the others has 512 KiB more than the primary.
-        #expect(set.take(byteCount: block) == LinkNumber(1))
-        set.finished(LinkNumber(3), byteCount: block)
-        #expect(set.take(byteCount: block) == LinkNumber(3))
-        // Odd sizes do no harm.
-        for size in [Int.min, -1, 0, Int.max] {
-            guard let link = set.take(byteCount: size) else { continue }
-            set.finished(link, byteCount: size)
-        }
-        set.finished(LinkNumber(77), byteCount: 1)
     }
 
     @Test func theNextTakesOverFromADeadPrimary() {
@@ -160,7 +143,7 @@ import Testing
                 .admit(LinkNumber(2)), .demote(LinkNumber(1)), .retire(LinkNumber(1)),
                 .promote(LinkNumber(2), hasConfig: false),
             ])
-        #expect(set.take(byteCount: 1) == nil)
+        #expect(set.openLinks == [])
         var other = set
         #expect(set.handle(.idle(LinkNumber(1)), at: .seconds(31)) == [.close(LinkNumber(1), .replaced)])
         #expect(set.handle(.ended(LinkNumber(1)), at: .seconds(31)) == [])
@@ -326,9 +309,6 @@ import Testing
                 #expect(Set(set.active.map(\.way.tier)).count <= 1, "seed \(seed)")
                 if event == .time { #expect(set.nextWake.map { $0 > now } ?? true, "seed \(seed)") }
                 #expect(Set(set.openLinks).isSubset(of: sent.intersection(members)), "seed \(seed)")
-                if let chosen = set.take(byteCount: random.int(0...1 << 20)) {
-                    #expect(sent.contains(chosen) && members.contains(chosen), "seed \(seed)")
-                }
             }
         }
     }

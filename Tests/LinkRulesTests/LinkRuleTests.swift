@@ -178,11 +178,11 @@ import Transport
 
 @Suite struct LinkWayTests {
     @Test func kindsAreWays() {
-        #expect(LinkWay(.tcp, isRelayed: false, isLocal: true) == .localTCP)
-        #expect(LinkWay(.tcp, isRelayed: false, isLocal: false) == .wideTCP)
-        #expect(LinkWay(.tcp, isRelayed: true, isLocal: true) == .relay)
-        #expect(LinkWay(.l2cap, isRelayed: false, isLocal: true) == .l2cap)
-        #expect(LinkWay(.gatt, isRelayed: false, isLocal: false) == .gatt)
+        #expect(LinkWay(.tcp, isLocal: true) == .localTCP)
+        #expect(LinkWay(.tcp, isLocal: false) == .wideTCP)
+        #expect(LinkWay(.relay, isLocal: true) == .relay)
+        #expect(LinkWay(.l2cap, isLocal: true) == .l2cap)
+        #expect(LinkWay(.gatt, isLocal: false) == .gatt)
     }
 
     @Test func costAndRateDecideWithinATier() {

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import Testing
+import LinkRules
 import Transport
 
 @testable import SyncAgent
@@ -82,12 +83,12 @@ import Transport
         }
     }
 
-    @Test func theRouteIsWhereTheLinkLeads() {
-        let networks = [LocalNetworks.Network(address: [192, 168, 7, 3], mask: [255, 255, 255, 0])]
+    @Test func theRouteIsWhereTheLinkLeads() throws {
+        let networks = MachineNetworks(prefixes: [try NetworkPrefix(parsing: "192.168.7.3/24")])
         let rows: [(LinkKind, String, LinkRoute)] = [
             (.tcp, "tcp://192.168.7.9:1", .localNetwork), (.tcp, "tcp://192.168.8.9:1", .internet),
             (.tcp, "tcp://[2001:db8::1]:1", .internet), (.l2cap, "ble://AA:BB:CC:DD:EE:FF", .radio),
-            (.gatt, "192.168.7.9:1", .radio), (.virtual, "virtual://a", .radio),
+            (.relay, "relay://192.168.7.9:22067", .internet), (.gatt, "192.168.7.9:1", .radio), (.virtual, "virtual://a", .radio),
         ]
         for (kind, address, route) in rows {
             let information = LinkInformation(kind: kind, remoteAddress: address, isInitiator: true)

@@ -1,6 +1,7 @@
 import BlockExchange
 import SyncTestKit
 import Testing
+import LinkRules
 import Transport
 
 @testable import SyncAgent
@@ -62,13 +63,9 @@ import Transport
     }
 }
 
-@Suite struct LocalNetworksTests {
-    static let networks = [
-        LocalNetworks.Network(address: [192, 168, 7, 3], mask: [255, 255, 255, 0]),
-        LocalNetworks.Network(
-            address: [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 12),
-            mask: [UInt8](repeating: 255, count: 8) + [UInt8](repeating: 0, count: 8)),
-    ]
+@Suite struct MachineNetworksTests {
+    static let networks = MachineNetworks(
+        prefixes: ["192.168.7.3/24", "2001:db8::/64"].compactMap { try? NetworkPrefix(parsing: $0) })
 
     static let table: [(String, Bool)] = [
         ("tcp://192.168.7.200:22000", true), ("tcp://192.168.8.1:22000", false), ("tcp://10.0.0.1:1", false),
@@ -81,11 +78,12 @@ import Transport
 
     @Test(arguments: table.indices) func isInOneOfThem(_ number: Int) throws {
         let (address, expected) = Self.table[number]
-        #expect(
-            LocalNetworks.contain(try LinkAddress(parsing: address), networks: Self.networks) == expected, "\(address)")
+        #expect(Self.networks.contain(try LinkAddress(parsing: address)) == expected, "\(address)")
     }
 
-    @Test func thisMachineIsInItsOwnNetworks() {
-        #expect(LocalNetworks.current().contains { $0.contains([127, 0, 0, 1]) })
+    @Test func thisMachineIsInItsOwnNetworks() throws {
+        let networks = MachineNetworks.current()
+        #expect(try networks.contain(LinkAddress(parsing: "tcp://127.0.0.1:1")))
+        #expect(networks.addresses.contains { $0.isLoopback })
     }
 }

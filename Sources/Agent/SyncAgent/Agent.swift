@@ -3,6 +3,7 @@ import BlockExchange
 import ControlAPI
 import Cryptography
 import IndexStore
+import LinkRules
 import LinkSecurity
 import Logging
 import NIOCore
@@ -36,6 +37,7 @@ package final class Agent: Service, Sendable {
     let rates: AgentRates
     let policies: PolicyFollower
     let tasks: AgentTasks
+    private let networks: NetworkWatch
     let startedAt: WallTime
     private let pauses: PauseEnder
     private let radio: RadioFollower
@@ -73,6 +75,7 @@ package final class Agent: Service, Sendable {
             identity: identity, usual: authenticator, handshakeLimit: LinkDialer.timeout,
             knownDevices: { devices.all.map(\.id) }, isInviting: { invitations.isOpen }, time: time)
         let dialer = LinkDialer(transports: setup.transports)
+        networks = NetworkWatch()
         let listeners = ListenerBoard()
         let discovery = setup.makeDiscovery?(
             identity.device, { listeners.addresses }, { devices.device($0) != nil })
@@ -107,8 +110,9 @@ package final class Agent: Service, Sendable {
             linkEnvironment: LinkEnvironment(
                 localDevice: identity.device, deviceName: { configuration.current.name },
                 dial: { try await dialer.dial($0, $1, install: pairing.dialling($2)) },
-                discoveredAddresses: { discovery?.addresses(of: $0) ?? [] }, folders: folders, devices: devices,
-                index: index, transfers: transfers, events: events, time: time, partials: partials, drops: drops,
+                found: { device in [.local: discovery?.addresses(of: device).map(\.description) ?? []] },
+                dialPolicy: { DialPolicy() }, networks: { [networks] in networks.current }, folders: folders,
+                devices: devices, index: index, dialBudget: SharedDialBudget(), connections: { 1 }, transfers: transfers, events: events, time: time, partials: partials, drops: drops,
                 slowLinkPolicy: slowLinkPolicy, held: held, limits: { [rates] in rates.limits(for: $0) },
                 heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
@@ -132,7 +136,7 @@ package final class Agent: Service, Sendable {
         var settings = BlockScheduler.Settings()
         settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
         return FetchEnvironment(
-            sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
+            sessions: { devices.sources($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
             seek: { ids in
@@ -173,6 +177,11 @@ package final class Agent: Service, Sendable {
                         await discovery.run { device in
                             await self.devices.device(device)?.dialNow()
                         }
+                    }
+                }
+                group.addTask {
+                    await self.networks.run(clock: self.setup.time.clock) {
+                        for device in self.devices.all { await device.networkChanged() }
                     }
                 }
                 group.addTask { await self.pauses.run() }

@@ -2,6 +2,10 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
     struct statx status;
     if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return -1;

@@ -4,6 +4,7 @@ import Cryptography
 import FileAccess
 import Foundation
 import IndexStore
+import LinkRules
 import LinkSecurity
 import Logging
 import NIOCore
@@ -70,7 +71,8 @@ final class SessionAgent: Sendable {
         folders.insert(folder)
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
-            discoveredAddresses: { _ in [] }, folders: folders, devices: devices, index: index, transfers: transfers,
+            found: { _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() }, folders: folders,
+            devices: devices, index: index, dialBudget: SharedDialBudget(), connections: { 1 }, transfers: transfers,
             events: events, time: time, partials: PartialBlocks(), drops: DropRegistry(),
             slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in },
             distrust: { _, _ in }, logger: logger)

@@ -210,6 +210,9 @@ actor DeviceSession {
         handle(.asked)
     }
 
+    /// This machine is elsewhere than before: links are doubted, and the device is dialled.
+    func networkChanged() { handle(.time) }
+
     /// A person waits for the device: it is searched for by radio, too, for a while. False if no radio reaches it.
     @discardableResult
     func seek() -> Bool {

@@ -1,3 +1,5 @@
+import BlockExchange
+
 /// How long to wait before something is tried again: one second at first, twice as long after each failure, at most a
 /// minute, each time with up to a quarter more so that two devices do not stay in step. Pure.
 struct RetryBackoff: Sendable {

@@ -13,15 +13,14 @@ package enum LinkWay: String, Sendable, Hashable, CaseIterable {
     /// A radio in memory.
     case virtual
 
-    /// - Parameters:
-    ///   - isRelayed: whether a relay forwards the link.
-    ///   - isLocal: whether the connected address is local; see `NetworkPrefix.isLocal`.
-    package init(_ kind: LinkKind, isRelayed: Bool, isLocal: Bool) {
+    /// - Parameter isLocal: whether the connected address is local; see `NetworkPrefix.isLocal`.
+    package init(_ kind: LinkKind, isLocal: Bool) {
         switch kind {
+        case .tcp: self = isLocal ? .localTCP : .wideTCP
+        case .relay: self = .relay
         case .l2cap: self = .l2cap
         case .gatt: self = .gatt
         case .virtual: self = .virtual
-        default: self = isRelayed ? .relay : isLocal ? .localTCP : .wideTCP
         }
     }
 

@@ -25,8 +25,6 @@ package struct ConnectionSet: Sendable {
         package var probeLimit: Duration = .seconds(2)
         /// New connections that wait for a decision; further ones are refused.
         package var waitingLimit = 4
-        /// The primary is asked for blocks only when each of the others has so many more bytes under way.
-        package var primaryHandicap = 512 << 10
 
         package init() {}
     }
@@ -89,8 +87,6 @@ package struct ConnectionSet: Sendable {
         /// Whether the peer has sent one, and whether its last was a full one.
         var isReady = false
         var hasFullConfig = false
-        /// Bytes that were asked for and have not come.
-        var load = 0
         /// Links that were heard since this one waits.
         var alive: Set<LinkNumber> = []
     }
@@ -141,24 +137,6 @@ package struct ConnectionSet: Sendable {
             guard let connection = connections[number], connection.isOpen else { return false }
             return number == primary || connection.isReady
         }
-    }
-
-    /// Chooses the connection for a request: the one with the least under way, the primary if the others have much more.
-    /// Nil if none may carry one. Report its end with `finished`.
-    package mutating func take(byteCount: Int) -> LinkNumber? {
-        let open = openLinks
-        let chosen = open.min { left, right in (load(left), left) < (load(right), right) }
-        if let chosen { connections[chosen]?.load += max(0, min(byteCount, 64 << 20)) }
-        return chosen
-    }
-
-    package mutating func finished(_ number: LinkNumber, byteCount: Int) {
-        guard let load = connections[number]?.load else { return }
-        connections[number]?.load = max(0, load - max(0, min(byteCount, 64 << 20)))
-    }
-
-    private func load(_ number: LinkNumber) -> Int {
-        (connections[number]?.load ?? 0) + (number == primary ? settings.primaryHandicap : 0)
     }
 
     /// When to come back with `time`; nil if nothing waits.

@@ -66,7 +66,7 @@ struct AddressTries: Sendable {
         case .cancelled: pause = Self.first(entry.target)
         case .refusedByPeer: pause = Self.first(entry.target)
         case .unreachable:
-            pause = Self.pause(entry.target, failures: isUpgrade ? 0 : last.failures)
+            pause = isUpgrade ? Self.first(entry.target) : Self.pause(entry.target, failures: last.failures)
             last.failures = min(last.failures + 1, 20)
         }
         pause += pause * jitter / 4
@@ -96,9 +96,9 @@ struct AddressTries: Sendable {
     private static func first(_ target: DialTarget) -> Duration { target.kind == .tcp ? direct : relay }
 
     private static func pause(_ target: DialTarget, failures: Int) -> Duration {
-        // 20, 30, 45, 60 s; 60, 120, 240, 480, 600 s.
+        // 2, 4, 8, 15, 20, 30, 45, 60 s; 60, 120, 240, 480, 600 s.
         guard target.kind == .tcp else { return min(longestRelay, relay * (1 << min(failures, 5))) }
-        let growth = [1.0, 1.5, 2.25, 3.0]
+        let growth = [0.1, 0.2, 0.4, 0.75, 1.0, 1.5, 2.25, 3.0]
         return min(longestDirect, direct * growth[min(failures, growth.count - 1)])
     }
 

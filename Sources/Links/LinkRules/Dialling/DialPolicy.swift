@@ -30,6 +30,28 @@ package struct DialPolicy: Sendable, Equatable {
     }
 }
 
+extension DialPlan {
+    /// What is in the way of using a link that a dial has led to; nil if nothing is. Only a name can lead elsewhere than was
+    /// checked before the dial.
+    ///
+    /// - Parameter remoteAddress: the other end's, as the transport knows it.
+    package static func problem(
+        of attempt: Attempt, connectedTo remoteAddress: String, policy: DialPolicy?
+    ) -> String? {
+        guard attempt.target.kind == .tcp, attempt.target.ipAddress == nil, policy?.hasProxy != true,
+            case .tcp(_, let port)? = try? LinkAddress(parsing: remoteAddress),
+            let address = try? LinkAddress(parsing: remoteAddress).ipAddress
+        else { return nil }
+        if AddressSanity.problem(connectedTo: address, port: port, from: attempt.source) != nil {
+            return "the name leads to \(address), which is not the address of a device; correct the name"
+        }
+        guard policy?.allowed.allow(address) ?? true else {
+            return "the name leads to \(address), which allowed-networks excludes; add the network or another address"
+        }
+        return nil
+    }
+}
+
 /// Targets that are dialled together. Each group has a head start before the next.
 package enum DialGroup: Int, Sendable, Hashable, CaseIterable, Comparable {
     case local
