@@ -1,0 +1,43 @@
+import BlockExchange
+import ControlAPI
+import LinkSecurity
+import Transport
+
+/// Reaches devices beyond the local network: asks discovery servers, joins relays, has routers map ports.
+///
+/// What it finds are hints where to dial; who is there is for the link's TLS to say.
+package protocol WideReach: Sendable {
+    /// Runs until cancelled. One call.
+    func run(_ hooks: WideReachHooks) async
+    /// Where discovery servers said that a device is, as addresses of the configuration; never waits. Asks them again in the
+    /// background when that was long ago.
+    func addresses(of device: DeviceID) -> [String]
+    /// Somebody waits for the device, or it has just become known: the servers may be asked at once.
+    func expect(_ device: DeviceID)
+    /// This machine's addresses or routes have changed.
+    func networkChanged() async
+    /// Connects to a device through the relay that it has joined.
+    ///
+    /// - Throws: `LinkError`, or what `install` failed with.
+    func dial(
+        _ relay: RelayAddress, to device: DeviceID, timeout: Duration, install: @escaping LinkInstaller<SecureLink>
+    ) async throws -> SecureLink
+    /// How it stands with each way, for people.
+    var report: ReachReport { get async }
+}
+
+/// What a `WideReach` needs of the agent.
+package struct WideReachHooks: Sendable {
+    /// What is listened on.
+    package var listening: @Sendable () -> [LinkAddress]
+    /// Makes a link of what arrives over a relay.
+    package var install: LinkInstaller<SecureLink>
+    /// Runs such a link to its end.
+    package var serve: @Sendable (SecureLink) async -> Void
+    /// A device's addresses have become known, or changed.
+    package var found: @Sendable (DeviceID) async -> Void
+    package var isKnown: @Sendable (DeviceID) -> Bool
+}
+
+/// Makes it for the device of an identity.
+package typealias WideReachMaker = @Sendable (LinkIdentity) throws -> any WideReach
