@@ -1,3 +1,4 @@
+import AsyncTools
 import FileAccess
 import Foundation
 import Glibc
@@ -13,7 +14,7 @@ final class WatchedFolder: Sendable {
     let tree: TemporaryTree
     let watcher: FolderWatcher
     private let reports = Mutex<[WatchReport]>([])
-    private let alarm = Alarm()
+    private let hasChanges = Signal()
     private let log = Log()
 
     /// The program under test, which lies where the tests do.
@@ -56,7 +57,7 @@ final class WatchedFolder: Sendable {
             group.addTask {
                 await self.watcher.run { report in
                     self.reports.withLock { $0.append(report) }
-                    self.alarm.ring()
+                    self.hasChanges.notify()
                 }
             }
             try await body()
@@ -71,7 +72,7 @@ final class WatchedFolder: Sendable {
     /// Waits for reports since the last `forget` that satisfy `condition`; the test's time limit is the guard.
     func until(_ condition: ([WatchReport]) -> Bool) async throws {
         while !condition(all) {
-            await alarm.wait(atMost: nil, clock: ContinuousClock())
+            await hasChanges.wait()
             try Task.checkCancellation()
         }
     }

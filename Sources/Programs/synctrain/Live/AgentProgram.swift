@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import AgentServer
 import BlockExchange
 import CLinux
@@ -9,6 +10,7 @@ import Foundation
 import Logging
 import MachineState
 import NIOCore
+import PeerLinks
 import ServiceLifecycle
 import SyncAgent
 import Transport

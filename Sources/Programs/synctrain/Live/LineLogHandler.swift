@@ -1,6 +1,6 @@
+import AgentContext
 import Foundation
 import Logging
-import SyncAgent
 
 /// Writes a log line to standard error: for people on a terminal, or as one JSON object a line.
 struct LineLogHandler: LogHandler {

@@ -1,7 +1,7 @@
+import AgentContext
 import AgentServer
 import ControlAPI
 import Logging
-import SyncAgent
 
 /// Keeps log lines for whoever looks on over the control API.
 struct RingLogHandler: LogHandler {
