@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import PortMapping
 import Proxies
-import SyncAgent
+import PeerLinks
 import Synchronization
 import Transport
 import TransportRelay
