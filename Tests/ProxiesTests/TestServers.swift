@@ -47,9 +47,9 @@ struct Conversation {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             }
-        try await write(answer)
         let outbound = self.outbound
         try await target.executeThenClose { fromTarget, toTarget in
+            try await write(answer)
             async let down: Void = {
                 for try await piece in fromTarget { try await outbound.write(piece) }
                 outbound.finish()
@@ -69,29 +69,34 @@ struct Conversation {
 
 typealias Serving = @Sendable (inout Conversation) async throws -> Void
 
+private func converse(on channel: any Channel, _ serve: @escaping Serving) async throws {
+    let connection = try await channel.eventLoop.submit {
+        let connection = try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+        channel.setOption(.autoRead, value: true).whenFailure { _ in }
+        return connection
+    }.get()
+    try await connection.executeThenClose { inbound, outbound in
+        var conversation = Conversation(inbound, outbound)
+        try await serve(&conversation)
+    }
+}
+
 /// Runs a server on a port of 127.0.0.1 while `body` runs.
 func withServer<Output: Sendable>(
     _ serve: @escaping Serving, _ body: (_ port: UInt16) async throws -> Output
 ) async throws -> Output {
+    // Plain channels, as one that is accepted while the server ends is dropped, which an async one does not bear.
     let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .bind(host: "127.0.0.1", port: 0) { channel in
-            channel.eventLoop.makeCompletedFuture {
-                try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-            }
-        }
+        .childChannelOption(.autoRead, value: false)
+        .bind(host: "127.0.0.1", port: 0) { $0.eventLoop.makeSucceededFuture($0) }
     let port = UInt16(server.channel.localAddress?.port ?? 0)
     return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
             try? await server.executeThenClose { accepted in
                 try await withThrowingDiscardingTaskGroup { group in
-                    for try await connection in accepted {
-                        group.addTask {
-                            // How a conversation ends is for the client to judge.
-                            try? await connection.executeThenClose { inbound, outbound in
-                                var conversation = Conversation(inbound, outbound)
-                                try await serve(&conversation)
-                            }
-                        }
+                    for try await channel in accepted {
+                        // How a conversation ends is for the client to judge.
+                        group.addTask { try? await converse(on: channel, serve) }
                     }
                 }
             }

@@ -6,14 +6,19 @@ package struct HTTPDate: Equatable, Sendable {
     /// anything else. The day of the week is not verified.
     package init?(parsing text: String) {
         guard text.utf8.count <= 40 else { return nil }
-        let words = text.split { $0 == " " || $0 == "-" }.map(String.init)
+        let words = text.split(separator: " ").map(String.init)
         let day, month, year, time: String
-        if text.contains(",") {
-            guard words.count == 6, words[5] == "GMT" else { return nil }
+        switch (text.contains(","), words.count) {
+        case (true, 6) where words[5] == "GMT":
             (day, month, year, time) = (words[1], words[2], words[3], words[4])
-        } else {
-            guard words.count == 5 else { return nil }
+        case (true, 4) where words[3] == "GMT":
+            let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+            guard date.count == 3 else { return nil }
+            (day, month, year, time) = (date[0], date[1], date[2], words[2])
+        case (false, 5):
             (month, day, time, year) = (words[1], words[2], words[3], words[4])
+        default:
+            return nil
         }
         let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { Self.number($0) }
         guard let monthIndex = Self.months.firstIndex(of: month), clock.count == 3,

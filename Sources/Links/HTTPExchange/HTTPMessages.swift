@@ -91,8 +91,9 @@ package struct HTTPAnswer: Sendable, Equatable {
     private static let century: Int64 = 3_155_760_000
 
     private static func seconds(_ text: String) -> Duration? {
-        let digits = text.drop { $0 == " " }.prefix { $0 != " " }
-        guard (1...19).contains(digits.utf8.count), text.allSatisfy({ $0 == " " || $0.isASCII && $0.isNumber }),
+        let start = text.drop { $0 == " " }
+        let digits = start.prefix { $0.isASCII && $0.isNumber }
+        guard (1...19).contains(digits.utf8.count), start[digits.endIndex...].allSatisfy({ $0 == " " }),
             let value = UInt64(digits)
         else { return nil }
         return .seconds(Int64(clamping: min(value, UInt64(century))))

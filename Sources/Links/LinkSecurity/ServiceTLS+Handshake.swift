@@ -120,14 +120,14 @@ extension LinkSecurityError {
         }
         let cause = String(describing: error)
         func names(_ reasons: String...) -> Bool { reasons.contains { cause.contains($0) } }
-        if names("EOF during handshake") {
+        if error is IOError || names("EOF during handshake") {
             self.init(
                 .closedInHandshake,
                 "\(host) closed the connection during the TLS handshake; check the port, or try again later",
                 cause: cause)
         } else if names("UNSUPPORTED_PROTOCOL", "ALERT_PROTOCOL_VERSION") {
             self.init(.oldTLS, "\(host) does not offer TLS 1.2 or later; ask its owner to update it", cause: cause)
-        } else if names("CERTIFICATE_VERIFY_FAILED", "unableToValidateCertificate", "failedToMatchHostname") {
+        } else if names("CERTIFICATE_VERIFY_FAILED", "unableToValidateCertificate", "failedToValidateHostname") {
             self.init(
                 .unusableCertificate,
                 "the certificate of \(host) is not valid for it; check the address and this machine's clock, or give the "

@@ -143,15 +143,15 @@ enum RelayProbe {
         try await link.executeThenClose { inbound, outbound in
             try await outbound.write(ByteBuffer(integer: count << 20))
             var hasher = SHA256Hasher()
+            var piece = ByteBuffer(string: "plaintext marker of the relay probe")
             var state: UInt64 = 1
-            for _ in 0..<count * 4 {
-                var piece = ByteBuffer()
-                piece.writeString("plaintext marker of the relay probe")
-                while piece.readableBytes < 256 << 10 {
-                    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                    piece.writeInteger(state)
-                }
-                piece = piece.getSlice(at: 0, length: 256 << 10) ?? piece
+            while piece.readableBytes < 256 << 10 {
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                piece.writeInteger(state)
+            }
+            piece = piece.getSlice(at: 0, length: 256 << 10) ?? piece
+            for number in 0..<count * 4 {
+                piece.setInteger(number, at: 1024)
                 piece.withUnsafeReadableBytes { hasher.update($0) }
                 try await outbound.write(piece)
             }

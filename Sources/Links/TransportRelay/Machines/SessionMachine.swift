@@ -41,7 +41,7 @@ package struct SessionMachine: Sendable {
         case RelayResponse.notFound:
             return .failed(RelayError(.sessionExpired, "the relay's invitation has expired or was used before"))
         case RelayResponse.alreadyConnected:
-            // strelaysrv (seen with 2.1) drops an end of a session that comes while it is busy with the other end.
+            // strelaysrv (seen with 1.19 and 2.1) drops an end of a session that comes while it is busy with the other end.
             return .failed(RelayError(.sessionMissed, "the relay did not connect the two devices; try again"))
         default: return .failed(RelayError(.refused, "the relay refused the session with \(response.shown)"))
         }
