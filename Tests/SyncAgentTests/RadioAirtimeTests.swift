@@ -86,7 +86,8 @@ import Transport
             let index = try IndexStore.open(path: "\(home)/index.sqlite")
             let events = EventHub(wall: { WallTime(seconds: 0) })
             let logger = Logger(label: "radio", factory: { _ in SwiftLogNoOpLogHandler() })
-            let pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
+            let pending = PendingRegistry(
+                index: index, ignored: { .init() }, events: events, time: time, logger: logger)
             let environment = LinkEnvironment(
                 localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" },
                 dial: { address, effort, _ in try await radio.dial(address, effort) }, discoveredAddresses: { _ in [] },

@@ -62,7 +62,8 @@ package final class Agent: Service, Sendable {
         transfers = TransferRegistry(now: time.monotonic)
         startedAt = time.wall()
         events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: time.wall)
-        pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
+        pending = PendingRegistry(
+            index: index, ignored: { configuration.current.ignored }, events: events, time: time, logger: logger)
         let folders = FolderRegistry(pending: pending)
         let devices = DeviceRegistry()
         (self.folders, self.devices) = (folders, devices)
@@ -210,6 +211,10 @@ package final class Agent: Service, Sendable {
         if purpose == .introduction, let device = devices.device(link.peer) {
             await device.serve(link)
             return
+        }
+        if purpose == .introduction, configuration.current.ignored.contains(link.peer) {
+            setup.logger.debug("\(link.peer) from \(link.information.remoteAddress) is ignored")
+            return await link.close()
         }
         guard strangers.withLock({ $0.take(for: purpose) }) else {
             setup.logger.debug(

@@ -46,7 +46,7 @@ final class SessionAgent: Sendable {
         try await index.addFolder(Self.folder, newIndexID: IndexID(rawValue: SecureRandom.uint64() | 1))
         let events = EventHub(wall: time.wall)
         let folders = FolderRegistry(
-            pending: PendingRegistry(index: index, events: events, time: time, logger: logger))
+            pending: PendingRegistry(index: index, ignored: { .init() }, events: events, time: time, logger: logger))
         let devices = DeviceRegistry()
         self.devices = devices
         let transfers = TransferRegistry(now: time.monotonic)
