@@ -1,5 +1,7 @@
-"""How devices reach each other, as it is set: what `init` and `network` write, and who is ignored."""
+"""How devices reach each other, as it is set: what `init` and `network` write, who is ignored, and limits of one device."""
 
+import os
+import time
 import tomllib
 
 import pytest
@@ -138,3 +140,31 @@ def test_an_ignored_folder_is_pending_no_more(lab):
     wait_until(lambda: pending(agent, "folder") == {"music"}, what="music is offered again")
     agent.add_folder("spam", lab.path("here"), other.id)
     assert agent.document("folder", "ignored")["folders"] == [], "what is added is ignored no longer"
+
+
+def test_a_devices_own_limit_holds_beside_others(lab):
+    """8 MiB come at 2 MiB/s from the one that is limited, and at once after the limit is gone."""
+    agent, other = lab.agent(), lab.agent("other")
+    lab.introduce(agent, other)
+    path = agent.file("config.toml")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(text.replace("down = 0\n# Apply the limits to local networks (those this machine has an address in), "
+                                "too.\nlocal-network = false", "down = 0\nlocal-network = true", 1))
+    agent.run("reload")
+    assert configuration(agent)["limits"]["local-network"] is True
+    lab.share(agent, "f", other)
+    content = os.urandom(8 << 20)
+    for name in ("slow", "fast"):
+        with open(lab.path("other-f", name), "wb") as file:
+            file.write(content)
+    agent.wait_global("f", 2)
+    agent.run("device", "set", "other", "--down", "2MiB/s")
+    start = time.monotonic()
+    assert agent.run("cat", "f:slow").stdout == content
+    # A second's worth comes at once.
+    assert time.monotonic() - start > 2.5
+    agent.run("device", "set", "other", "--down", "0")
+    assert agent.run("cat", "f:fast").stdout == content
+    assert "down" not in configuration(agent)["device"][0]

@@ -94,7 +94,7 @@ import Transport
                 folders: FolderRegistry(pending: pending), devices: devices, index: index,
                 transfers: TransferRegistry(now: time.monotonic), events: events, time: time,
                 partials: PartialBlocks(), drops: DropRegistry(), slowLinkPolicy: { _, _ in nil },
-                held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in }, distrust: { _, _ in },
+                held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _ in }, distrust: { _, _ in },
                 logger: logger)
             addresses = (1...count).map { LinkAddress.bluetooth("C0:FF:EE:00:00:0\($0)") }
             sessions = addresses.enumerated().map { number, address in

@@ -110,7 +110,7 @@ package final class Agent: Service, Sendable {
                 dial: { try await dialer.dial($0, $1, install: pairing.dialling($2)) },
                 discoveredAddresses: { discovery?.addresses(of: $0) ?? [] }, folders: folders, devices: devices,
                 index: index, transfers: transfers, events: events, time: time, partials: partials, drops: drops,
-                slowLinkPolicy: slowLinkPolicy, held: held, limits: { [rates] in rates.limits(for: $0) },
+                slowLinkPolicy: slowLinkPolicy, held: held, limits: { [rates] in rates.limits(for: $0, of: $1) },
                 heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
         changes = ConfigurationChanges(

@@ -72,7 +72,7 @@ final class SessionAgent: Sendable {
             localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
             discoveredAddresses: { _ in [] }, folders: folders, devices: devices, index: index, transfers: transfers,
             events: events, time: time, partials: PartialBlocks(), drops: DropRegistry(),
-            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in },
+            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _ in },
             distrust: { _, _ in }, logger: logger)
         for peer in peers {
             devices.insert(

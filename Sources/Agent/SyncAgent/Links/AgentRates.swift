@@ -1,4 +1,5 @@
 import AgentConfiguration
+import BlockExchange
 
 /// How fast blocks go out and come in, and files that links lead to go out: as the configuration and the policies say.
 struct AgentRates: Sendable {
@@ -7,6 +8,7 @@ struct AgentRates: Sendable {
     /// Of files that links lead to.
     let files: RateLimiter
     private let blocks: SharedLimits
+    private let devices: DeviceRates
     private let fileRate: SharedRate
 
     init(_ configuration: Configuration, held: @escaping @Sendable () -> HeldTransfers, time: AgentTime) {
@@ -17,6 +19,7 @@ struct AgentRates: Sendable {
         }
         let fileRate = SharedRate(configuration.http.rate)
         (self.blocks, self.fileRate) = (blocks, fileRate)
+        devices = DeviceRates(configuration.devices, time: time)
         up = RateLimiter(time: time) { now().up }
         down = RateLimiter(time: time) { now().down }
         files = RateLimiter(time: time) { fileRate.current }
@@ -24,6 +27,7 @@ struct AgentRates: Sendable {
 
     func set(_ configuration: Configuration) {
         blocks.set(configuration.limits)
+        devices.set(configuration.devices)
         policiesChanged()
         fileRate.set(configuration.http.rate)
         files.limitsChanged()
@@ -34,9 +38,13 @@ struct AgentRates: Sendable {
         down.limitsChanged()
     }
 
-    /// Of a link; nil for one that has none.
-    func limits(for route: LinkRoute) -> LinkLimits? {
+    /// Of a link with a device: the common limits and its own; nil for a link that has none.
+    func limits(for route: LinkRoute, of device: DeviceID) -> LinkLimits? {
         guard route != .radio else { return nil }
-        return LinkLimits(up: up, down: down, holds: { [blocks] in blocks.hold(for: route) })
+        let own = devices.limits(of: device)
+        return LinkLimits(parts: [
+            LinkLimits.Part(up: own.up, down: own.down, holds: { [blocks] in blocks.holdForDevice(over: route) }),
+            LinkLimits.Part(up: up, down: down, holds: { [blocks] in blocks.hold(for: route) }),
+        ])
     }
 }

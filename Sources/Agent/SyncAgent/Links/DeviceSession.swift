@@ -29,7 +29,7 @@ struct LinkEnvironment: Sendable {
     var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     var held: @Sendable () -> HeldTransfers
     /// Nil for a link that has none.
-    var limits: @Sendable (LinkRoute) -> LinkLimits?
+    var limits: @Sendable (LinkRoute, DeviceID) -> LinkLimits?
     /// What a device says of its folders; does not wait.
     var heard: @Sendable (ClusterConfig, DeviceID) -> Void
     /// Notes for good that a device keeps a folder encrypted; does not wait.
@@ -292,7 +292,7 @@ actor DeviceSession {
         let session = PeerSession(
             link: link, of: environment.localDevice, route: route, hello: environment.hello(isKnown: true),
             time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
-            limits: environment.limits(route), logger: logger)
+            limits: environment.limits(route, id), logger: logger)
         let reason = await session.run(owner: owner(of: session.kind, route))
         rates[session.kind] = session.rate
         await ended(session, reason, logger)

@@ -63,16 +63,25 @@ final class RateLimiter: Sendable {
     }
 }
 
-/// The limits of a link, both ways.
+/// The limits of a link, both ways: what goes keeps all of them.
 struct LinkLimits: Sendable {
-    var up: RateLimiter
-    var down: RateLimiter
-    /// Whether they hold for this link now.
-    var holds: @Sendable () -> Bool
+    struct Part: Sendable {
+        var up: RateLimiter
+        var down: RateLimiter
+        /// Whether they hold for this link now.
+        var holds: @Sendable () -> Bool
+    }
 
-    func waitToSend(_ byteCount: Int) async { if holds() { await up.wait(for: byteCount) } }
-    func waitToAsk(_ byteCount: Int) async { if holds() { await down.wait(for: byteCount) } }
-    func sent(_ byteCount: Int) { if holds() { up.charge(byteCount) } }
+    /// Those of fewer links first: who waits for them is not in the way of others.
+    var parts: [Part]
+
+    func waitToSend(_ byteCount: Int) async {
+        for part in parts where part.holds() { await part.up.wait(for: byteCount) }
+    }
+    func waitToAsk(_ byteCount: Int) async {
+        for part in parts where part.holds() { await part.down.wait(for: byteCount) }
+    }
+    func sent(_ byteCount: Int) { for part in parts where part.holds() { part.up.charge(byteCount) } }
 }
 
 /// The limits as the configuration has them now. A policy may set a lower one; whoever is limited by one of the two is by
@@ -91,6 +100,15 @@ final class SharedLimits: Sendable {
         switch route {
         case .radio: false
         case .localNetwork: limits.withLock { $0.includesLocalNetwork } || held().rate(over: route) != nil
+        case .internet: true
+        }
+    }
+
+    /// Whether a device's own limits hold for such a link: as the common ones, whatever the policies.
+    func holdForDevice(over route: LinkRoute) -> Bool {
+        switch route {
+        case .radio: false
+        case .localNetwork: limits.withLock { $0.includesLocalNetwork }
         case .internet: true
         }
     }
