@@ -142,6 +142,25 @@ def test_an_ignored_folder_is_pending_no_more(lab):
     assert agent.document("folder", "ignored")["folders"] == [], "what is added is ignored no longer"
 
 
+def test_networks_that_are_not_allowed_are_neither_taken_nor_dialled(lab):
+    agent, other = lab.agent(), lab.agent("other")
+    lab.introduce(agent, other)
+    agent.wait_connected(other.id)
+    agent.run("device", "set", "other", "--allowed-networks", "10.0.0.0/8, !127.0.0.0/8")
+    agent.wait_disconnected(other.id)
+
+    def refusal():
+        device = next(d for d in agent.status()["devices"] if d["id"] == other.id)
+        return "allowed networks" in device.get("lastError", "")
+    wait_until(refusal, what="the reason is shown")
+    # The other dials as well, at once when it is asked, and is not let in.
+    other.run("device", "add", agent.id, "--address", agent.address)
+    wait_until(lambda: any(d.get("lastError") for d in other.status()["devices"]), what="the other was refused")
+    assert not agent.is_connected(other.id)
+    agent.run("device", "set", "other", "--allowed-networks", "127.0.0.0/8")
+    agent.wait_connected(other.id)
+
+
 def test_a_devices_own_limit_holds_beside_others(lab):
     """8 MiB come at 2 MiB/s from the one that is limited, and at once after the limit is gone."""
     agent, other = lab.agent(), lab.agent("other")

@@ -144,6 +144,27 @@ import Transport
     }
 }
 
+@Suite struct AllowedLinksTests {
+    static let table: [(networks: [String], kind: LinkKind, address: String, mayUse: Bool, mayDial: Bool)] = [
+        ([], .tcp, "tcp://192.0.2.7:1", true, true), ([], .tcp, "tcp://nas.local:1", true, true),
+        (["10.0.0.0/8"], .tcp, "tcp://10.1.2.3:1", true, true),
+        (["10.0.0.0/8"], .tcp, "tcp://11.1.2.3:1", false, false),
+        (["10.0.0.0/8"], .tcp, "tcp://[::ffff:10.1.2.3]:1", true, true),
+        (["fe80::/10"], .tcp, "tcp://[fe80::1%eth0]:1", true, true),
+        (["10.0.0.0/8"], .tcp, "nonsense", false, true),
+        // What a name stands for is not known before there is a link.
+        (["10.0.0.0/8"], .tcp, "tcp://nas.local:1", false, true),
+        (["10.0.0.0/8"], .l2cap, "ble://AA:BB:CC:DD:EE:FF", true, true),
+    ]
+
+    @Test(arguments: table.indices) func networksAreLookedUp(_ number: Int) {
+        let (networks, kind, text, mayUse, mayDial) = Self.table[number]
+        let allowed = AllowedNetworks(networks)
+        #expect(allowed.allow(LinkInformation(kind: kind, remoteAddress: text, isInitiator: false)) == mayUse)
+        if let address = try? LinkAddress(parsing: text) { #expect(allowed.mayDial(address) == mayDial) }
+    }
+}
+
 @Suite struct LocalNetworksTests {
     static let networks = [
         LocalNetworks.Network(address: [192, 168, 7, 3], mask: [255, 255, 255, 0]),

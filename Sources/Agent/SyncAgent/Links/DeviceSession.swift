@@ -67,6 +67,7 @@ actor DeviceSession {
     private static let idleInterval: Duration = .seconds(60)
 
     private static let pauseReason = "the device is paused"
+    private static let networkReason = "links from this network are not allowed"
     private static let storageReason = "this device cannot store the index at the moment"
 
     nonisolated let id: DeviceID
@@ -151,6 +152,8 @@ actor DeviceSession {
         }
         if configuration.isPaused {
             active?.session.close(reason: Self.pauseReason)
+        } else if let active, !allowedNetworks.allow(active.session.information) {
+            active.session.close(reason: Self.networkReason)
         } else if wasPaused {
             dialNow()
         }
@@ -285,6 +288,10 @@ actor DeviceSession {
 
     /// Runs a link with this device to its end.
     func serve(_ link: SecureLink) async {
+        guard allowedNetworks.allow(link.information) else {
+            note(error: Self.notAllowed(link.information.remoteAddress))
+            return await link.close()
+        }
         var logger = environment.logger
         logger[metadataKey: "device"] = "\(id.shortID)"
         logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
@@ -313,7 +320,16 @@ actor DeviceSession {
         addresses.removeAll { !seen.insert($0).inserted }
         // The order given, but a slow link only where there is no other, and only if there is a reason to use the radio.
         let mayUseRadio = radioEffort != nil
+        let networks = allowedNetworks
+        for address in addresses where !networks.mayDial(address) { note(error: Self.notAllowed(address.description)) }
+        addresses.removeAll { !networks.mayDial($0) }
         return addresses.filter { !$0.isSlow } + addresses.filter { $0.isSlow && mayUseRadio }
+    }
+
+    private var allowedNetworks: AllowedNetworks { AllowedNetworks(configuration.allowedNetworks) }
+
+    private static func notAllowed(_ address: String) -> String {
+        "\(address) is not in the device's allowed networks; change them with `synctrain device set --allowed-networks`"
     }
 
     private var radioEffort: RadioEffort? { state.radio.effort(at: environment.time.monotonic()) }
