@@ -479,6 +479,18 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     laptop.run("device", "remove", guest.id, "--yes")
 
 
+def test_a_device_that_waits_is_ignored(page, laptop, two, module_lab):
+    caller = module_lab.agent("caller")
+    caller.add_device(laptop.id, "laptop", laptop.address)
+    page.go("devices")
+    waiting = card(page, "pending", caller.id)
+    page.click("Ignore", within=waiting)
+    page.wait(lambda: not page.has(waiting), "nobody waits any more")
+    assert laptop.document("device", "ignored")["devices"] == [caller.id]
+    caller.stop()
+    laptop.run("device", "ignore", caller.id, "--undo")
+
+
 def test_an_invitation(page, laptop, two, module_lab):
     page.go("devices", "invite")
     page.script("for (const d of document.querySelectorAll('details')) d.open = true")

@@ -90,16 +90,19 @@ import Transport
             let index = try IndexStore.open(path: "\(home)/index.sqlite")
             let events = EventHub(wall: { WallTime(seconds: 0) })
             let logger = Logger(label: "radio", factory: { _ in SwiftLogNoOpLogHandler() })
-            let pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
+            let pending = PendingRegistry(
+                index: index, ignored: { .init() }, events: events, time: time, logger: logger)
             let environment = LinkEnvironment(
                 localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" },
-                dial: { address, effort, _ in try await radio.dial(address, effort) }, discoveredAddresses: { _ in [] },
+                dial: { address, effort, _ in try await radio.dial(address, effort) }, found: { _ in [:] },
+                dialPolicy: { DialPolicy() }, networks: { MachineNetworks() }, dialBudget: SharedDialBudget(),
+                connections: { 1 },
                 folders: FolderRegistry(pending: pending), linkChanged: { [devices] in devices.linkChanged() },
                 index: index,
                 transfers: TransferRegistry(now: time.monotonic), events: events, time: time,
                 partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
                 slowLinkPolicy: { _, _ in nil },
-                held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in }, distrust: { _, _ in },
+                held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _ in }, distrust: { _, _ in },
                 logger: logger)
             addresses = (1...count).map { LinkAddress.bluetooth("C0:FF:EE:00:00:0\($0)") }
             sessions = addresses.enumerated().map { number, address in

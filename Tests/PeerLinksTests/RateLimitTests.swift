@@ -1,3 +1,5 @@
+import AgentConfiguration
+import AgentConfiguration
 import BlockExchange
 import SyncTestKit
 import Testing
@@ -5,6 +7,7 @@ import LinkRules
 import Transport
 
 @testable import AgentContext
+@testable import PeerLinks
 @testable import SyncDecisions
 
 @Suite struct TokenBucketTests {
@@ -61,6 +64,87 @@ import Transport
         bucket.charge(5_000_000, now: .zero)
         let pause = bucket.take(1_000_000, now: .zero)
         #expect(pause.map { $0 > .seconds(4) && $0 < .seconds(6) } == true)
+    }
+}
+
+@Suite struct DeviceRatesTests {
+    static let (nas, phone) = (DeviceID(certificateDER: [1]), DeviceID(certificateDER: [2]))
+
+    static func configuration(_ rates: TransferLimits.Rates, isLocalLimited: Bool = true) -> Configuration {
+        var device = DeviceConfiguration(id: nas)
+        device.rates = rates
+        return Configuration(
+            name: "x", devices: [device, DeviceConfiguration(id: phone)],
+            limits: TransferLimits(includesLocalNetwork: isLocalLimited))
+    }
+
+    static func time(_ clock: ManualClock) -> AgentTime {
+        AgentTime(
+            clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 1_800_000_000) }, random: { 0.5 })
+    }
+
+    static func rates(_ configuration: Configuration, _ clock: ManualClock) -> AgentRates {
+        AgentRates(configuration, held: { HeldTransfers() }, time: time(clock))
+    }
+
+    /// All links of the device together keep its limit, each way its own, and other devices know nothing of it.
+    @Test func aDeviceHasItsOwnLimit() async throws {
+        let clock = ManualClock()
+        let rates = Self.rates(Self.configuration(.init(up: 1 << 20)), clock)
+        let one = try #require(rates.limits(for: .internet, of: Self.nas))
+        let two = try #require(rates.limits(for: .localNetwork, of: Self.nas))
+        await one.waitToSend(1 << 20)
+        let second = Task { await two.waitToSend(1 << 20) }
+        await clock.advance(whenAsleep: 1)
+        await second.value
+        #expect(clock.now.offset >= .seconds(1) && clock.now.offset < .seconds(1.1))
+        let before = clock.now.offset
+        await one.waitToAsk(1 << 40)
+        let phone = try #require(rates.limits(for: .internet, of: Self.phone))
+        for _ in 0..<3 { await phone.waitToSend(1 << 40) }
+        #expect(clock.now.offset == before)
+        #expect(rates.limits(for: .radio, of: Self.nas) == nil)
+    }
+
+    @Test func whatIsSentWithoutWaitingCountsForTheDevice() async throws {
+        let clock = ManualClock()
+        let rates = Self.rates(Self.configuration(.init(up: 1 << 20)), clock)
+        let limits = try #require(rates.limits(for: .internet, of: Self.nas))
+        limits.sent(3 << 20)
+        let sending = Task { await limits.waitToSend(1 << 20) }
+        await clock.advance(whenAsleep: 1)
+        await sending.value
+        #expect(clock.now.offset >= .seconds(3) && clock.now.offset < .seconds(3.1))
+    }
+
+    /// Who waits goes on at once when the limit goes.
+    @Test func aNewLimitHoldsForOpenLinks() async throws {
+        let clock = ManualClock()
+        let rates = Self.rates(Self.configuration(.init(down: 1024)), clock)
+        let limits = try #require(rates.limits(for: .internet, of: Self.nas))
+        await limits.waitToAsk(1 << 20)
+        let waiting = Task { await limits.waitToAsk(1 << 20) }
+        while clock.sleeperCount == 0 { await Task.yield() }
+        rates.set(Self.configuration(.init()))
+        await waiting.value
+        #expect(clock.now.offset == .zero)
+        rates.set(Self.configuration(.init(down: 1 << 20)))
+        await limits.waitToAsk(1 << 20)
+        let again = Task { await limits.waitToAsk(1 << 20) }
+        await clock.advance(whenAsleep: 1)
+        await again.value
+        #expect(clock.now.offset >= .seconds(1))
+    }
+
+    @Test func theLocalNetworkIsFreeUnlessItIsLimitedToo() async throws {
+        let clock = ManualClock()
+        let rates = Self.rates(Self.configuration(.init(up: 1024, down: 1024), isLocalLimited: false), clock)
+        let limits = try #require(rates.limits(for: .localNetwork, of: Self.nas))
+        for _ in 0..<3 {
+            await limits.waitToSend(1 << 40)
+            await limits.waitToAsk(1 << 40)
+        }
+        #expect(clock.now.offset == .zero)
     }
 }
 

@@ -101,7 +101,8 @@ final class SimulatedAgent: Sendable {
         var configuration = rules
         configuration.path = files.root
         let registry = FolderRegistry(
-            pending: PendingRegistry(index: index, events: events, time: agentTime, logger: logger))
+            pending: PendingRegistry(
+                index: index, ignored: { .init() }, events: events, time: agentTime, logger: logger))
         let local = LocalBlocks(
             cache: try BlockCache(directory: "\(home)/cache", byteLimit: 0), index: index, folders: registry,
             threads: environment.threads)

@@ -72,7 +72,8 @@ package final class Agent: Service, Sendable {
         transfers = TransferRegistry(now: time.monotonic)
         startedAt = time.wall()
         events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: time.wall)
-        pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
+        pending = PendingRegistry(
+            index: index, ignored: { configuration.current.ignored }, events: events, time: time, logger: logger)
         let folders = FolderRegistry(pending: pending)
         let devices = DeviceRegistry()
         (self.folders, self.devices) = (folders, devices)
@@ -125,7 +126,7 @@ package final class Agent: Service, Sendable {
                 linkChanged: { devices.linkChanged() },
                 index: index, transfers: transfers, events: events, time: time, partials: partials,
                 serveDrop: { [drops] in await drops.serve($0, from: $1) }, slowLinkPolicy: slowLinkPolicy, held: held,
-                limits: { [rates] in rates.limits(for: $0) },
+                limits: { [rates] in rates.limits(for: $0, of: $1) },
                 heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
         changes = ConfigurationChanges(
@@ -231,6 +232,10 @@ package final class Agent: Service, Sendable {
         if purpose == .introduction, let device = devices.device(link.peer) {
             await device.serve(link)
             return
+        }
+        if purpose == .introduction, configuration.current.ignored.contains(link.peer) {
+            setup.logger.debug("\(link.peer) from \(link.information.remoteAddress) is ignored")
+            return await link.close()
         }
         guard strangers.withLock({ $0.take(for: purpose) }) else {
             setup.logger.debug(

@@ -45,7 +45,7 @@ package struct LinkEnvironment: Sendable {
     package var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
     package var held: @Sendable () -> HeldTransfers
     /// Nil for a link that has none.
-    package var limits: @Sendable (LinkRoute) -> LinkLimits?
+    package var limits: @Sendable (LinkRoute, DeviceID) -> LinkLimits?
     /// What a device says of its folders; does not wait.
     package var heard: @Sendable (ClusterConfig, DeviceID) -> Void
     /// Notes for good that a device keeps a folder encrypted; does not wait.
@@ -62,7 +62,7 @@ package struct LinkEnvironment: Sendable {
         time: AgentTime,
         partials: PartialBlocks, serveDrop: @escaping @Sendable (BlockRequest, DeviceID) async -> BlockAnswer,
         slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
-        held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute) -> LinkLimits?,
+        held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute, DeviceID) -> LinkLimits?,
         heard: @escaping @Sendable (ClusterConfig, DeviceID) -> Void,
         distrust: @escaping @Sendable (FolderID, DeviceID) -> Void, logger: Logger
     ) {
@@ -133,6 +133,7 @@ package actor DeviceSession {
     private static let refreshInterval: Duration = .seconds(15)
 
     private static let pauseReason = "the device is paused"
+    private static let networkReason = "links from this network are not allowed"
     private static let storageReason = "this device cannot store the index at the moment"
 
     package nonisolated let id: DeviceID
@@ -244,6 +245,7 @@ package actor DeviceSession {
         } else if wasPaused {
             dialNow()
         }
+        for link in open.values where !isAllowed(link.session.information) { link.session.close(reason: Self.networkReason) }
         if hasNewAddresses { dialNow() }
     }
 
@@ -394,6 +396,7 @@ package actor DeviceSession {
         }
         var policy = environment.dialPolicy()
         policy.isPaused = configuration.isPaused || refusal != nil
+        policy.allowed = allowedNetworks
         policy.allowsRadio = state.radio.effort(at: now) != nil
         if told.policy != policy {
             told.policy = policy
@@ -525,8 +528,32 @@ package actor DeviceSession {
 
     // MARK: links
 
+    private var allowedNetworks: AllowedNetworks {
+        // The configuration was checked when it was read.
+        (try? AllowedNetworks(parsing: configuration.allowedNetworks)) ?? AllowedNetworks()
+    }
+
+    /// Whether a link may be used where it leads. A radio is no network.
+    private func isAllowed(_ information: LinkInformation) -> Bool {
+        let networks = allowedNetworks
+        guard !networks.isEmpty, !information.kind.isSlow else { return true }
+        switch try? LinkAddress(parsing: information.remoteAddress) {
+        case .tcp(let host, _)?: return IPAddress(host).map(networks.allow) ?? false
+        case .relay(let relay)?: return IPAddress(relay.host).map(networks.allow) ?? false
+        default: return false
+        }
+    }
+
     /// Runs a link with this device to its end.
-    package func serve(_ link: SecureLink) async { await serve(link, nil) }
+    package func serve(_ link: SecureLink) async {
+        guard isAllowed(link.information) else {
+            note(
+                error: "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
+                    + "`synctrain device set --allowed-networks`")
+            return await link.close()
+        }
+        await serve(link, nil)
+    }
 
     private func serve(_ link: SecureLink, _ attempt: DialPlan.Attempt?) async {
         var logger = environment.logger
@@ -537,7 +564,7 @@ package actor DeviceSession {
         let session = PeerSession(
             link: link, of: environment.localDevice, route: route, hello: environment.hello(isKnown: true),
             time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
-            limits: environment.limits(route), exchangeTurn: exchangeTurn, logger: logger)
+            limits: environment.limits(route, id), exchangeTurn: exchangeTurn, logger: logger)
         lastNumber += 1
         let number = LinkNumber(lastNumber)
         open[number] = Link(session: session, attempt: attempt)

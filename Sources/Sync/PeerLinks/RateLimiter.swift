@@ -66,16 +66,33 @@ package final class RateLimiter: Sendable {
     }
 }
 
-/// The limits of a link, both ways.
+/// The limits of a link, both ways: what goes keeps all of them.
 package struct LinkLimits: Sendable {
-    package var up: RateLimiter
-    package var down: RateLimiter
-    /// Whether they hold for this link now.
-    package var holds: @Sendable () -> Bool
+    package struct Part: Sendable {
+        package var up: RateLimiter
+        package var down: RateLimiter
+        /// Whether they hold for this link now.
+        package var holds: @Sendable () -> Bool
 
-    func waitToSend(_ byteCount: Int) async { if holds() { await up.wait(for: byteCount) } }
-    func waitToAsk(_ byteCount: Int) async { if holds() { await down.wait(for: byteCount) } }
-    package func sent(_ byteCount: Int) { if holds() { up.charge(byteCount) } }
+        package init(up: RateLimiter, down: RateLimiter, holds: @escaping @Sendable () -> Bool) {
+            self.up = up
+            self.down = down
+            self.holds = holds
+        }
+    }
+
+    /// Those of fewer links first: who waits for them is not in the way of others.
+    package var parts: [Part]
+
+    package init(parts: [Part]) { self.parts = parts }
+
+    func waitToSend(_ byteCount: Int) async {
+        for part in parts where part.holds() { await part.up.wait(for: byteCount) }
+    }
+    func waitToAsk(_ byteCount: Int) async {
+        for part in parts where part.holds() { await part.down.wait(for: byteCount) }
+    }
+    package func sent(_ byteCount: Int) { for part in parts where part.holds() { part.up.charge(byteCount) } }
 }
 
 /// The limits as the configuration has them now. A policy may set a lower one; whoever is limited by one of the two is by
@@ -94,6 +111,15 @@ final class SharedLimits: Sendable {
         switch route {
         case .radio: false
         case .localNetwork: limits.withLock { $0.includesLocalNetwork } || held().rate(over: route) != nil
+        case .internet: true
+        }
+    }
+
+    /// Whether a device's own limits hold for such a link: as the common ones, whatever the policies.
+    func holdForDevice(over route: LinkRoute) -> Bool {
+        switch route {
+        case .radio: false
+        case .localNetwork: limits.withLock { $0.includesLocalNetwork }
         case .internet: true
         }
     }

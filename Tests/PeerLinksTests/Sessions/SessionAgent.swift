@@ -52,7 +52,7 @@ final class SessionAgent: Sendable {
         try await index.addFolder(Self.folder, newIndexID: IndexID(rawValue: SecureRandom.uint64() | 1))
         let events = EventHub(wall: time.wall)
         let folders = FolderRegistry(
-            pending: PendingRegistry(index: index, events: events, time: time, logger: logger))
+            pending: PendingRegistry(index: index, ignored: { .init() }, events: events, time: time, logger: logger))
         let devices = DeviceRegistry()
         self.devices = devices
         let transfers = TransferRegistry(now: time.monotonic)
@@ -80,7 +80,7 @@ final class SessionAgent: Sendable {
             dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders, linkChanged: { [devices] in devices.linkChanged() },
             index: index, transfers: transfers,
             events: events, time: time, partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
-            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in },
+            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _ in },
             distrust: { _, _ in }, logger: logger)
         for peer in peers {
             devices.insert(

@@ -33,6 +33,7 @@ struct Introductions {
             // A device with a token keeps the folder encrypted for the admin: it must not get it unencrypted from here.
             let named = offered.devices.filter {
                 $0.id != localDevice && $0.id != admin && $0.encryptionPasswordToken.isEmpty
+                    && !configuration.ignored.contains($0.id)
             }
             var devices = folder.devices
             for device in named where !devices.contains(device.id) {
@@ -80,7 +81,8 @@ struct Introductions {
         var taken: [FolderConfiguration] = []
         for offered in config.folders.sorted(by: { $0.id < $1.id }) {
             guard room > 0, !configuration.folders.contains(where: { $0.id == offered.id }),
-                !declined.contains(offered.id), offered.stopReason == 0,
+                !declined.contains(offered.id), !configuration.ignored.contains(offered.id, from: admin),
+                offered.stopReason == 0,
                 let own = offered.devices.first(where: { $0.id == localDevice }), own.encryptionPasswordToken.isEmpty,
                 let path = Self.path(of: offered, in: place, besides: paths)
             else { continue }

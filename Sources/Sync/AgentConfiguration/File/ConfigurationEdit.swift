@@ -2,11 +2,13 @@ import BlockExchange
 
 /// A change of the configuration file.
 package enum ConfigurationEdit: Equatable, Sendable {
+    /// One that was ignored is no longer.
     case addDevice(DeviceConfiguration)
     case renameDevice(DeviceID, name: String)
     case setAddresses(DeviceID, [String])
     /// Takes the device out of all folders too.
     case removeDevice(DeviceID)
+    /// One that was ignored is no longer.
     case addFolder(FolderConfiguration)
     /// `until` in seconds since 1970; nil: until told otherwise.
     case setFolderPaused(FolderID, Bool, until: Int64? = nil)
@@ -20,6 +22,22 @@ package enum ConfigurationEdit: Equatable, Sendable {
     /// Nil leaves either as it is.
     case setFolderBluetooth(FolderID, BluetoothUse?, limit: Int64?)
     case setDeviceBluetooth(DeviceID, BluetoothUse)
+    case setFolderRelays(FolderID, Bool)
+    /// Shares the folder with one more. What an introducer shares stays its own to unshare; what the user shares does not.
+    case shareFolder(FolderID, DeviceID, introducedBy: DeviceID? = nil)
+    /// Without effect for a device that the folder is not shared with.
+    case unshareFolder(FolderID, DeviceID)
+    case setIntroducer(DeviceID, Bool)
+    case setSkipsIntroductionRemovals(DeviceID, Bool)
+    case setAllowedNetworks(DeviceID, [String])
+    case setDeviceRates(DeviceID, TransferLimits.Rates)
+    /// Nil: as many as all devices.
+    case setDeviceConnections(DeviceID, Int?)
+    /// Without effect if it is so already.
+    case setDeviceIgnored(DeviceID, Bool)
+    /// Without effect if it is so already.
+    case setFolderIgnored(IgnoredFolder, Bool)
+    case setNetwork(Configuration.NetworkSwitch, Bool)
     /// Files stay untouched.
     case removeFolder(FolderID)
 }
@@ -38,6 +56,7 @@ extension Configuration {
                     "the device \(device.id) is already known; `synctrain device rename` gives it another name")
             }
             changed.devices.append(device)
+            changed.ignored.devices.set(device.id, false)
         case .renameDevice(let id, let name):
             changed.devices[try index(of: id)].name = name
         case .setAddresses(let id, let addresses):
@@ -49,6 +68,7 @@ extension Configuration {
             }
         case .addFolder(let folder):
             changed.folders.append(folder)
+            changed.ignored.folders.removeAll { $0.folder == folder.id }
         case .setFolderPaused(let id, let isPaused, let until):
             let index = try index(of: id)
             changed.folders[index].isPaused = isPaused
@@ -71,6 +91,21 @@ extension Configuration {
             if let limit { changed.folders[index].bluetoothLimit = limit }
         case .setDeviceBluetooth(let id, let use):
             changed.devices[try index(of: id)].bluetooth = use
+        case .setFolderRelays(let id, let uses): changed.folders[try index(of: id)].usesRelays = uses
+        case .shareFolder(let id, let device, let introducer):
+            changed.folders[try index(of: id)].share(with: device, introducedBy: introducer)
+        case .unshareFolder(let id, let device):
+            let index = try index(of: id)
+            changed.folders[index].share(with: changed.folders[index].devices.filter { $0 != device })
+        case .setIntroducer(let id, let isIntroducer): changed.devices[try index(of: id)].isIntroducer = isIntroducer
+        case .setSkipsIntroductionRemovals(let id, let skips):
+            changed.devices[try index(of: id)].skipsIntroductionRemovals = skips
+        case .setAllowedNetworks(let id, let networks): changed.devices[try index(of: id)].allowedNetworks = networks
+        case .setDeviceRates(let id, let rates): changed.devices[try index(of: id)].rates = rates
+        case .setDeviceConnections(let id, let count): changed.devices[try index(of: id)].connections = count
+        case .setDeviceIgnored(let id, let isIgnored): changed.ignored.devices.set(id, isIgnored)
+        case .setFolderIgnored(let folder, let isIgnored): changed.ignored.folders.set(folder, isIgnored)
+        case .setNetwork(let setting, let isOn): changed[keyPath: setting.isOn] = isOn
         case .removeFolder(let id):
             changed.folders.remove(at: try index(of: id))
         }
@@ -86,5 +121,16 @@ extension Configuration {
     private func index(of id: FolderID) throws(ConfigurationError) -> Int {
         let folder = try folder(id)
         return folders.firstIndex { $0.id == folder.id } ?? folders.startIndex
+    }
+}
+
+extension Array where Element: Equatable {
+    /// Makes an element be in it, at its end, or not.
+    fileprivate mutating func set(_ element: Element, _ isIn: Bool) {
+        if !isIn {
+            removeAll { $0 == element }
+        } else if !contains(element) {
+            append(element)
+        }
     }
 }

@@ -23,11 +23,13 @@ package struct ConfigurationFile: Sendable {
     /// Makes the file: annotated, with these settings. Throws `alreadyExists` if there is one.
     @discardableResult
     package func create(
-        name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true, edits: [ConfigurationEdit] = []
+        name: String? = nil, listen: [String]? = nil, discovery: Configuration.Discovery = Configuration.Discovery(),
+        relays: Configuration.Relays = Configuration.Relays(), mapsPorts: Bool = true, edits: [ConfigurationEdit] = []
     ) throws(ConfigurationError) -> Configuration {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
-        let template = DefaultConfiguration.text(name: name, listen: listen, localDiscovery: localDiscovery)
+        let template = DefaultConfiguration.text(
+            name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts)
         var text = try ConfigurationText(Array(template.utf8), reader: reader)
         for edit in edits { text = try text.applying(edit) }
         try StoredFile.write(text.bytes, to: path, mode: 0o600, isReplacing: false)

@@ -31,9 +31,8 @@ struct ConfigurationReader {
     private func configuration(_ root: TOMLTable) throws(ConfigurationError) -> Configuration {
         let settings = SettingsTable(table: root, name: "", file: file, line: 1)
         try settings.allow([
-            "name", "listen", "discovery", "bluetooth", "cache", "fetch", "http", "log", "offered-folders", "limits",
-            "policies", "thumbnails",
-            "device", "folder",
+            "name", "listen", "discovery", "relays", "network", "bluetooth", "cache", "fetch", "http", "log",
+            "offered-folders", "limits", "policies", "thumbnails", "ignored", "device", "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
         if let listen = try settings.strings("listen") { configuration.listen = listen }
@@ -44,10 +43,10 @@ struct ConfigurationReader {
                 throw error.at(file, line: settings.line("offered-folders"))
             }
         }
-        if let discovery = try section("discovery", of: root) {
-            try discovery.allow(["local"])
-            if let local = try discovery.bool("local") { configuration.discovery.local = local }
-        }
+        if let section = try section("discovery", of: root) { configuration.discovery = try section.discovery() }
+        if let section = try section("relays", of: root) { configuration.relays = try section.relays() }
+        if let section = try section("network", of: root) { configuration.network = try section.network() }
+        if let section = try section("ignored", of: root) { configuration.ignored = try section.ignored() }
         if let bluetooth = try section("bluetooth", of: root) {
             try bluetooth.allow(["enabled", "adapter", "scan-window", "scan-interval"])
             if let isEnabled = try bluetooth.bool("enabled") { configuration.bluetooth.isEnabled = isEnabled }
@@ -125,17 +124,25 @@ struct ConfigurationReader {
     }
 
     private func device(_ block: SettingsTable) throws(ConfigurationError) -> DeviceConfiguration {
-        try block.allow(["id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until"])
+        try block.allow([
+            "id", "name", "addresses", "bluetooth", "introduced-by", "paused", "paused-until", "introducer",
+            "skip-introduction-removals", "allowed-networks", "up", "down", "connections",
+        ])
         let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
-        var device = DeviceConfiguration(id: try deviceID(text, block, "id"))
+        var device = DeviceConfiguration(id: try block.deviceID(text, "id"))
         if let name = try block.string("name") { device.name = name }
         if let addresses = try block.strings("addresses") { device.addresses = addresses }
         if let use: BluetoothUse = try block.choice("bluetooth") { device.bluetooth = use }
         if let isPaused = try block.bool("paused") { device.isPaused = isPaused }
         device.pausedUntil = try pausedUntil(block, isPaused: device.isPaused)
         if let admin = try block.string("introduced-by") {
-            device.introducedBy = try deviceID(admin, block, "introduced-by")
+            device.introducedBy = try block.deviceID(admin, "introduced-by")
         }
+        if let isIntroducer = try block.bool("introducer") { device.isIntroducer = isIntroducer }
+        if let skips = try block.bool("skip-introduction-removals") { device.skipsIntroductionRemovals = skips }
+        if let networks = try block.strings("allowed-networks") { device.allowedNetworks = networks }
+        device.rates = TransferLimits.Rates(up: try block.rate("up"), down: try block.rate("down"))
+        device.connections = try block.int("connections")
         return device
     }
 
@@ -146,7 +153,7 @@ struct ConfigurationReader {
             "rescan-interval", "watch",
             "ignore-permissions",
             "order", "priority", "groups", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
-            "bluetooth-limit",
+            "bluetooth-limit", "relays", "introduced",
             "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
             "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
             "conflicts-command-seconds",
@@ -162,11 +169,11 @@ struct ConfigurationReader {
         if let label = try block.string("label") { folder.label = label }
         if let mode: FolderConfiguration.Mode = try block.choice("mode") { folder.mode = mode }
         if let kind: FolderConfiguration.Kind = try block.choice("type") { folder.kind = kind }
-        for text in try block.strings("devices") ?? [] { folder.devices.append(try deviceID(text, block, "devices")) }
-        for text in try block.strings("readers") ?? [] { folder.readers.append(try deviceID(text, block, "readers")) }
-        for text in try block.strings("admins") ?? [] { folder.admins.append(try deviceID(text, block, "admins")) }
+        for text in try block.strings("devices") ?? [] { folder.devices.append(try block.deviceID(text, "devices")) }
+        for text in try block.strings("readers") ?? [] { folder.readers.append(try block.deviceID(text, "readers")) }
+        for text in try block.strings("admins") ?? [] { folder.admins.append(try block.deviceID(text, "admins")) }
         for text in try block.strings("untrusted") ?? [] {
-            folder.untrusted.append(try deviceID(text, block, "untrusted"))
+            folder.untrusted.append(try block.deviceID(text, "untrusted"))
         }
         if let isPaused = try block.bool("paused") { folder.isPaused = isPaused }
         folder.pausedUntil = try pausedUntil(block, isPaused: folder.isPaused)
@@ -182,6 +189,8 @@ struct ConfigurationReader {
         folder.keepFree = try block.minimumFree("keep-free")
         if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
+        if let uses = try block.bool("relays") { folder.usesRelays = uses }
+        folder.introductions = try block.introductions("introduced")
         folder.versions = try versions(block)
         if let policy: FolderConflicts.Policy = try block.choice("conflicts") { folder.conflicts.policy = policy }
         if let policy: FolderConflicts.Policy = try block.choice("conflicts-deleted") {
@@ -218,16 +227,6 @@ struct ConfigurationReader {
         if let days = try block.int("versions-max-age-days") { versions.maximumAgeDays = days }
         if let seconds = try block.int("versions-clean-interval") { versions.cleanInterval = seconds }
         return versions
-    }
-
-    private func deviceID(
-        _ text: String, _ block: SettingsTable, _ key: String
-    ) throws(ConfigurationError) -> DeviceID {
-        do throws(DeviceIDError) {
-            return try DeviceID(parsing: text)
-        } catch {
-            throw block.error(.invalidValue, key, "`\(text.prefix(80))` is not a device id: \(error)")
-        }
     }
 
     // MARK: - Finding tables

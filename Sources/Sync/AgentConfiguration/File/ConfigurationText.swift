@@ -26,16 +26,7 @@ struct ConfigurationText {
         var draft = TOMLDraft(bytes)
         switch edit {
         case .addDevice(let device):
-            var lines = [
-                ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
-                ("addresses", TOMLDraft.list(device.addresses)),
-            ]
-            if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
-            if device.isPaused { lines.append(("paused", "true")) }
-            if let admin = device.introducedBy {
-                lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
-            }
-            draft.append(block: "device", lines)
+            draft.append(block: "device", Self.settings(of: device))
         case .renameDevice(let id, let name):
             draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))
         case .setAddresses(let id, let addresses):
@@ -88,8 +79,39 @@ struct ConfigurationText {
             }
         case .setDeviceBluetooth(let id, let use):
             draft.set("bluetooth", of: "device", at: index(id), to: TOMLDraft.quoted(use.rawValue))
+        case .shareFolder(let id, _, _), .unshareFolder(let id, _):
+            guard let old = configuration.folders.first(where: { $0.id == id }),
+                let new = expected.folders.first(where: { $0.id == id })
+            else { break }
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .setFolderRelays(let id, let uses):
+            draft.set("relays", of: "folder", at: index(id), to: String(uses))
+        case .setIntroducer(let id, let isIntroducer):
+            draft.set("introducer", of: "device", at: index(id), to: String(isIntroducer))
+        case .setSkipsIntroductionRemovals(let id, let skips):
+            draft.set("skip-introduction-removals", of: "device", at: index(id), to: String(skips))
+        case .setAllowedNetworks(let id, let networks):
+            let old = configuration.devices.first { $0.id == id }?.allowedNetworks ?? []
+            draft.setList("allowed-networks", of: "device", at: index(id), from: old, to: networks, quoting: { $0 })
+        case .setDeviceRates(let id, let rates):
+            for (key, rate) in [("up", rates.up), ("down", rates.down)] {
+                draft.set(key, of: "device", at: index(id), toOrRemove: rate.map(Self.text(ofRate:)))
+            }
+        case .setDeviceConnections(let id, let count):
+            draft.set("connections", of: "device", at: index(id), toOrRemove: count.map { String($0) })
+        // Below, for whatever changes them.
+        case .setDeviceIgnored, .setFolderIgnored: break
+        case .setNetwork(let setting, let isOn):
+            draft.set(setting.place.key, ofTable: setting.place.section, to: String(isOn))
         case .removeFolder(let id):
             draft.remove(block: "folder", at: index(id))
+        }
+        if expected.ignored.devices != configuration.ignored.devices {
+            let devices = expected.ignored.devices.map(\.description)
+            draft.set("devices", ofTable: "ignored", to: TOMLDraft.list(devices))
+        }
+        if expected.ignored.folders != configuration.ignored.folders {
+            draft.set("folders", ofTable: "ignored", to: TOMLDraft.list(expected.ignored.folders.map(\.text)))
         }
         let edited = try? ConfigurationText(draft.bytes, reader: reader)
         guard let edited, edited.configuration == expected else {
@@ -110,7 +132,38 @@ struct ConfigurationText {
         ] where before != after {
             draft.setList(key, of: "folder", at: index, from: before, to: after, quoting: \.description)
         }
+        guard old.introductions != new.introductions else { return }
+        draft.setList(
+            "introduced", of: "folder", at: index, from: old.introductions, to: new.introductions, quoting: \.text)
     }
+
+    /// What a block of a new device says.
+    private static func settings(of device: DeviceConfiguration) -> [(String, String)] {
+        var lines = [
+            ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
+            ("addresses", TOMLDraft.list(device.addresses)),
+        ]
+        if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
+        if device.isPaused { lines.append(("paused", "true")) }
+        if device.isPaused, let until = device.pausedUntil {
+            lines.append(("paused-until", TOMLDraft.quoted(MomentText.format(until))))
+        }
+        if let admin = device.introducedBy {
+            lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
+        }
+        if device.isIntroducer { lines.append(("introducer", "true")) }
+        if device.skipsIntroductionRemovals { lines.append(("skip-introduction-removals", "true")) }
+        if !device.allowedNetworks.isEmpty {
+            lines.append(("allowed-networks", TOMLDraft.list(device.allowedNetworks)))
+        }
+        for (key, rate) in [("up", device.rates.up), ("down", device.rates.down)] {
+            if let rate { lines.append((key, text(ofRate: rate))) }
+        }
+        if let connections = device.connections { lines.append(("connections", String(connections))) }
+        return lines
+    }
+
+    private static func text(ofRate rate: Int64) -> String { TOMLDraft.quoted(ByteCountText.format(rate) + "/s") }
 
     /// What of a new folder is not as everyone has it: the rest is left to the defaults.
     private static func syncSettings(of folder: FolderConfiguration) -> [(String, String)] {
@@ -120,6 +173,9 @@ struct ConfigurationText {
             ("readers", folder.readers), ("admins", folder.admins), ("untrusted", folder.untrusted),
         ] where !devices.isEmpty {
             lines.append((key, TOMLDraft.list(devices.map(\.description))))
+        }
+        if !folder.introductions.isEmpty {
+            lines.append(("introduced", TOMLDraft.list(folder.introductions.map(\.text))))
         }
         if folder.rescanInterval != usual.rescanInterval {
             lines.append(("rescan-interval", String(folder.rescanInterval)))
@@ -147,6 +203,7 @@ struct ConfigurationText {
         if folder.bluetoothLimit != usual.bluetoothLimit {
             lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
         }
+        if folder.usesRelays != usual.usesRelays { lines.append(("relays", String(folder.usesRelays))) }
         let (versions, usualVersions) = (folder.versions, usual.versions)
         if versions.kind != usualVersions.kind {
             lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))
@@ -179,6 +236,11 @@ struct ConfigurationText {
 }
 
 extension TOMLDraft {
+    /// Sets a setting, or takes it out where there is no value.
+    fileprivate mutating func set(_ key: String, of name: String, at index: Int, toOrRemove value: String?) {
+        if let value { set(key, of: name, at: index, to: value) } else { remove(key, of: name, at: index) }
+    }
+
     fileprivate mutating func setPaused(_ isPaused: Bool, until: Int64?, of name: String, at index: Int) {
         set("paused", of: name, at: index, to: String(isPaused))
         if isPaused, let until {

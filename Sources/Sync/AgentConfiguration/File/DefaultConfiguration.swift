@@ -1,7 +1,10 @@
 /// The text that a new configuration file starts with. `config/config.toml` is a copy of it; a test compares them.
 enum DefaultConfiguration {
     /// The annotated text; nil leaves a setting at its default.
-    static func text(name: String? = nil, listen: [String]? = nil, localDiscovery: Bool = true) -> String {
+    static func text(
+        name: String? = nil, listen: [String]? = nil, discovery: Configuration.Discovery = Configuration.Discovery(),
+        relays: Configuration.Relays = Configuration.Relays(), mapsPorts: Bool = true
+    ) -> String {
         """
         # synctrain's configuration. A running agent applies changes made by `synctrain device` and
         # `synctrain folder`, which keep your comments; after editing this file, run `synctrain reload`.
@@ -18,7 +21,33 @@ enum DefaultConfiguration {
 
         [discovery]
         # Announce this device on the local network and listen for others there (UDP port 21027).
-        local = \(localDiscovery)
+        local = \(discovery.local)
+        # Tell discovery servers this device's id and addresses, and ask them for the addresses of known devices. The servers
+        # also see the addresses the requests come from. They learn no names, folders or files.
+        global = \(discovery.global)
+        # "default": the servers of the Syncthing project; or your own, for example "https://192.0.2.9:8443/?id=DEVICE-ID".
+        servers = \(TOMLDraft.list(discovery.servers))
+        # Tell the servers this device's addresses in local networks, too.
+        announce-local-addresses = \(discovery.announcesLocalAddresses)
+
+        [relays]
+        # Connect through relays where no direct connection works. Relays forward encrypted data that they cannot read, and
+        # see which devices connect.
+        enabled = \(relays.isEnabled)
+        # "default": the public relays of the Syncthing project; or your own: "relay://192.0.2.9:22067/?id=DEVICE-ID", or a
+        # list of relays, "dynamic+https://relays.example.org/endpoint". []: use only relays of other devices.
+        servers = \(TOMLDraft.list(relays.servers))
+
+        [network]
+        # Ask routers to forward the port of `listen` (UPnP, NAT-PMP, PCP).
+        port-mapping = \(mapsPorts)
+        # Connections per device, 1 to 8, if the other device wants several, too.
+        connections = 3
+        # Proxy for connections, discovery servers and relays: "socks5://[USER:PASSWORD@]HOST:PORT" or "http://…"; "": none.
+        # Default: ALL_PROXY in the environment.
+        # proxy = "socks5://127.0.0.1:9050"
+        # Connect through the proxy only, for example for Tor: no local discovery, no listening for TCP, no port mapping.
+        proxy-only = false
 
         [bluetooth]
         # Connect to nearby paired devices over Bluetooth LE. Needs bluetoothd.
@@ -98,14 +127,31 @@ enum DefaultConfiguration {
         # human, json, or auto: human on a terminal, else json
         format = "auto"
 
+        # Devices and folders that are not offered again (`synctrain device ignore`, `synctrain folder ignore`). A folder is
+        # "ID", or "ID from DEVICE-ID" if it is ignored from one device only.
+        [ignored]
+        devices = []
+        folders = []
+
         # The devices to share folders with, one block each:
         #
         #   [[device]]
         #   id = "AAAQEAY-EAUDAOB-CAJBIFQ-YDIOB4B-IBCEQTC-QKRMFYX-YDENBWH-A5DYPQG"
         #   name = "desktop"
-        #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: use discovery
+        #   addresses = ["dynamic", "tcp://192.0.2.7:22000"]   # dynamic: use discovery; also relay://HOST:PORT/?id=…
         #   bluetooth = "all"        # as for folders; the stricter of the two applies
         #   paused = false           # paused-until as below
+        #
+        # Optional settings with their defaults (`synctrain device set`):
+        #
+        #   introducer = false       # add the devices that it shares folders with, and share those folders with them
+        #   skip-introduction-removals = false   # keep what it introduced when it no longer lists it
+        #   # introduced-by: the device that introduced this one and may remove it again (set by the agent)
+        #   allowed-networks = []    # where it may connect from and is dialled, for example ["192.168.0.0/16", "fe80::/10"];
+        #                            # the first that contains an address decides, "!10.0.0.0/8" excludes; []: everywhere
+        #   up = 0                   # upload and download limits for this device, besides [limits]: "500 KiB/s"; 0: none
+        #   down = 0
+        #   connections = 3          # as in [network], for this device
         #
         # The folders, one block each. `id` is the same on all devices, `path` is this device's own.
         #
@@ -123,6 +169,7 @@ enum DefaultConfiguration {
         #   readers = []             # devices whose changes are refused here (`synctrain refused`)
         #   admins = []              # devices whose other devices and folders are added here, too
         #   untrusted = []           # devices that keep it encrypted and never get it unencrypted (set by the agent)
+        #   introduced = []          # shares made by introducers, "DEVICE-ID by DEVICE-ID" (set by the agent)
         #   rescan-interval = 3600   # seconds between full scans; 0: only when the agent starts
         #   watch = true             # watch the disk for changes
         #   ignore-permissions = false   # do not sync permissions: for file systems without them
@@ -135,6 +182,7 @@ enum DefaultConfiguration {
         #   keep-free = "10 %"       # of the disk, or a size: frees files selected with --while-space; default: never
         #   bluetooth = "all"        # all, selected-and-on-demand, index-only or off
         #   bluetooth-limit = "10 MB"    # larger files wait for a network unless requested; 0: no limit
+        #   relays = true            # use relays for this folder; false: wait for a direct connection
         #   versions = "none"        # archive replaced and deleted files: trashcan, simple, staggered (as Syncthing)
         #   versions-path = "~/old"  # archive directory; default: .stversions in the folder
         #   versions-keep = 5        # simple: versions to keep of each file

@@ -38,7 +38,12 @@ struct TOMLDraft {
     /// Adds a block `[[name]]` after the last one of its kind, or at the end.
     mutating func append(block name: String, _ settings: [(key: String, value: String)]) {
         let end = blocks(name).last.map { lineEnd(after: $0.contentEnd) } ?? bytes.count
-        var lines = ["[[\(name)]]"] + settings.map { "\($0.key) = \($0.value)" }
+        add(["[[\(name)]]"] + settings.map { "\($0.key) = \($0.value)" }, at: end)
+    }
+
+    /// Adds lines at the start of a line, with a blank line before and after.
+    private mutating func add(_ lines: [String], at end: Int) {
+        var lines = lines
         if end > 0, bytes[end - 1] != UInt8(ascii: "\n") { lines.insert("", at: 0) }
         if !bytes[..<end].allSatisfy({ TOMLDraft.isBlank($0) }), !endsWithBlankLine(end) { lines.insert("", at: 0) }
         if end < bytes.count, !isBlankLine(at: end) { lines.append("") }
@@ -65,13 +70,41 @@ struct TOMLDraft {
         let block = blocks[index]
         if let entry = block.entry(key) {
             keep(entry.comments, replacing: entry.node.range, with: value)
-            return
+        } else {
+            insert("\(key) = \(value)", after: block.entries.first, of: block)
         }
-        let first = block.entries.first
-        let end = lineEnd(after: first?.node.range.upperBound ?? block.header.upperBound)
-        let indent = first.map { indentation(ofLineAt: $0.node.range.lowerBound) } ?? ""
+    }
+
+    /// Sets `key` of the table `[name]`, which is added after the last table if there is none. A key that is written with
+    /// its table, `name.key`, is set as it is.
+    mutating func set(_ key: String, ofTable name: String, to value: String) {
+        let sections = ((try? TOMLDocument(parsing: bytes, limits: ConfigurationReader.limits))?.sections ?? [])
+            .filter { !$0.isElement }
+        for section in sections {
+            let names = section.keys.map(\.text)
+            guard let entry = section.entries.first(where: { names + $0.keys.map(\.text) == [name, key] }) else {
+                continue
+            }
+            return keep(entry.comments, replacing: entry.node.range, with: value)
+        }
+        if let table = sections.first(where: { $0.keys.map(\.text) == [name] }) {
+            return insert("\(key) = \(value)", after: table.entries.first, of: table)
+        }
+        if let root = sections.first(where: \.keys.isEmpty),
+            let entry = root.entries.last(where: { $0.keys.count > 1 && $0.keys.first?.text == name })
+        {
+            return insert("\(name).\(key) = \(value)", after: entry, of: root)
+        }
+        let last = sections.last { !$0.keys.isEmpty }
+        add(["[\(name)]", "\(key) = \(value)"], at: last.map { lineEnd(after: $0.contentEnd) } ?? bytes.count)
+    }
+
+    /// Inserts a line after the one on which an entry ends, or after the header if there is none.
+    private mutating func insert(_ line: String, after entry: TOMLEntry?, of section: TOMLSection) {
+        let end = lineEnd(after: entry?.node.range.upperBound ?? section.header.upperBound)
+        let indent = entry.map { indentation(ofLineAt: $0.node.range.lowerBound) } ?? ""
         let isOpen = end > 0 && bytes[end - 1] != UInt8(ascii: "\n")
-        bytes.insert(contentsOf: ((isOpen ? newline : "") + "\(indent)\(key) = \(value)" + newline).utf8, at: end)
+        bytes.insert(contentsOf: ((isOpen ? newline : "") + indent + line + newline).utf8, at: end)
     }
 
     /// Takes a setting and its line out of a block, where it has a line of its own.

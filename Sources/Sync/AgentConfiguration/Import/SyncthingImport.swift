@@ -11,7 +11,10 @@ package struct SyncthingImport: Equatable, Sendable {
     package var name: String?
     /// For the configuration's `listen`.
     package var listen: [String]
-    package var localDiscovery: Bool
+    package var discovery: Configuration.Discovery
+    package var relays: Configuration.Relays
+    package var mapsPorts: Bool
+    package var ignored: Configuration.Ignored
     /// All but the device itself.
     package var devices: [DeviceConfiguration]
     package var folders: [FolderConfiguration]
@@ -47,8 +50,14 @@ package struct SyncthingImport: Equatable, Sendable {
         builder.add(xml)
         return SyncthingImport(
             certificatePEM: certificate, privateKeyPEM: key, id: builder.own, name: builder.name,
-            listen: builder.listen, localDiscovery: xml.isLocalAnnounceEnabled, devices: builder.devices,
-            folders: builder.folders, notes: builder.notes)
+            listen: builder.listen, discovery: builder.discovery, relays: builder.relays, mapsPorts: xml.isNATEnabled,
+            ignored: builder.ignored, devices: builder.devices, folders: builder.folders, notes: builder.notes)
+    }
+
+    /// What makes the new configuration have them.
+    package var edits: [ConfigurationEdit] {
+        devices.map { .addDevice($0) } + folders.map { .addFolder($0) }
+            + ignored.devices.map { .setDeviceIgnored($0, true) } + ignored.folders.map { .setFolderIgnored($0, true) }
     }
 
     private static func text(_ path: String) throws(ConfigurationError) -> String {
@@ -91,6 +100,9 @@ struct SyncthingImportBuilder {
 
     var name: String?
     var listen: [String] = []
+    var discovery = Configuration.Discovery()
+    var relays = Configuration.Relays()
+    var ignored = Configuration.Ignored()
     var devices: [DeviceConfiguration] = []
     var folders: [FolderConfiguration] = []
     var notes = ["Stop Syncthing before you start the agent: both would be the same device."]
@@ -105,6 +117,8 @@ struct SyncthingImportBuilder {
         for device in xml.devices { add(device) }
         for folder in xml.folders { add(folder) }
         addListen(xml.listenAddresses)
+        addReach(xml)
+        addIgnored(xml)
     }
 
     private mutating func add(_ device: SyncthingXML.Device) {
@@ -119,11 +133,13 @@ struct SyncthingImportBuilder {
         }
         var kept: [String] = []
         for address in device.addresses where !address.isEmpty {
-            let known = address == "dynamic" ? address : Self.tcp(address)
+            let known = address == "dynamic" || address.hasPrefix("relay://") ? address : Self.tcp(address)
             if let known, AddressSyntax.problem(deviceAddress: known) == nil {
                 if !kept.contains(known) { kept.append(known) }
             } else {
-                notes.append("Skipped the address `\(shown(address))` of `\(shown(title))`: only tcp:// is supported.")
+                notes.append(
+                    "Skipped the address `\(shown(address))` of `\(shown(title))`: only tcp:// and relay:// are supported."
+                )
             }
         }
         if kept.isEmpty { kept = ["dynamic"] }
@@ -132,6 +148,7 @@ struct SyncthingImportBuilder {
             added.name = ""
             notes.append("Skipped the name of \(id): it is too long or has control characters.")
         }
+        addLimits(of: device, to: &added, title: title)
         if devices.contains(where: { $0.id == id }) {
             notes.append("Skipped the second entry of device \(id).")
         } else {
@@ -165,10 +182,12 @@ struct SyncthingImportBuilder {
         }
         addVersions(folder.versioning, to: &added, title: title)
         added.mode = Self.isSelective(folderIgnores(added.path) ?? "") ? .selective : .full
-        for text in folder.devices {
-            guard let id = try? DeviceID(parsing: text), id != own, !added.devices.contains(id) else { continue }
+        for share in folder.shares {
+            guard let id = try? DeviceID(parsing: share.device), id != own, !added.devices.contains(id) else {
+                continue
+            }
             if devices.contains(where: { $0.id == id }) {
-                added.devices.append(id)
+                added.share(with: id, introducedBy: try? DeviceID(parsing: share.introducedBy))
             } else {
                 notes.append("The folder `\(title)` is no longer shared with \(id), which is an unknown device.")
             }
@@ -215,7 +234,7 @@ struct SyncthingImportBuilder {
     }
 
     private mutating func addListen(_ addresses: [String]) {
-        for address in addresses where !address.isEmpty {
+        for address in addresses where !address.isEmpty && !Self.isRelay(address) {
             var found: [String] = []
             if address == "default" {
                 found = Configuration.defaultListen
@@ -257,7 +276,7 @@ struct SyncthingImportBuilder {
     }
 
     /// Foreign text, fit to be printed.
-    private func shown(_ text: String) -> String {
+    func shown(_ text: String) -> String {
         String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) }.prefix(120))
     }
 }

@@ -8,6 +8,22 @@ struct SyncthingXML: Equatable {
         var name = ""
         var addresses: [String] = []
         var isPaused = false
+        var introducedBy = ""
+        var isIntroducer = false
+        var skipsIntroductionRemovals = false
+        var allowedNetworks: [String] = []
+        /// KiB per second; 0 for no limit.
+        var maxSendKbps = 0
+        var maxRecvKbps = 0
+        /// 0 for the default, less for one.
+        var numConnections = 0
+        var ignoredFolders: [String] = []
+    }
+
+    /// With whom a folder is shared.
+    struct Share: Equatable {
+        var device = ""
+        var introducedBy = ""
     }
 
     struct Folder: Equatable {
@@ -15,7 +31,7 @@ struct SyncthingXML: Equatable {
         var label = ""
         var path = ""
         var type = ""
-        var devices: [String] = []
+        var shares: [Share] = []
         var hasEncryptedDevice = false
         var isPaused = false
         /// `type`, `fsPath`, `cleanupIntervalS` and what the parameters are called, as far as they are there.
@@ -26,6 +42,14 @@ struct SyncthingXML: Equatable {
     var folders: [Folder] = []
     var listenAddresses: [String] = []
     var isLocalAnnounceEnabled = true
+    var isGlobalAnnounceEnabled = true
+    /// Empty where the file has none, which is `default`.
+    var globalAnnounceServers: [String] = []
+    var announcesLANAddresses = true
+    var areRelaysEnabled = true
+    var isNATEnabled = true
+    /// Devices that are ignored for good.
+    var ignoredDevices: [String] = []
 
     /// Reads the text; nil if it is no XML, has entities or a document type of its own (Syncthing writes none, and they
     /// are how XML reaches for other files or for all memory), or is no configuration of Syncthing.
@@ -70,14 +94,24 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
         switch path {
         case ["configuration", "device"]:
             result.devices.append(
-                SyncthingXML.Device(id: attributes["id"] ?? "", name: attributes["name"] ?? ""))
+                SyncthingXML.Device(
+                    id: attributes["id"] ?? "", name: attributes["name"] ?? "",
+                    introducedBy: attributes["introducedBy"] ?? "", isIntroducer: attributes["introducer"] == "true",
+                    skipsIntroductionRemovals: attributes["skipIntroductionRemovals"] == "true"))
+        case ["configuration", "device", "ignoredFolder"]:
+            change(&result.devices) { $0.ignoredFolders.append(attributes["id"] ?? "") }
+        case ["configuration", "remoteIgnoredDevice"]: result.ignoredDevices.append(attributes["id"] ?? "")
         case ["configuration", "folder"]:
             result.folders.append(
                 SyncthingXML.Folder(
                     id: attributes["id"] ?? "", label: attributes["label"] ?? "", path: attributes["path"] ?? "",
                     type: attributes["type"] ?? ""))
         case ["configuration", "folder", "device"]:
-            change(&result.folders) { $0.devices.append(attributes["id"] ?? "") }
+            change(&result.folders) {
+                $0.shares.append(
+                    SyncthingXML.Share(
+                        device: attributes["id"] ?? "", introducedBy: attributes["introducedBy"] ?? ""))
+            }
         case ["configuration", "folder", "versioning"]:
             change(&result.folders) { $0.versioning["type"] = attributes["type"] ?? "" }
         case ["configuration", "folder", "versioning", "param"]:
@@ -103,6 +137,14 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
         switch path {
         case ["configuration", "device", "address"]: change(&result.devices) { $0.addresses.append(value) }
         case ["configuration", "device", "paused"]: change(&result.devices) { $0.isPaused = value == "true" }
+        case ["configuration", "device", "allowedNetwork"]:
+            change(&result.devices) { $0.allowedNetworks.append(value) }
+        case ["configuration", "device", "maxSendKbps"]:
+            change(&result.devices) { $0.maxSendKbps = Int(value) ?? 0 }
+        case ["configuration", "device", "maxRecvKbps"]:
+            change(&result.devices) { $0.maxRecvKbps = Int(value) ?? 0 }
+        case ["configuration", "device", "numConnections"]:
+            change(&result.devices) { $0.numConnections = Int(value) ?? 0 }
         case ["configuration", "folder", "paused"]: change(&result.folders) { $0.isPaused = value == "true" }
         case ["configuration", "folder", "versioning", "fsPath"],
             ["configuration", "folder", "versioning", "cleanupIntervalS"]:
@@ -111,6 +153,11 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
             if !value.isEmpty { change(&result.folders) { $0.hasEncryptedDevice = true } }
         case ["configuration", "options", "listenAddress"]: result.listenAddresses.append(value)
         case ["configuration", "options", "localAnnounceEnabled"]: result.isLocalAnnounceEnabled = value != "false"
+        case ["configuration", "options", "globalAnnounceEnabled"]: result.isGlobalAnnounceEnabled = value != "false"
+        case ["configuration", "options", "globalAnnounceServer"]: result.globalAnnounceServers.append(value)
+        case ["configuration", "options", "announceLANAddresses"]: result.announcesLANAddresses = value != "false"
+        case ["configuration", "options", "relaysEnabled"]: result.areRelaysEnabled = value != "false"
+        case ["configuration", "options", "natEnabled"]: result.isNATEnabled = value != "false"
         default: break
         }
         _ = path.popLast()

@@ -2,10 +2,11 @@
 package enum AddressSyntax {
     package static let defaultPort = 22000
 
-    /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`,
-    /// else what is wrong and what to write.
+    /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `relay://host:port/?id=…`,
+    /// `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`, else what is wrong and what to write.
     package static func problem(deviceAddress text: String) -> String? {
         if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
+        if text.hasPrefix("relay://") { return ServerSyntax.problem(relay: text) }
         guard let (host, port) = split(text) else {
             return "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
                 + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
@@ -21,6 +22,9 @@ package enum AddressSyntax {
     /// virtual radio, else what is wrong and what to write. Port 0 lets the system choose one. A host's name is refused:
     /// it may change its meaning.
     package static func problem(listenAddress text: String) -> String? {
+        if ["relay://", "dynamic+http://", "dynamic+https://"].contains(where: text.hasPrefix) {
+            return "`\(text.prefix(120))` is a relay; list it under `servers` of `[relays]`"
+        }
         if portOnly(text) != nil || isVirtual(text) { return nil }
         if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
         return "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "
@@ -54,13 +58,26 @@ package enum AddressSyntax {
     static func split(_ text: String) -> (host: String, port: Int)? {
         let scheme = "tcp://"
         guard text.hasPrefix(scheme), text.utf8.count <= 300 else { return nil }
-        let rest = text.dropFirst(scheme.count)
-        guard let colon = rest.lastIndex(of: ":") else { return nil }
-        let digits = rest[rest.index(after: colon)...]
-        guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ isDigit($0) }), let port = Int(digits),
-            port <= 65535
-        else { return nil }
-        var host = rest[..<colon]
+        guard let (host, port) = hostAndPort(text.dropFirst(scheme.count), needsPort: true), let port else {
+            return nil
+        }
+        return (host, port)
+    }
+
+    /// The host, without the brackets of an IPv6 address, and the port of `host:port`, or of `host` where none is needed.
+    static func hostAndPort(_ text: Substring, needsPort: Bool) -> (host: String, port: Int?)? {
+        var host = text
+        var port: Int?
+        // Inside brackets a colon separates no port.
+        if let colon = text.lastIndex(of: ":"), needsPort || !text.hasSuffix("]") {
+            let digits = text[text.index(after: colon)...]
+            guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ isDigit($0) }),
+                let number = Int(digits), number <= 65535
+            else { return nil }
+            (host, port) = (text[..<colon], number)
+        } else if needsPort {
+            return nil
+        }
         if host.hasPrefix("["), host.hasSuffix("]") {
             host = host.dropFirst().dropLast()
             let address = host.prefix { $0 != "%" }

@@ -23,6 +23,10 @@ extension Configuration {
         if Set(listen).count < listen.count {
             return (.setting(["listen"]), SettingProblem(.duplicate, "an address is listed twice; remove one"))
         }
+        if let (key, problem) = discovery.problem() { return (.setting(["discovery", key]), problem) }
+        if let (key, problem) = relays.problem() { return (.setting(["relays", key]), problem) }
+        if let (key, problem) = network.problem() { return (.setting(["network", key]), problem) }
+        if let (key, problem) = ignored.problem() { return (.setting(["ignored", key]), problem) }
         if let (key, problem) = bluetooth.problem() { return (.setting(["bluetooth", key]), problem) }
         if let (key, problem) = thumbnails.problem() { return (.setting(["thumbnails", key]), problem) }
         if let (key, problem) = http.problem() { return (.setting(["http", key]), problem) }
@@ -77,7 +81,9 @@ extension Configuration {
                     )
                 }
             }
-            if let (key, problem) = folder.rolesProblem() { return (.folder(index, key: key), problem) }
+            if let (key, problem) = folder.rolesProblem() ?? folder.introductionsProblem() {
+                return (.folder(index, key: key), problem)
+            }
             for other in folders.prefix(index) {
                 if let (key, problem) = Self.clash(of: folder, with: other) {
                     return (.folder(index, key: key), problem)

@@ -2,13 +2,6 @@ import BlockExchange
 
 /// All settings of an agent, as the configuration file has them or by default.
 package struct Configuration: Equatable, Sendable {
-    package struct Discovery: Equatable, Sendable {
-        /// Announces this device on the local network and listens for others (UDP 21027).
-        package var local: Bool
-
-        package init(local: Bool = true) { self.local = local }
-    }
-
     package struct Bluetooth: Equatable, Sendable {
         /// Used wherever the machine has it.
         package var isEnabled: Bool
@@ -94,6 +87,9 @@ package struct Configuration: Equatable, Sendable {
     /// `tcp://:port` or `tcp://address:port` each; empty for an agent that only dials.
     package var listen: [String]
     package var discovery: Discovery
+    package var relays = Relays()
+    package var network = Network()
+    package var ignored = Ignored()
     package var bluetooth: Bluetooth
     package var cache: Cache
     package var fetch: Fetch

@@ -23,6 +23,7 @@ extension FolderConfiguration {
         readers.removeAll { !devices.contains($0) }
         admins.removeAll { !devices.contains($0) }
         untrusted.removeAll { !devices.contains($0) }
+        introductions.removeAll { !devices.contains($0.device) }
     }
 
     /// Notes that `device` must not get the folder unencrypted; without effect for one that does not share it.

@@ -42,6 +42,8 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var admins: [DeviceID] = []
     /// Those of `devices` that keep the folder encrypted: they never get it unencrypted.
     package var untrusted: [DeviceID] = []
+    /// Those of `devices` that an introducer shared the folder with, and may unshare it from again.
+    package var introductions: [FolderIntroduction] = []
     package var isPaused: Bool
     /// When the pause ends by itself, in seconds since 1970; nil: only when told to.
     package var pausedUntil: Int64?
@@ -67,6 +69,8 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var bluetooth: BluetoothUse
     /// Files of more bytes wait for another link than Bluetooth, unless somebody asks for them; 0 for no limit.
     package var bluetoothLimit: Int64
+    /// Whether its files and its index may go over relays.
+    package var usesRelays = true
 
     /// What is kept of what other devices replace or delete.
     package var versions: FolderVersions
@@ -109,13 +113,7 @@ package struct FolderConfiguration: Equatable, Sendable {
     }
 
     func problem() -> (key: String, problem: SettingProblem)? {
-        let id = id.rawValue
-        guard !id.isEmpty, id.utf8.count <= 255, Configuration.isOneLine(id) else {
-            return (
-                "id",
-                SettingProblem(.invalidValue, "a folder id has 1 to 255 bytes and no control characters; write one")
-            )
-        }
+        if let problem = Self.problem(id: id) { return ("id", problem) }
         if let problem = Configuration.problem(name: label) { return ("label", problem) }
         do throws(SettingProblem) {
             let clean = try FolderPath.clean(path)
@@ -156,6 +154,14 @@ package struct FolderConfiguration: Equatable, Sendable {
                     "the number of other devices that must have a file before it is freed here must be between 1 and 100"
                 )
             )
+        }
+        return nil
+    }
+
+    static func problem(id: FolderID) -> SettingProblem? {
+        let id = id.rawValue
+        guard !id.isEmpty, id.utf8.count <= 255, Configuration.isOneLine(id) else {
+            return SettingProblem(.invalidValue, "a folder id has 1 to 255 bytes and no control characters; write one")
         }
         return nil
     }

@@ -89,15 +89,16 @@ package struct TransferLimits: Equatable, Sendable {
         }
         for rates in [usual] + windows.map(\.rates) {
             for rate in [rates.up, rates.down] {
-                if let rate, rate < Self.slowest {
-                    return SettingProblem(
-                        .invalidValue,
-                        "a limit is at least 1 KiB/s, or 0 for none; `synctrain pause` stops all "
-                            + "transfers")
-                }
+                if let problem = Self.problem(rate: rate) { return problem }
             }
         }
         return nil
+    }
+
+    static func problem(rate: Int64?) -> SettingProblem? {
+        guard let rate, rate < slowest else { return nil }
+        return SettingProblem(
+            .invalidValue, "a limit is at least 1 KiB/s, or 0 for none; `synctrain pause` stops all transfers")
     }
 }
 
