@@ -188,7 +188,8 @@ let layers = [
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
                     "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess",
-                    "FolderWatcher", "MachineState", "PeerLinks", "SyncAgent", "Transport", "TransportBluetooth",
+                    "FolderWatcher", "MachineState", "PeerLinks", "Proxies", "Reachability", "SyncAgent", "Transport",
+                    "TransportBluetooth",
                     "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
                     serviceLifecycle,
                 ]),

@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import Foundation
 import IndexStore
+import LinkRules
 import LinkSecurity
 import Logging
 import SyncTestKit
@@ -94,7 +95,7 @@ import Transport
                 index: index, ignored: { .init() }, events: events, time: time, logger: logger)
             let environment = LinkEnvironment(
                 localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" },
-                dial: { address, effort, _ in try await radio.dial(address, effort) }, found: { _ in [:] },
+                dial: { address, effort, _ in try await radio.dial(address, effort) }, found: { _, _ in [:] },
                 dialPolicy: { DialPolicy() }, networks: { MachineNetworks() }, dialBudget: SharedDialBudget(),
                 connections: { 1 },
                 folders: FolderRegistry(pending: pending), linkChanged: { [devices] in devices.linkChanged() },

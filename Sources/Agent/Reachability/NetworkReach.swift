@@ -141,8 +141,10 @@ package final class NetworkReach: WideReach {
         for listening in listenings { await listening.links.close() }
     }
 
-    package func addresses(of device: DeviceID) -> [String] {
+    package func addresses(of device: DeviceID, isSought: Bool) -> [String] {
         guard !settings.servers.isEmpty else { return [] }
+        // The table of lookups knows what is worth asking; `found` tells of what comes of it.
+        if isSought { Task { [discovery] in await discovery.addresses(of: device) } }
         return discovery.cachedAddresses(of: device)
     }
 

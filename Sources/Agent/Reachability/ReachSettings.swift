@@ -43,6 +43,9 @@ package struct ReachSettings: Sendable {
         if network.isProxyOnly { proxies.fallsBackToDirect = false }
     }
 
+    /// Whether anything is done beyond the local network but to dial addresses of the configuration.
+    package var isUsed: Bool { !servers.isEmpty || usesRelays || mapsPorts }
+
     /// The proxy of links, as people may see it.
     var proxyText: String? { proxies.streams.map { "\($0)" } }
 }

@@ -46,6 +46,7 @@ package final class Agent: Service, Sendable {
     let policies: PolicyFollower
     let tasks: AgentTasks
     private let networks: NetworkWatch
+    let reach: (any WideReach)?
     let startedAt: WallTime
     private let pauses: PauseEnder
     private let radio: RadioFollower
@@ -85,10 +86,14 @@ package final class Agent: Service, Sendable {
             knownDevices: { devices.all.map(\.id) }, isInviting: { invitations.isOpen }, time: time)
         let dialer = LinkDialer(transports: setup.transports)
         networks = NetworkWatch()
+        let reach = try setup.makeReach?(identity)
+        self.reach = reach
         let listeners = ListenerBoard()
         let discovery = setup.makeDiscovery?(
             identity.device, { listeners.addresses }, { devices.device($0) != nil })
         (self.pairing, self.dialer, self.listeners, self.discovery) = (pairing, dialer, listeners, discovery)
+        let finder = WayFinder(
+            dialer: dialer, discovery: discovery, reach: reach, configuration: configuration, held: held)
         tasks = AgentTasks()
         self.policies = PolicyFollower(
             policies: policies, rates: rates, devices: devices, events: events, time: time, logger: logger)
@@ -119,10 +124,10 @@ package final class Agent: Service, Sendable {
                 utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),
             linkEnvironment: LinkEnvironment(
                 localDevice: identity.device, deviceName: { configuration.current.name },
-                dial: { try await dialer.dial($0, $1, install: pairing.dialling($2)) },
-                found: { device in [.local: discovery?.addresses(of: device).map(\.description) ?? []] },
-                dialPolicy: { DialPolicy() }, networks: { [networks] in networks.current },
-                dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders,
+                dial: { try await finder.dial($0, $1, to: $2, install: pairing.dialling($2)) },
+                found: { finder.addresses(of: $0, isSought: $1) }, dialPolicy: { finder.policy },
+                networks: { [networks] in networks.current }, dialBudget: SharedDialBudget(),
+                connections: { configuration.current.network.connections }, folders: folders,
                 linkChanged: { devices.linkChanged() },
                 index: index, transfers: transfers, events: events, time: time, partials: partials,
                 serveDrop: { [drops] in await drops.serve($0, from: $1) }, slowLinkPolicy: slowLinkPolicy, held: held,
@@ -195,8 +200,10 @@ package final class Agent: Service, Sendable {
                 group.addTask {
                     await self.networks.run(clock: self.setup.time.clock) {
                         for device in self.devices.all { await device.networkChanged() }
+                        await self.reach?.networkChanged()
                     }
                 }
+                if let reach = self.reach { group.addTask { await reach.run(self.reachHooks) } }
                 group.addTask { await self.pauses.run() }
                 group.addTask { await self.policies.run() }
                 group.addTask { await self.radio.run() }
@@ -217,6 +224,13 @@ package final class Agent: Service, Sendable {
     }
 
     // MARK: links
+
+    private var reachHooks: WideReachHooks {
+        WideReachHooks(
+            listening: { [listeners] in listeners.addresses }, install: pairing.install, serve: { await self.serve($0) },
+            found: { [devices] in await devices.device($0)?.dialNow() },
+            isKnown: { [devices] in devices.device($0) != nil })
+    }
 
     private func accept(from listener: LinkListener<SecureLink>) async {
         await withDiscardingTaskGroup { group in

@@ -50,6 +50,8 @@ package struct AgentSetup: Sendable {
     package var transports: [any LinkTransport]
     /// Makes what finds devices near-by; nil for none.
     package var makeDiscovery: DeviceDiscoveryMaker?
+    /// Makes what reaches devices beyond the local network; nil for none.
+    package var makeReach: WideReachMaker?
     /// What else finds devices to pair with.
     package var nearby: [any NearbyDevices]
     /// Bluetooth; nil where it is not used.
@@ -67,7 +69,7 @@ package struct AgentSetup: Sendable {
 
     package init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
+        makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
         web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
@@ -76,6 +78,7 @@ package struct AgentSetup: Sendable {
         self.configurationFile = configurationFile
         self.transports = transports
         self.makeDiscovery = makeDiscovery
+        self.makeReach = makeReach
         self.nearby = nearby
         self.radio = radio
         self.web = web

@@ -1,3 +1,4 @@
+import AgentContext
 import AgentConfiguration
 import BlockExchange
 import Synchronization

@@ -22,7 +22,9 @@ package struct LinkEnvironment: Sendable {
     /// Of the effort, only radios take notice.
     package var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
     /// Where others than the user say that the device is.
-    package var found: @Sendable (DeviceID) -> [AddressSource: [String]]
+    ///
+    /// - Parameter isSought: whether it is worth asking for more.
+    package var found: @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]]
     /// What may be dialled of a device's addresses, as far as that is the same for all devices.
     package var dialPolicy: @Sendable () -> DialPolicy
     /// The networks that this machine is in now.
@@ -55,7 +57,7 @@ package struct LinkEnvironment: Sendable {
     package init(
         localDevice: DeviceID, deviceName: @escaping @Sendable () -> String,
         dial: @escaping @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink,
-        found: @escaping @Sendable (DeviceID) -> [AddressSource: [String]],
+        found: @escaping @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]],
         dialPolicy: @escaping @Sendable () -> DialPolicy, networks: @escaping @Sendable () -> MachineNetworks,
         dialBudget: SharedDialBudget, connections: @escaping @Sendable () -> Int, folders: FolderRegistry,
         linkChanged: @escaping @Sendable () -> Void, index: IndexStore, transfers: TransferRegistry, events: EventHub,
@@ -402,7 +404,9 @@ package actor DeviceSession {
             told.policy = policy
             actions += links.handle(.policy(policy), at: now)
         }
-        var addresses = configuration.addresses.contains("dynamic") ? environment.found(id) : [:]
+        // A direct link cannot be bettered by what others say.
+        let isSought = !configuration.isPaused && links.best?.way.tier != 0
+        var addresses = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
         addresses[.configured] = configuration.addresses.filter { $0 != "dynamic" }
         for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []] {
             told.addresses[source] = addresses[source]

@@ -7,6 +7,7 @@ package struct LinkDialer: Sendable {
     /// How long a dial and a TLS handshake may take.
     package static let timeout: Duration = .seconds(10)
     /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
+    static let relayTimeout: Duration = .seconds(15)
     static let radioTimeout: Duration = .seconds(45)
 
     package let transports: [any LinkTransport]

@@ -9,9 +9,10 @@ import Transport
 package protocol WideReach: Sendable {
     /// Runs until cancelled. One call.
     func run(_ hooks: WideReachHooks) async
-    /// Where discovery servers said that a device is, as addresses of the configuration; never waits. Asks them again in the
-    /// background when that was long ago.
-    func addresses(of device: DeviceID) -> [String]
+    /// Where discovery servers said that a device is, as addresses of the configuration; never waits.
+    ///
+    /// - Parameter isSought: Has them asked again in the background, when what they said is old.
+    func addresses(of device: DeviceID, isSought: Bool) -> [String]
     /// Somebody waits for the device, or it has just become known: the servers may be asked at once.
     func expect(_ device: DeviceID)
     /// This machine's addresses or routes have changed.
@@ -37,6 +38,18 @@ package struct WideReachHooks: Sendable {
     /// A device's addresses have become known, or changed.
     package var found: @Sendable (DeviceID) async -> Void
     package var isKnown: @Sendable (DeviceID) -> Bool
+
+    package init(
+        listening: @escaping @Sendable () -> [LinkAddress], install: @escaping LinkInstaller<SecureLink>,
+        serve: @escaping @Sendable (SecureLink) async -> Void, found: @escaping @Sendable (DeviceID) async -> Void,
+        isKnown: @escaping @Sendable (DeviceID) -> Bool
+    ) {
+        self.listening = listening
+        self.install = install
+        self.serve = serve
+        self.found = found
+        self.isKnown = isKnown
+    }
 }
 
 /// Makes it for the device of an identity.

@@ -76,7 +76,7 @@ final class SessionAgent: Sendable {
         folders.insert(folder)
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
-            found: { _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+            found: { _, _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
             dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders, linkChanged: { [devices] in devices.linkChanged() },
             index: index, transfers: transfers,
             events: events, time: time, partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },

@@ -10,6 +10,8 @@ import Foundation
 import Logging
 import MachineState
 import NIOCore
+import Proxies
+import Reachability
 import PeerLinks
 import ServiceLifecycle
 import SyncAgent
@@ -44,7 +46,13 @@ enum AgentProgram {
                     device: device, instanceID: Int64(bitPattern: SecureRandom.uint64()), network: network,
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
-            var transports: [any LinkTransport] = [TCPTransport(setUpLimit: 512)]
+            let reach = try ReachSettings(configuration, environment: ProcessInfo.processInfo.environment)
+            let makeReach: WideReachMaker = { identity in
+                try NetworkReach(reach, identity: identity, secret: try LinkKeyFile.load(from: places), logger: logger)
+            }
+            var transports: [any LinkTransport] = [
+                ProxiedLinks(base: TCPTransport(setUpLimit: 512), streams: try NetworkReach.streams(reach.proxies, .streams))
+            ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
                 let virtual = VirtualTransport(air: virtualAir, name: virtualName(configuration.listen))
@@ -65,7 +73,7 @@ enum AgentProgram {
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
-                nearby: nearby, radio: bluetooth?.radio,
+                makeReach: reach.isUsed ? makeReach : nil, nearby: nearby, radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
