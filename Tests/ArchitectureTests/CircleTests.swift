@@ -105,10 +105,10 @@ import Testing
         }
         let circles = Set(Circles.all(in: mentions))
         for circle in circles.subtracting(Self.knownFolderCircles) {
-            Issue.record("these folders name each other's types in a circle: \(circle.joined(separator: ", "))")
+            Issue.record("the types of these folders name each other in a circle: \(circle.joined(separator: ", "))")
         }
         for circle in Self.knownFolderCircles.subtracting(circles) {
-            Issue.record("this circle is no more as it is listed; shorten the list: \(circle.joined(separator: ", "))")
+            Issue.record("this listed circle has changed; shorten the list: \(circle.joined(separator: ", "))")
         }
         // The walk has not missed the sources.
         #expect(parts.count > 500)
@@ -128,7 +128,7 @@ import Testing
             Issue.record("these types name each other in a circle: \(circle.joined(separator: ", "))")
         }
         for circle in Self.knownTypeCircles.subtracting(circles) {
-            Issue.record("this circle is no more as it is listed; shorten the list: \(circle.joined(separator: ", "))")
+            Issue.record("this listed circle has changed; shorten the list: \(circle.joined(separator: ", "))")
         }
     }
 

@@ -153,7 +153,7 @@ package struct RelayTransport: Sendable {
         }
         let place = SessionPlace(offer.invitation, relay: relay.host, reached: offer.reached)
         let information = LinkInformation(
-            kind: .overRelay, remoteAddress: relay.authority, isInitiator: !offer.invitation.isServer)
+            kind: .relay, remoteAddress: relay.authority, isInitiator: !offer.invitation.isServer)
         let limit = limits.session
         let key = offer.invitation.key
         return try await dialing.connect(to: place.host, port: place.port, timeout: connectLimit) { channel in
@@ -228,11 +228,6 @@ private enum LinkStream {
             value: ChannelOptions.Types.WriteBufferWaterMark(
                 low: outboundHighWatermark / 2, high: outboundHighWatermark))
     }
-}
-
-extension LinkKind {
-    /// What a session's kind is, until `LinkKind` has a case of its own.
-    static var overRelay: LinkKind { .tcp }
 }
 
 extension RelayError {
