@@ -275,6 +275,13 @@ let package = Package(
                 nioCore, nioPosix,
             ]),
         .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Transport", nioCore, nioPosix]),
+        .tests(of: "GlobalDiscovery", ["BlockExchange", "Cryptography", "HTTPExchange", nioCore]),
+        .tests(
+            of: "HTTPExchange",
+            [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportTCP", nioCore, nioPosix,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
         .tests(of: "PortMapping", ["Transport", nioCore, nioPosix]),
         .tests(
             of: "Proxies",

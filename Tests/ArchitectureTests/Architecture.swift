@@ -48,8 +48,15 @@ struct Architecture {
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
             "LinkRules": ["BlockExchange", "Transport"],
+            "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
+            "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
+            "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
+            "PortMapping": ["Cryptography", "Transport"],
+            "Proxies": ["Cryptography", "Transport"],
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"],
-            "AgentContext": ["AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Transport"],
+            "AgentContext": [
+                "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
+            ],
             "SyncDecisions": ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"],
             // No index: what is fetched, and where it goes, is told by the caller.
             "Fetching": [
@@ -63,8 +70,9 @@ struct Architecture {
             ],
             // No concrete transport: the sessions are given those that there are.
             "PeerLinks": [
-                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FolderSync", "IndexStore", "LinkSecurity", "Reconciliation", "SyncDecisions", "Transport",
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "CLinux", "ControlAPI",
+                "Cryptography", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Reconciliation",
+                "SyncDecisions", "Transport",
             ],
             "FileDrop": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
@@ -76,9 +84,14 @@ struct Architecture {
             ],
             "SyncAgent": [
                 "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
-                "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkSecurity",
-                "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions", "ThumbnailService",
-                "Thumbnails", "Transport",
+                "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
+                "LinkSecurity", "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
+                "ThumbnailService", "Thumbnails", "Transport",
+            ],
+            // Joins discovery servers, relays, routers and proxies.
+            "Reachability": [
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "GlobalDiscovery", "HTTPExchange", "LinkSecurity",
+                "PeerLinks", "PortMapping", "Proxies", "Transport", "TransportRelay", "TransportTCP",
             ],
             // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
             "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
@@ -87,7 +100,8 @@ struct Architecture {
             "synctrain": [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
-                "MachineState", "PeerLinks", "SyncAgent", "Transport", "TransportBluetooth", "TransportTCP",
+                "MachineState", "PeerLinks", "Proxies", "Reachability", "SyncAgent", "Transport", "TransportBluetooth",
+                "TransportTCP",
                 "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
@@ -100,19 +114,25 @@ struct Architecture {
             "NIOCore": (
                 [
                     "BlockExchange", "Transport", "TransportTCP", "TransportVirtual", "TransportBluetooth",
-                    "LinkSecurity", "Fetching", "FolderSync", "PeerLinks", "FileDrop", "ThumbnailService", "SyncAgent",
+                    "LinkSecurity", "HTTPExchange", "GlobalDiscovery", "TransportRelay", "PortMapping", "Proxies",
+                    "Reachability", "Fetching", "FolderSync", "PeerLinks", "FileDrop", "ThumbnailService", "SyncAgent",
                     "AgentServer", "ControlClient", "synctrain", "CodecBenchmark", "RadioBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),
             "NIOPosix": (
                 [
-                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "Fetching", "FolderSync",
+                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "PortMapping", "Fetching",
+                    "FolderSync",
+                    "PeerLinks",
                     "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
                 ],
                 "sockets and threads: what is pure has none"
             ),
-            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "the control server and its client speak it"),
+            "NIOHTTP1": (
+                ["AgentServer", "ControlClient", "HTTPExchange", "synctrain"],
+                "the control server and its client speak it, and discovery servers"
+            ),
             "NIOSSL": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "NIOTLS": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "GRDB": (["IndexStore"], "SQL is written in one place"),
@@ -121,7 +141,8 @@ struct Architecture {
             "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
             "Logging": (
                 [
-                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "FolderSync", "PeerLinks",
+                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "Reachability", "FolderSync",
+                    "PeerLinks",
                     "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "synctrain",
                 ],
                 "what is pure returns what happened, and others log it"
@@ -148,7 +169,7 @@ struct Architecture {
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop", "Pairing", "Archives", "TOML", "Thumbnails", "SyncDecisions",
+            "GhostDrop", "LinkRules", "Pairing", "Archives", "TOML", "Thumbnails", "SyncDecisions",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 
