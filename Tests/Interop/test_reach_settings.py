@@ -102,14 +102,16 @@ def pending(agent, kind):
 def test_an_ignored_device_is_pending_no_more(lab):
     agent = lab.agent()
     peer, other = lab.peer("stranger"), lab.peer("other")
-    peer.connect("127.0.0.1", agent.port, agent.id)
+    peer.dial(agent.address).wait_end()
     wait_until(lambda: peer.id in pending(agent, "device"), what="pending")
     agent.run("device", "ignore", peer.id)
     assert agent.run("device", "ignored").stdout.decode().split() == [peer.id]
     assert pending(agent, "device") == set() and agent.status()["pending"] == 0
-    peer.connect("127.0.0.1", agent.port, agent.id)
+    session = peer.dial(agent.address)
+    session.wait_end()
+    assert session.hello is None, "an ignored device gets no Hello"
     # Somebody else comes later, and is seen.
-    other.connect("127.0.0.1", agent.port, agent.id)
+    other.dial(agent.address).wait_end()
     wait_until(lambda: other.id in pending(agent, "device"), what="the other is pending")
     assert peer.id not in pending(agent, "device")
     agent.run("device", "ignore", peer.id, "--undo")
@@ -118,7 +120,7 @@ def test_an_ignored_device_is_pending_no_more(lab):
     agent.add_device(peer.id, "friend")
     assert agent.document("device", "ignored")["devices"] == [], "who is added is ignored no longer"
     result = agent.try_run("device", "ignore", peer.id)
-    assert result.returncode == cli.FAILED and b"device remove" in result.stderr
+    assert result.returncode == cli.USAGE and b"device remove" in result.stderr
 
 
 def test_an_ignored_folder_is_pending_no_more(lab):
@@ -173,7 +175,8 @@ def test_a_devices_own_limit_holds_beside_others(lab):
                                 "too.\nlocal-network = false", "down = 0\nlocal-network = true", 1))
     agent.run("reload")
     assert configuration(agent)["limits"]["local-network"] is True
-    lab.share(agent, "f", other)
+    agent.add_folder("f", lab.path("agent-f"), other.id)
+    other.add_folder("f", lab.path("other-f"), agent.id, mode="full")
     content = os.urandom(8 << 20)
     for name in ("slow", "fast"):
         with open(lab.path("other-f", name), "wb") as file:

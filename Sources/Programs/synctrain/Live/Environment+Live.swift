@@ -103,6 +103,11 @@ extension CommandEnvironment {
                 curve: options.curve == .p256 ? .p256 : .p384, notBefore: WallTime.now.seconds)
         }
         options.set(&discovery, &relays, &mapsPorts)
+        // Before anything is made: an identity without its configuration would be in the way of the next try.
+        if !isConfigured {
+            try file.checkNew(
+                name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
+        }
         try DeviceIdentityFiles.create(
             in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
         // A configuration that is there is the user's own: an identity was all that was missing.

@@ -28,12 +28,30 @@ package struct ConfigurationFile: Sendable {
     ) throws(ConfigurationError) -> Configuration {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
+        let text = try newText(
+            name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
+        try StoredFile.write(text.bytes, to: path, mode: 0o600, isReplacing: false)
+        return text.configuration
+    }
+
+    /// Throws what `create` would throw for these settings; writes nothing.
+    package func checkNew(
+        name: String?, listen: [String]?, discovery: Configuration.Discovery, relays: Configuration.Relays,
+        mapsPorts: Bool, edits: [ConfigurationEdit]
+    ) throws(ConfigurationError) {
+        _ = try newText(
+            name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
+    }
+
+    private func newText(
+        name: String?, listen: [String]?, discovery: Configuration.Discovery, relays: Configuration.Relays,
+        mapsPorts: Bool, edits: [ConfigurationEdit]
+    ) throws(ConfigurationError) -> ConfigurationText {
         let template = DefaultConfiguration.text(
             name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts)
         var text = try ConfigurationText(Array(template.utf8), reader: reader)
         for edit in edits { text = try text.applying(edit) }
-        try StoredFile.write(text.bytes, to: path, mode: 0o600, isReplacing: false)
-        return text.configuration
+        return text
     }
 
     /// Makes all of `edits` or, if one of them cannot be made, none; durable on return. Gives what the file then says.
