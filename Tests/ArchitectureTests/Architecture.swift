@@ -155,12 +155,19 @@ struct Architecture {
                 ],
                 "files, clocks and large binaries come with it; FoundationEssentials has JSON and dates"
             ),
-            "FoundationEssentials": (["ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "synctrain"], "JSON"),
+            "FoundationEssentials": (
+                [
+                    "ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "GlobalDiscovery", "TransportRelay",
+                    "synctrain",
+                ],
+                "JSON"
+            ),
             "Dispatch": (["synctrain"], "signals; everything else is structured concurrency"),
             "Glibc": (
                 [
                     "AgentConfiguration", "AgentContext", "AgentServer", "AsyncTools", "ControlClient", "FileAccess",
-                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "MessageBus", "ThumbnailService",
+                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "MessageBus", "PortMapping",
+                    "ThumbnailService",
                     "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain", "IndexStoreBenchmark",
                     "CodecBenchmark", "ScanBenchmark",
                 ],
