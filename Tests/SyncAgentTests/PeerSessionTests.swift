@@ -23,8 +23,12 @@ struct PeerSessionTests {
         private let isOpened = Mutex(false)
         var hasHello: Bool { isOpened.withLock { $0 } }
 
-        func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { true }
-        func opened(_ session: PeerSession, _ hello: Hello) async { isOpened.withLock { $0 = true } }
+        func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+            session.take(.primary)
+            return true
+        }
+        func opened(_ session: PeerSession) async { isOpened.withLock { $0 = true } }
+        func received(_ config: ClusterConfig, _ session: PeerSession) async {}
         func terms() -> [FolderID: IndexExchange.Terms] { [:] }
         func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
         func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }

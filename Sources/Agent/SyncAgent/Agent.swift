@@ -171,6 +171,10 @@ package final class Agent: Service, Sendable {
     package func listen() async throws {
         var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
+        // Nobody is let in but over what goes through the proxy.
+        if configuration.current.network.isProxyOnly {
+            addresses.removeAll { if case .tcp = $0 { true } else { false } }
+        }
         for address in addresses {
             guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
                 throw LinkError(

@@ -14,7 +14,7 @@ package enum Endpoints {
 
 extension Endpoints {
     static let agentEndpoints: [any AnyEndpoint] = [
-        status, events, pending, ignored, setIgnored, network, setNetwork, syncNow, reload, setPaused, setPolicies,
+        status, events, pending, ignored, setIgnored, network, setNetwork, reach, syncNow, reload, setPaused, setPolicies,
         transfers, wait, completion, changes,
         changePage,
         resetIndex, stop,
@@ -50,6 +50,9 @@ extension Endpoints {
     /// Answers with the settings that need a restart of the agent.
     package static let setNetwork = Endpoint(
         .patch, "/v1/network", "Switch discovery, relays or port mapping", body(NetworkChange.self), ReloadAnswer.self)
+
+    package static let reach = Endpoint(
+        .get, "/v1/reach", "How this device is reached, and what was tried to reach others", nothing, ReachReport.self)
 
     /// Dials, and tries again at once what waits for another try. Returns before anything has arrived.
     package static let syncNow = Endpoint(

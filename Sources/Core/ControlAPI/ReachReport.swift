@@ -43,6 +43,39 @@ package struct ReachReport: Codable, Equatable, Sendable {
         }
     }
 
+    /// A known device.
+    package struct Device: Codable, Equatable, Sendable {
+        /// What a dial came to that led to no link.
+        package struct Failure: Codable, Equatable, Sendable {
+            package var address: String
+            /// Who says that the device is there: `configured`, `local`, `lastKnown` or `global`.
+            package var source: String
+            /// What was the matter, with what to do.
+            package var message: String
+            package var time: String
+
+            package init(address: String, source: String, message: String, time: String) {
+                self.address = address
+                self.source = source
+                self.message = message
+                self.time = time
+            }
+        }
+
+        package var id: String
+        package var name: String
+        /// The addresses of the links in use, that of the index exchange first; empty while it is not connected.
+        package var links: [String]
+        package var failures: [Failure]
+
+        package init(id: String, name: String, links: [String], failures: [Failure]) {
+            self.id = id
+            self.name = name
+            self.links = links
+            self.failures = failures
+        }
+    }
+
     /// What is announced to discovery servers; empty while nothing is.
     package var announcedAddresses: [String]
     package var servers: [Server]
@@ -51,15 +84,17 @@ package struct ReachReport: Codable, Equatable, Sendable {
     package var routers: [String]
     /// The proxy that connections take, without user and password; nil for none.
     package var proxy: String?
+    package var devices: [Device]
 
     package init(
         announcedAddresses: [String] = [], servers: [Server] = [], relays: [Relay] = [], routers: [String] = [],
-        proxy: String? = nil
+        proxy: String? = nil, devices: [Device] = []
     ) {
         self.announcedAddresses = announcedAddresses
         self.servers = servers
         self.relays = relays
         self.routers = routers
         self.proxy = proxy
+        self.devices = devices
     }
 }

@@ -31,7 +31,7 @@ struct Synctrain: ParsableCommand {
             FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
             NoteCommand.self,
             StatusCommand.self,
-            CompletionCommand.self, LogCommand.self, NetworkCommand.self, PauseCommand.self, PolicyCommandGroup.self,
+            CompletionCommand.self, LogCommand.self, NetworkCommand.self, ReachCommand.self, PauseCommand.self, PolicyCommandGroup.self,
             ReloadCommand.self,
             ResumeCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,

@@ -97,14 +97,16 @@ package struct LinkEnvironment: Sendable {
         of folder: FolderID
     ) -> Bool {
         guard held().obstacle(to: purpose, over: route) == nil else { return false }
+        if kind == .relay, folders.folder(folder)?.configuration.usesRelays == false { return false }
         guard kind.isSlow else { return true }
         return slowLinkPolicy(folder, device)?.obstacle(to: purpose, over: kind) == nil
     }
 
-    package func hello(isKnown: Bool) -> Hello {
+    /// - Parameter connections: how many are wanted with the device.
+    package func hello(isKnown: Bool, connections: Int) -> Hello {
         Hello(
             deviceName: isKnown ? deviceName() : "", clientName: AgentVersion.clientName,
-            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections()) : 0)
+            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections) : 0)
     }
 }
 
@@ -199,7 +201,7 @@ package actor DeviceSession {
         self.environment = environment
         source = DeviceSource()
         var settings = DeviceLinks.Settings()
-        settings.connections.own = environment.connections()
+        settings.connections.own = configuration.connections ?? environment.connections()
         links = DeviceLinks(
             local: environment.localDevice, peer: configuration.id,
             seed: UInt64(environment.time.random() * 0x1p53), settings: settings)
@@ -226,6 +228,19 @@ package actor DeviceSession {
             bytesOut: sessions.reduce(state.pastBytesOut) { $0 + $1.bytesSent }, lastError: state.lastError,
             isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
             introducedBy: state.introducedBy?.description)
+    }
+
+    /// Which links are in use, and what became of the dials that led to none.
+    package nonisolated var reachReport: ReachReport.Device {
+        let state = state
+        return ReachReport.Device(
+            id: id.description, name: state.name,
+            links: source.sessions.map { "\($0.kind.rawValue) \($0.information.remoteAddress)" }.sorted(),
+            failures: state.ways.sorted { $0.key < $1.key }.map { address, report in
+                ReachReport.Device.Failure(
+                    address: address, source: report.source.rawValue, message: report.message,
+                    time: report.time.rfc3339)
+            })
     }
 
     package func configure(_ configuration: DeviceConfiguration) {
@@ -566,7 +581,9 @@ package actor DeviceSession {
         let networks = environment.networks()
         let route = LinkRoute(link.information, networks: networks)
         let session = PeerSession(
-            link: link, of: environment.localDevice, route: route, hello: environment.hello(isKnown: true),
+            link: link, of: environment.localDevice, route: route, 
+            hello: environment.hello(
+                isKnown: true, connections: configuration.connections ?? environment.connections()),
             time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
             limits: environment.limits(route, id), exchangeTurn: exchangeTurn, logger: logger)
         lastNumber += 1

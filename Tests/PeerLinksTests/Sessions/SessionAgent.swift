@@ -58,7 +58,7 @@ final class SessionAgent: Sendable {
         let transfers = TransferRegistry(now: time.monotonic)
         self.transfers = transfers
         fetching = FetchEnvironment(
-            sessions: { devices.sessions($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
+            sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
             localBlock: { _ in nil }, blocksHere: { _ in [] }, budget: Budget(limit: 1 << 24),
             threads: NIOThreadPool.singleton, time: time, settings: BlockScheduler.Settings())
         let tools = FolderTools(

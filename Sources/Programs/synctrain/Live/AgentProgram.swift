@@ -72,7 +72,7 @@ enum AgentProgram {
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
-                makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
+                makeDiscovery: configuration.discovery.local && !configuration.network.isProxyOnly ? makeDiscovery : nil,
                 makeReach: reach.isUsed ? makeReach : nil, nearby: nearby, radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
