@@ -120,6 +120,33 @@ struct CommandLineTests {
         #expect(await !Scene().run("init", "--name", "private").errors.contains("public servers"))
     }
 
+    @Test func howADeviceIsReachedIsShown() async {
+        #expect(
+            await Scene().run("reach").output == """
+                Announced addresses:
+                  tcp://0.0.0.0:22000
+                  relay://192.0.2.9:22067/?id=R
+
+                Discovery servers:
+                  https://192.0.2.9/: announced 12 s ago, again in 1788 s
+                  https://192.0.2.8/: it is overloaded
+
+                Relays:
+                  relay://192.0.2.9:22067: joined, 21 ms
+
+                Routers:
+                  The router at 192.0.2.1 does not answer PCP, NAT-PMP or UPnP.
+
+                nas:
+                  connected: relay relay://192.0.2.9:22067
+                  tcp://192.0.2.7:22000 (discovery server): connection refused
+
+                phone:
+                  not connected; no address to try
+
+                """)
+    }
+
     @Test func theNetworkIsShown() async {
         #expect(
             await Scene().run("network").output == """

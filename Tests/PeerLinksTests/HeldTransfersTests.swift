@@ -1,6 +1,6 @@
 import AgentConfiguration
-import Testing
 import LinkRules
+import Testing
 import Transport
 
 @testable import AgentContext
@@ -89,7 +89,8 @@ import Transport
         let rows: [(LinkKind, String, LinkRoute)] = [
             (.tcp, "tcp://192.168.7.9:1", .localNetwork), (.tcp, "tcp://192.168.8.9:1", .internet),
             (.tcp, "tcp://[2001:db8::1]:1", .internet), (.l2cap, "ble://AA:BB:CC:DD:EE:FF", .radio),
-            (.relay, "relay://192.168.7.9:22067", .internet), (.gatt, "192.168.7.9:1", .radio), (.virtual, "virtual://a", .radio),
+            (.relay, "relay://192.168.7.9:22067", .internet), (.gatt, "192.168.7.9:1", .radio),
+            (.virtual, "virtual://a", .radio),
         ]
         for (kind, address, route) in rows {
             let information = LinkInformation(kind: kind, remoteAddress: address, isInitiator: true)

@@ -103,7 +103,7 @@ import Transport
                 transfers: TransferRegistry(now: time.monotonic), events: events, time: time,
                 partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
                 slowLinkPolicy: { _, _ in nil },
-                held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _ in }, distrust: { _, _ in },
+                held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in }, distrust: { _, _ in },
                 logger: logger)
             addresses = (1...count).map { LinkAddress.bluetooth("C0:FF:EE:00:00:0\($0)") }
             sessions = addresses.enumerated().map { number, address in

@@ -1,9 +1,8 @@
 import AgentConfiguration
-import AgentConfiguration
 import BlockExchange
+import LinkRules
 import SyncTestKit
 import Testing
-import LinkRules
 import Transport
 
 @testable import AgentContext

@@ -5,9 +5,9 @@ import HTTPExchange
 import LinkSecurity
 import Logging
 import NIOCore
+import PeerLinks
 import PortMapping
 import Proxies
-import PeerLinks
 import Synchronization
 import Transport
 import TransportRelay
@@ -45,8 +45,10 @@ package final class NetworkReach: WideReach {
                 addresses += listening.map(\.description)
                 addresses += mapped.map(\.description)
                 if settings.announcesLocalAddresses {
-                    for case .tcp(let host, let port) in listening where LinkAddress.tcp(host: host, port: port).isUnspecified {
-                        for address in NetworkView.current().ownAddresses where !address.isLinkLocal && !address.isLoopback {
+                    for case .tcp(let host, let port) in listening
+                    where LinkAddress.tcp(host: host, port: port).isUnspecified {
+                        for address in NetworkView.current().ownAddresses
+                        where !address.isLinkLocal && !address.isLoopback {
                             addresses.append(LinkAddress.tcp(host: address.description, port: port).description)
                         }
                     }

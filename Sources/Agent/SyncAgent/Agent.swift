@@ -132,7 +132,8 @@ package final class Agent: Service, Sendable {
                 index: index, transfers: transfers, events: events, time: time, partials: partials,
                 serveDrop: { [drops] in await drops.serve($0, from: $1) }, slowLinkPolicy: slowLinkPolicy, held: held,
                 limits: { [rates] in rates.limits(for: $0, of: $1) },
-                heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
+                heard: { inbox.put($0, from: $1, isComplete: $2) }, distrust: { inbox.putDistrust($0, $1) },
+                logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
         changes = ConfigurationChanges(
             file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0) })
@@ -231,7 +232,8 @@ package final class Agent: Service, Sendable {
 
     private var reachHooks: WideReachHooks {
         WideReachHooks(
-            listening: { [listeners] in listeners.addresses }, install: pairing.install, serve: { await self.serve($0) },
+            listening: { [listeners] in listeners.addresses }, install: pairing.install,
+            serve: { await self.serve($0) },
             found: { [devices] in await devices.device($0)?.dialNow() },
             isKnown: { [devices] in devices.device($0) != nil })
     }

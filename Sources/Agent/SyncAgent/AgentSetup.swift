@@ -69,7 +69,8 @@ package struct AgentSetup: Sendable {
 
     package init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
+        makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, nearby: [any NearbyDevices] = [],
+        radio: Radio? = nil,
         web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void

@@ -14,7 +14,8 @@ package enum Endpoints {
 
 extension Endpoints {
     static let agentEndpoints: [any AnyEndpoint] = [
-        status, events, pending, ignored, setIgnored, network, setNetwork, reach, syncNow, reload, setPaused, setPolicies,
+        status, events, pending, ignored, setIgnored, network, setNetwork, reach, syncNow, reload, setPaused,
+        setPolicies,
         transfers, wait, completion, changes,
         changePage,
         resetIndex, stop,

@@ -65,7 +65,7 @@ package struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         _ authority: Substring, scheme: Scheme, in text: String
     ) throws(HTTPExchangeError) -> (String, UInt16) {
         guard !authority.contains("@") else {
-            throw invalid(text, "user names and passwords are not supported; leave them out")
+            throw invalid(text, "user names and passwords are not supported; remove them")
         }
         let host: Substring
         let portText: Substring?

@@ -39,7 +39,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
     }
 
     func heard(_ config: ClusterConfig) async {
-        environment.heard(config, device.id)
+        environment.heard(config, device.id, kind == .tcp)
     }
 
     func perform(_ action: IndexExchange.Action) async throws { try await storing { try await shared.perform(action) } }

@@ -1,5 +1,5 @@
-import AgentContext
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import Synchronization
 

@@ -49,7 +49,9 @@ package struct LinkEnvironment: Sendable {
     /// Nil for a link that has none.
     package var limits: @Sendable (LinkRoute, DeviceID) -> LinkLimits?
     /// What a device says of its folders; does not wait.
-    package var heard: @Sendable (ClusterConfig, DeviceID) -> Void
+    ///
+    /// - Parameter isComplete: whether it may name all of them over that link.
+    package var heard: @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void
     /// Notes for good that a device keeps a folder encrypted; does not wait.
     package var distrust: @Sendable (FolderID, DeviceID) -> Void
     package var logger: Logger
@@ -65,7 +67,7 @@ package struct LinkEnvironment: Sendable {
         partials: PartialBlocks, serveDrop: @escaping @Sendable (BlockRequest, DeviceID) async -> BlockAnswer,
         slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
         held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute, DeviceID) -> LinkLimits?,
-        heard: @escaping @Sendable (ClusterConfig, DeviceID) -> Void,
+        heard: @escaping @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void,
         distrust: @escaping @Sendable (FolderID, DeviceID) -> Void, logger: Logger
     ) {
         self.localDevice = localDevice
@@ -262,7 +264,9 @@ package actor DeviceSession {
         } else if wasPaused {
             dialNow()
         }
-        for link in open.values where !isAllowed(link.session.information) { link.session.close(reason: Self.networkReason) }
+        for link in open.values where !isAllowed(link.session.information) {
+            link.session.close(reason: Self.networkReason)
+        }
         if hasNewAddresses { dialNow() }
     }
 
@@ -423,7 +427,8 @@ package actor DeviceSession {
         let isSought = !configuration.isPaused && links.best?.way.tier != 0
         var addresses = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
         addresses[.configured] = configuration.addresses.filter { $0 != "dynamic" }
-        for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []] {
+        for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
+        {
             told.addresses[source] = addresses[source]
             actions += links.handle(.addresses(source, addresses[source, default: []]), at: now)
         }
@@ -517,7 +522,8 @@ package actor DeviceSession {
             if attempt.source == .configured { report(attempt, message) }
             return handle(.dialFailed(attempt, isOurself ? .ourself : .otherDevice))
         }
-        if let problem = DialPlan.problem(of: attempt, connectedTo: link.information.remoteAddress, policy: told.policy) {
+        if let problem = DialPlan.problem(of: attempt, connectedTo: link.information.remoteAddress, policy: told.policy)
+        {
             await link.close()
             report(attempt, problem)
             return handle(.dialFailed(attempt, .notAllowed))
@@ -581,7 +587,7 @@ package actor DeviceSession {
         let networks = environment.networks()
         let route = LinkRoute(link.information, networks: networks)
         let session = PeerSession(
-            link: link, of: environment.localDevice, route: route, 
+            link: link, of: environment.localDevice, route: route,
             hello: environment.hello(
                 isKnown: true, connections: configuration.connections ?? environment.connections()),
             time: environment.time, partials: environment.partials, rate: rates[link.information.kind],

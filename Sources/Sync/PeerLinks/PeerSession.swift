@@ -86,7 +86,8 @@ package final class PeerSession: BlockSource {
     /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
     package init(
         link: SecureLink, of localDevice: DeviceID, route: LinkRoute = .internet, hello: Hello, time: AgentTime,
-        partials: PartialBlocks, rate: Double? = nil, limits: LinkLimits? = nil, exchangeTurn: Budget = Budget(limit: 1),
+        partials: PartialBlocks, rate: Double? = nil, limits: LinkLimits? = nil,
+        exchangeTurn: Budget = Budget(limit: 1),
         logger: Logger
     ) {
         self.exchangeTurn = exchangeTurn

@@ -77,10 +77,11 @@ final class SessionAgent: Sendable {
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
             found: { _, _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
-            dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders, linkChanged: { [devices] in devices.linkChanged() },
+            dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders,
+            linkChanged: { [devices] in devices.linkChanged() },
             index: index, transfers: transfers,
             events: events, time: time, partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
-            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _ in },
+            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in },
             distrust: { _, _ in }, logger: logger)
         for peer in peers {
             devices.insert(

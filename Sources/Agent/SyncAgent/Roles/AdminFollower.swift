@@ -1,9 +1,10 @@
 import AgentConfiguration
 import BlockExchange
 import IndexStore
+import LinkRules
 import Logging
 
-/// Follows the admins of folders: further devices, further folders.
+/// Follows the admins of folders (further devices, further folders) and introducers (further devices).
 struct AdminFollower: Sendable {
     let inbox: IntroductionInbox
     let localDevice: DeviceID
@@ -33,7 +34,8 @@ struct AdminFollower: Sendable {
     }
 
     private func follow(_ admin: DeviceID) async {
-        guard let config = inbox.take(from: admin) else { return }
+        guard let word = inbox.take(from: admin) else { return }
+        let config = word.config
         do {
             let declined = try await index.declinedFolders()
             var edits: [ConfigurationEdit] = []
@@ -41,9 +43,12 @@ struct AdminFollower: Sendable {
                 let configuration = turn.current
                 let introductions = Introductions(
                     admin: admin, localDevice: localDevice, configuration: configuration)
-                edits = introductions.edits(for: config)
+                edits = introductions.isAdmin ? introductions.edits(for: config) : []
+                edits += introducerEdits(word, from: admin, configuration)
                 let place = configuration.offeredFolders ?? places.userHome.map { $0 + "/Sync" }
-                for folder in introductions.offers(in: config, declined: declined, place: place ?? "") {
+                for folder in introductions.isAdmin
+                    ? introductions.offers(in: config, declined: declined, place: place ?? "") : []
+                {
                     guard place != nil, prepare(folder, configuration) else { continue }
                     edits.append(.addFolder(folder))
                 }
@@ -51,11 +56,25 @@ struct AdminFollower: Sendable {
                 try await turn.edit(edits)
             }
             for edit in edits {
-                logger.notice("the admin \(admin.shortID): \(Self.words(edit))")
+                logger.notice("as \(admin.shortID) says: \(Self.words(edit))")
                 if case .addFolder(let folder) = edit { try await index.forgetPending(folder.id) }
             }
         } catch {
-            logger.warning("what the admin \(admin) says cannot be followed: \(error)")
+            logger.warning("what \(admin) introduces cannot be followed: \(error)")
+        }
+    }
+
+    /// What an introducer adds or takes back, of devices and of shares.
+    private func introducerEdits(
+        _ word: IntroductionInbox.Word, from introducer: DeviceID, _ configuration: Configuration
+    ) -> [ConfigurationEdit] {
+        let rule = IntroducerRule(localDevice, configuration)
+        let outcome = rule.outcome(of: word.config, from: introducer, isComplete: word.isComplete)
+        for remark in outcome.remarks { logger.notice("the introducer \(introducer.shortID): \(remark.words)") }
+        return outcome.changes.compactMap { change in
+            if case .addDevice(let device) = change, configuration.ignored.contains(device.id) { return nil }
+            if case .share(_, let device, _) = change, configuration.ignored.contains(device) { return nil }
+            return ConfigurationEdit(change)
         }
     }
 
@@ -75,6 +94,8 @@ struct AdminFollower: Sendable {
         case .addDevice(let device): "device \(device.id) was added"
         case .removeDevice(let id): "device \(id) was removed"
         case .setFolderDevices(let folder, let devices): "folder \(folder) is shared with \(devices.count) devices"
+        case .shareFolder(let folder, let device, _): "folder \(folder) is shared with \(device.shortID)"
+        case .unshareFolder(let folder, let device): "folder \(folder) is no longer shared with \(device.shortID)"
         case .addFolder(let folder): "folder \(folder.id) was taken to \(folder.path), with nothing selected"
         default: "the configuration was changed"
         }

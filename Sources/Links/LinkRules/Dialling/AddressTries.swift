@@ -93,11 +93,11 @@ struct AddressTries: Sendable {
         }
     }
 
-    private static func first(_ target: DialTarget) -> Duration { target.kind == .tcp ? direct : relay }
+    private static func first(_ target: DialTarget) -> Duration { target.kind == .relay ? relay : direct }
 
     private static func pause(_ target: DialTarget, failures: Int) -> Duration {
         // 2, 4, 8, 15, 20, 30, 45, 60 s; 60, 120, 240, 480, 600 s.
-        guard target.kind == .tcp else { return min(longestRelay, relay * (1 << min(failures, 5))) }
+        guard target.kind != .relay else { return min(longestRelay, relay * (1 << min(failures, 5))) }
         let growth = [0.1, 0.2, 0.4, 0.75, 1.0, 1.5, 2.25, 3.0]
         return min(longestDirect, direct * growth[min(failures, growth.count - 1)])
     }

@@ -10,9 +10,9 @@ import Foundation
 import Logging
 import MachineState
 import NIOCore
+import PeerLinks
 import Proxies
 import Reachability
-import PeerLinks
 import ServiceLifecycle
 import SyncAgent
 import Transport
@@ -51,7 +51,8 @@ enum AgentProgram {
                 try NetworkReach(reach, identity: identity, secret: try LinkKeyFile.load(from: places), logger: logger)
             }
             var transports: [any LinkTransport] = [
-                ProxiedLinks(base: TCPTransport(setUpLimit: 512), streams: try NetworkReach.streams(reach.proxies, .streams))
+                ProxiedLinks(
+                    base: TCPTransport(setUpLimit: 512), streams: try NetworkReach.streams(reach.proxies, .streams))
             ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
@@ -72,7 +73,8 @@ enum AgentProgram {
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
-                makeDiscovery: configuration.discovery.local && !configuration.network.isProxyOnly ? makeDiscovery : nil,
+                makeDiscovery: configuration.discovery.local && !configuration.network.isProxyOnly
+                    ? makeDiscovery : nil,
                 makeReach: reach.isUsed ? makeReach : nil, nearby: nearby, radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },

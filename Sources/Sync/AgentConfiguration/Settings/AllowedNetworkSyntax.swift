@@ -33,7 +33,9 @@ enum AllowedNetworkSyntax {
             length <= address.count * 8
         else { return false }
         // An IPv4 network in IPv6 form is to be written as IPv4, whose prefix counts other bits.
-        return !(address.count == 16 && address.prefix(10).allSatisfy { $0 == 0 } && address[10] == 0xFF && address[11] == 0xFF)
+        return
+            !(address.count == 16 && address.prefix(10).allSatisfy { $0 == 0 } && address[10] == 0xFF
+            && address[11] == 0xFF)
     }
 
     /// 4 or 16 bytes of an address in numbers.
