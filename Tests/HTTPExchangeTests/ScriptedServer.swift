@@ -112,12 +112,14 @@ private final class Script: ChannelInboundHandler {
         return lines[1].utf8.count >= length.flatMap { Int($0.dropFirst(16)) } ?? 0
     }
 
-    /// One piece after the other, each when the one before has left.
+    /// A few pieces after the other, and the next when they have left. A task that comes back at once would keep the event
+    /// loop from reading, so there is a moment in between.
     private func flood(_ context: ChannelHandlerContext) {
         guard let piece = pieces.last, context.channel.isActive else { return }
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: piece))).whenSuccess {
-            bound.value.1.eventLoop.execute { bound.value.0.flood(bound.value.1) }
+        let pieces = ByteBuffer(string: String(repeating: piece, count: 16))
+        context.writeAndFlush(wrapOutboundOut(pieces)).whenSuccess {
+            bound.value.1.eventLoop.scheduleTask(in: .microseconds(100)) { bound.value.0.flood(bound.value.1) }
         }
     }
 

@@ -21,7 +21,7 @@ package enum DiscoveryNetworking {
         var announcing: [DiscoveryServer.Verification: ServiceTLS] = [:]
         var asking: [DiscoveryServer.Verification: ServiceTLS] = [:]
         for server in servers where server.url.scheme == .https {
-            // A context with the system's trust store takes megabytes: one for all that share it.
+            // A context holds the system's whole trust store: one for all that share it.
             if server.announces, announcing[server.verification] == nil {
                 announcing[server.verification] = try ServiceTLS(
                     identity: identity, trust: server.trust, applicationProtocols: ["http/1.1"])
