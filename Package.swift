@@ -26,6 +26,8 @@ let layers = [
             .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
             .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
             .target(name: "CLinux"),
+            // What async code waits on, and child processes.
+            .target(name: "AsyncTools", dependencies: [nioPosix]),
             .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
         ]),
     // Pure: values in, values out.
@@ -58,7 +60,7 @@ let layers = [
             .target(
                 name: "FolderScanner",
                 dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),
-            .target(name: "FolderWatcher", dependencies: ["CLinux", "FileAccess", logging]),
+            .target(name: "FolderWatcher", dependencies: ["AsyncTools", "CLinux", "FileAccess", logging]),
         ]),
     // Transports, and TLS over them.
     layer(
@@ -82,21 +84,68 @@ let layers = [
                     .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
                 ]),
         ]),
-    // The agent, its configuration and its server.
+    // The parts of the agent: its configuration, fetching, folders, sessions with devices, dropped files, thumbnails.
     layer(
-        "Agent",
+        "Sync",
         [
             .target(
                 name: "AgentConfiguration",
                 dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"]),
+            // What every part is given: time, events, the running configuration, what may go over which link.
+            .target(
+                name: "AgentContext",
+                dependencies: ["AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Transport"]),
+            // Pure: what the parts decide.
+            .target(
+                name: "SyncDecisions",
+                dependencies: ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"]),
+            .target(
+                name: "Fetching",
+                dependencies: [
+                    "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                    "FileAccess", "SyncDecisions", "Transport", nioCore, nioPosix,
+                ]),
+            .target(
+                name: "FolderSync",
+                dependencies: [
+                    "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
+                    "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport", logging, nioCore,
+                    nioPosix,
+                ]),
+            .target(
+                name: "PeerLinks",
+                dependencies: [
+                    "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                    "Fetching", "FolderSync", "IndexStore", "LinkSecurity", "Reconciliation", "SyncDecisions",
+                    "Transport", logging, nioCore,
+                ]),
+            .target(
+                name: "FileDrop",
+                dependencies: [
+                    "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
+                    logging, nioCore, nioPosix,
+                ]),
+            .target(
+                name: "ThumbnailService",
+                dependencies: [
+                    "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching",
+                    "FileAccess", "FolderSync", "IndexStore", "Thumbnails", logging, nioCore, nioPosix,
+                ]),
+        ]),
+    // The agent, which joins its parts and answers requests, and its server.
+    layer(
+        "Agent",
+        [
             .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
             .target(
                 name: "SyncAgent",
                 dependencies: [
-                    "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
-                    "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity",
-                    "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport", logging, nioCore, nioPosix,
-                    serviceLifecycle,
+                    "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkSecurity",
+                    "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions", "ThumbnailService",
+                    "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
                 ]),
             .target(
                 name: "AgentServer",
@@ -114,12 +163,11 @@ let layers = [
             .executableTarget(
                 name: "synctrain",
                 dependencies: [
-                    "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI",
-                    "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
-                    "MachineState", "SyncAgent", "Transport", "TransportBluetooth", "TransportTCP",
-                    "TransportVirtual", argumentParser, logging, nioCore,
-                    nioHTTP1,
-                    nioPosix, serviceLifecycle,
+                    "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
+                    "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess",
+                    "FolderWatcher", "MachineState", "PeerLinks", "SyncAgent", "Transport", "TransportBluetooth",
+                    "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
+                    serviceLifecycle,
                 ]),
             // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
             .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
@@ -179,7 +227,7 @@ let package = Package(
         .tests(of: "IndexStore", ["BlockExchange", "Cryptography", grdb]),
         .tests(of: "FileAccess"),
         .tests(of: "FolderScanner", ["BlockExchange", "Cryptography", "FileAccess", "Selection"]),
-        .tests(of: "FolderWatcher", ["FileAccess", "synctrain-watch", logging]),
+        .tests(of: "FolderWatcher", ["AsyncTools", "FileAccess", "synctrain-watch", logging]),
         .tests(
             of: "TransportTCP",
             [
@@ -197,19 +245,54 @@ let package = Package(
         .tests(
             of: "AgentServer",
             ["ControlAPI", "ControlClient", "synctrain", logging, nioCore, nioPosix, serviceLifecycle]),
+        .tests(of: "AsyncTools", [nioPosix]),
+        .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Transport"]),
+        .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),
+        .tests(
+            of: "Fetching",
+            [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "SyncDecisions", "Transport", nioCore, nioPosix,
+            ]),
+        .tests(
+            of: "FolderSync",
+            [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FileAccess", "IndexStore", "Reconciliation", "SyncDecisions", "Transport", logging,
+                nioCore, nioPosix,
+            ]),
+        .tests(
+            of: "PeerLinks",
+            [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "Cryptography", "Fetching",
+                "FileAccess", "FolderSync", "IndexStore", "LinkSecurity", "SyncDecisions", "Transport", logging,
+                nioCore, .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ]),
+        .tests(
+            of: "FileDrop",
+            [
+                "AgentConfiguration", "AgentContext", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "GhostDrop", "PeerLinks", "SyncDecisions", "Transport", "TransportVirtual", logging, nioCore, nioPosix,
+            ]),
+        .tests(
+            of: "ThumbnailService",
+            [
+                "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching", "FileAccess",
+                "SyncDecisions", "Thumbnails", "Transport", logging, nioCore, nioPosix,
+            ]),
         .tests(
             of: "SyncAgent",
             [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "GhostDrop",
-                "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport",
-                "TransportTCP", "TransportVirtual", logging, nioCore,
-                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FolderSync", "IndexStore", "LinkSecurity", "Pairing", "PeerLinks", "SyncDecisions",
+                "Transport", "TransportTCP", logging, nioCore, nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
-                "Reconciliation", "Selection", "SyncAgent", "SyncTestKit", "Transport", logging, nioCore, nioPosix,
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FileAccess", "FolderSync", "IndexStore", "Reconciliation", "Selection", "SyncDecisions",
+                "SyncTestKit", "Transport", logging, nioCore, nioPosix,
             ],
             path: "Tests/Simulation", exclude: ["run"]),
     ])

@@ -14,6 +14,7 @@ struct Architecture {
 
     static let synctrain = Architecture(
         targets: [
+            "AsyncTools": [],
             "CLinux": [],
             "WebPage": [],
             "CLZ4": [],
@@ -43,15 +44,39 @@ struct Architecture {
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
             "synctrain-watch": [],
-            "FolderWatcher": ["CLinux", "FileAccess"],
+            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"],
-            // No concrete transport: the agent is given those that there are.
+            "AgentContext": ["AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Transport"],
+            "SyncDecisions": ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"],
+            // No index: what is fetched, and where it goes, is told by the caller.
+            "Fetching": [
+                "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "FileAccess", "SyncDecisions", "Transport",
+            ],
+            "FolderSync": [
+                "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
+                "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport",
+            ],
+            // No concrete transport: the sessions are given those that there are.
+            "PeerLinks": [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FolderSync", "IndexStore", "LinkSecurity", "Reconciliation", "SyncDecisions", "Transport",
+            ],
+            "FileDrop": [
+                "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
+            ],
+            "ThumbnailService": [
+                "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching",
+                "FileAccess", "FolderSync", "IndexStore", "Thumbnails",
+            ],
             "SyncAgent": [
-                "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
-                "FileAccess", "FolderScanner",
-                "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
+                "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
+                "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkSecurity",
+                "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions", "ThumbnailService",
                 "Thumbnails", "Transport",
             ],
             // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
@@ -59,10 +84,10 @@ struct Architecture {
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [
-                "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
-                "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent",
-                "Transport",
-                "TransportBluetooth", "TransportTCP", "TransportVirtual",
+                "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
+                "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
+                "MachineState", "PeerLinks", "SyncAgent", "Transport", "TransportBluetooth", "TransportTCP",
+                "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
@@ -74,15 +99,15 @@ struct Architecture {
             "NIOCore": (
                 [
                     "BlockExchange", "Transport", "TransportTCP", "TransportVirtual", "TransportBluetooth",
-                    "LinkSecurity", "SyncAgent", "AgentServer", "ControlClient", "synctrain", "CodecBenchmark",
-                    "RadioBenchmark",
+                    "LinkSecurity", "Fetching", "FolderSync", "PeerLinks", "FileDrop", "ThumbnailService", "SyncAgent",
+                    "AgentServer", "ControlClient", "synctrain", "CodecBenchmark", "RadioBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),
             "NIOPosix": (
                 [
-                    "TransportTCP", "TransportVirtual", "TransportBluetooth", "SyncAgent", "AgentServer",
-                    "ControlClient", "synctrain",
+                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "Fetching", "FolderSync",
+                    "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
                 ],
                 "sockets and threads: what is pure has none"
             ),
@@ -95,16 +120,16 @@ struct Architecture {
             "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
             "Logging": (
                 [
-                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "SyncAgent", "AgentServer",
-                    "synctrain",
+                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "FolderSync", "PeerLinks",
+                    "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "synctrain",
                 ],
                 "what is pure returns what happened, and others log it"
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
             "Foundation": (
                 [
-                    "AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
-                    "ScanBenchmark",
+                    "AgentConfiguration", "Fetching", "FolderSync", "ThumbnailService", "synctrain",
+                    "IndexStoreBenchmark", "CodecBenchmark", "ScanBenchmark",
                 ],
                 "files, clocks and large binaries come with it; FoundationEssentials has JSON and dates"
             ),
@@ -112,19 +137,17 @@ struct Architecture {
             "Dispatch": (["synctrain"], "signals; everything else is structured concurrency"),
             "Glibc": (
                 [
-                    "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "FolderScanner",
-                    "FolderWatcher",
-                    "IndexStore", "MessageBus", "SyncAgent", "TransportBluetooth", "TransportTCP", "TransportVirtual",
-                    "synctrain",
-                    "IndexStoreBenchmark", "CodecBenchmark",
-                    "ScanBenchmark",
+                    "AgentConfiguration", "AgentContext", "AgentServer", "AsyncTools", "ControlClient", "FileAccess",
+                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "MessageBus", "ThumbnailService",
+                    "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain", "IndexStoreBenchmark",
+                    "CodecBenchmark", "ScanBenchmark",
                 ],
                 "system calls: what is pure makes none"
             ),
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop", "Pairing", "Archives", "TOML", "Thumbnails",
+            "GhostDrop", "Pairing", "Archives", "TOML", "Thumbnails", "SyncDecisions",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

@@ -5,7 +5,8 @@ import SyncTestKit
 import Synchronization
 import Transport
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import Fetching
 
 /// Which agents can reach which; and, for each direction, what of an index is on its way. What was sent arrives in the
 /// order it was sent, or not at all once the link breaks.

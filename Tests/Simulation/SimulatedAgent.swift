@@ -11,7 +11,10 @@ import Selection
 import SyncTestKit
 import Synchronization
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import AsyncTools
+@testable import Fetching
+@testable import FolderSync
 
 /// One device: its disk, which outlives its processes, and the process that runs on it, if one does.
 final class SimulatedAgent: Sendable {

@@ -10,7 +10,10 @@ import Reconciliation
 import Selection
 import SyncTestKit
 
-@testable import SyncAgent
+@testable import AsyncTools
+@testable import Fetching
+@testable import FolderSync
+@testable import SyncDecisions
 
 /// A few agents with real folders, indexes and files, their users, and the links between them. All that happens follows
 /// from a seed: one thing at a time, and what is next is drawn.

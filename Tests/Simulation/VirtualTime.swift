@@ -1,7 +1,8 @@
 import BlockExchange
 import Synchronization
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import AsyncTools
 
 /// Time that moves only between two steps of a simulation, the same for all agents; their wall clocks differ.
 final class VirtualTime: Sendable {

@@ -7,7 +7,9 @@ import Logging
 import Synchronization
 import Testing
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import FolderSync
+@testable import PeerLinks
 
 /// Devices that keep a folder encrypted.
 @Suite struct EncryptedThereTests {

@@ -10,7 +10,10 @@ import Testing
 import Transport
 import TransportTCP
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import Fetching
+@testable import FolderSync
+@testable import PeerLinks
 
 /// Sessions over real links with a manual clock.
 @Suite(.serialized, .timeLimit(.minutes(2)))

@@ -1,15 +1,23 @@
 import AgentConfiguration
+import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Cryptography
+import Fetching
+import FileDrop
+import FolderSync
 import IndexStore
 import LinkSecurity
 import Logging
 import NIOCore
 import NIOPosix
 import Pairing
+import PeerLinks
 import ServiceLifecycle
+import SyncDecisions
 import Synchronization
+import ThumbnailService
 import Transport
 
 /// The agent: opens what it is made of, serves links, and starts and stops. What happens in a folder or on a link is their
@@ -95,7 +103,8 @@ package final class Agent: Service, Sendable {
         var forThumbnails = fetching
         forThumbnails.seek = { _ in false }
         thumbnails = ThumbnailBoard(
-            loaded.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders, policies: policies)
+            loaded.thumbnails, setup.places, forThumbnails, cache: cache, index: index, folders: folders,
+            isMetered: { setup.machine?.conditions.isMetered ?? false }, logger: setup.logger)
         let inbox = IntroductionInbox(configuration)
         let pausesChanged = Signal()
         let sessions = SessionKeeper(
@@ -107,9 +116,11 @@ package final class Agent: Service, Sendable {
             linkEnvironment: LinkEnvironment(
                 localDevice: identity.device, deviceName: { configuration.current.name },
                 dial: { try await dialer.dial($0, $1, install: pairing.dialling($2)) },
-                discoveredAddresses: { discovery?.addresses(of: $0) ?? [] }, folders: folders, devices: devices,
-                index: index, transfers: transfers, events: events, time: time, partials: partials, drops: drops,
-                slowLinkPolicy: slowLinkPolicy, held: held, limits: { [rates] in rates.limits(for: $0) },
+                discoveredAddresses: { discovery?.addresses(of: $0) ?? [] }, folders: folders,
+                linkChanged: { devices.linkChanged() },
+                index: index, transfers: transfers, events: events, time: time, partials: partials,
+                serveDrop: { [drops] in await drops.serve($0, from: $1) }, slowLinkPolicy: slowLinkPolicy, held: held,
+                limits: { [rates] in rates.limits(for: $0) },
                 heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
         changes = ConfigurationChanges(

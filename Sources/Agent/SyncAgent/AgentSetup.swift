@@ -1,6 +1,8 @@
 import AgentConfiguration
+import AgentContext
 import ControlAPI
 import Logging
+import PeerLinks
 import Transport
 
 /// What an agent is made of that is not its own to choose.

@@ -1,3 +1,5 @@
+import AgentContext
+import AsyncTools
 import Logging
 
 /// Ends pauses when their time is over.

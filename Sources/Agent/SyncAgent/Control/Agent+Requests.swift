@@ -1,4 +1,5 @@
 import ControlAPI
+import FileDrop
 import Pairing
 import Transport
 

@@ -1,5 +1,6 @@
 import BlockExchange
 import ControlAPI
+import FolderSync
 import Selection
 
 /// Finds the folders that requests name, and those that their paths are in.

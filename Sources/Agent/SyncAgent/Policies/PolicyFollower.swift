@@ -1,4 +1,6 @@
+import AgentContext
 import Logging
+import PeerLinks
 
 /// Has all links go by the policies, and by what is known of the machine.
 struct PolicyFollower: Sendable {

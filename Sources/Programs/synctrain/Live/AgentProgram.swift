@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import AgentServer
 import BlockExchange
 import CLinux
@@ -9,6 +10,7 @@ import Foundation
 import Logging
 import MachineState
 import NIOCore
+import PeerLinks
 import ServiceLifecycle
 import SyncAgent
 import Transport
@@ -130,8 +132,8 @@ enum AgentProgram {
         let level = Logger.Level(rawValue: (options.logLevel?.rawValue ?? configuration.log.level.rawValue)) ?? .info
         LoggingSystem.bootstrap { label in
             MultiplexLogHandler([
-                LineLogHandler(label: label, level: level, isJSON: isJSON),
-                RingLogHandler(label: label, level: min(level, .info), ring: records),
+                LineLogHandler.standardError(level: level, isJSON: isJSON),
+                LineLogHandler.ring(records, label: label, level: min(level, .info)),
             ])
         }
         return Logger(label: "synctrain")

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import ControlClient

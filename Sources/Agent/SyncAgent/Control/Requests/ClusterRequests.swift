@@ -1,7 +1,10 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
+import FolderSync
 import IndexStore
+import PeerLinks
 
 /// Says which device has what.
 struct ClusterRequests: RequestGroup {

@@ -1,7 +1,10 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import FileAccess
+import FolderSync
+import PeerLinks
 
 /// The verbs of folders: each path goes to the folder that it is in.
 struct FolderRequests: RequestGroup {

@@ -1,9 +1,11 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import FileAccess
 import LinkSecurity
 import Pairing
+import PeerLinks
 import Transport
 
 /// Uses invitations of other devices.

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import ControlAPI
+import FolderSync
 
 /// Selects what a folder keeps, and says why it keeps something.
 struct SelectionRequests: RequestGroup {

@@ -1,7 +1,9 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import IndexStore
+import PeerLinks
 
 /// Changes what the configuration says: devices, folders, roles and pauses.
 struct SettingsRequests: RequestGroup {

@@ -1,9 +1,11 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import IndexStore
 import LinkSecurity
 import Logging
 import Pairing
+import PeerLinks
 import Transport
 
 /// Serves the links of devices that use an invitation.

@@ -1,0 +1,44 @@
+import AgentContext
+import BlockExchange
+import Synchronization
+
+/// What devices say that the configuration is to follow: the last word of each admin of its folders, one at a time for each,
+/// however often it says something, and which devices keep a folder encrypted.
+final class IntroductionInbox: Sendable {
+    enum News: Sendable {
+        /// This admin's last word can be taken.
+        case introduction(DeviceID)
+        case distrust(FolderID, DeviceID)
+    }
+
+    /// For one reader.
+    let news: AsyncStream<News>
+    private let tell: AsyncStream<News>.Continuation
+    private let configuration: RunningConfiguration
+    private let waiting = Mutex<[DeviceID: ClusterConfig]>([:])
+
+    init(_ configuration: RunningConfiguration) {
+        self.configuration = configuration
+        (news, tell) = AsyncStream.makeStream()
+    }
+
+    /// Keeps what a device says of its folders if it is the admin of one.
+    func put(_ config: ClusterConfig, from device: DeviceID) {
+        let introductions = Introductions(
+            admin: device, localDevice: configuration.localDevice, configuration: configuration.current)
+        guard !config.isSecondary, introductions.isAdmin else { return }
+        let isFirst = waiting.withLock { waiting in
+            defer { waiting[device] = config }
+            return waiting[device] == nil
+        }
+        if isFirst { tell.yield(.introduction(device)) }
+    }
+
+    func take(from device: DeviceID) -> ClusterConfig? { waiting.withLock { $0.removeValue(forKey: device) } }
+
+    /// Keeps that a device has a folder encrypted, if the configuration does not say so.
+    func putDistrust(_ folder: FolderID, _ device: DeviceID) {
+        let isKnown = configuration.current.folders.first { $0.id == folder }?.untrusted.contains(device) ?? true
+        if !isKnown { tell.yield(.distrust(folder, device)) }
+    }
+}
