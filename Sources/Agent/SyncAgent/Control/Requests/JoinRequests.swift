@@ -130,8 +130,7 @@ struct JoinRequests: RequestGroup {
         guard let path = RelativePath(name), path.parent == nil, !path.isInternal, !path.isTemporary else {
             throw ControlError(
                 .invalidRequest,
-                "the folder \(name) has an id that cannot be a directory name; give a directory: synctrain join CODE DIR"
-            )
+                "`\(name)` cannot be a directory name; give a directory: synctrain join CODE DIR")
         }
         return directory == "/" ? "/" + name : directory + "/" + name
     }
