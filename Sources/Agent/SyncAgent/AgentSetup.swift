@@ -48,7 +48,7 @@ package struct AgentSetup: Sendable {
     package var places: AgentPlaces
     package var configurationFile: ConfigurationFile
     package var transports: [any LinkTransport]
-    /// Makes what finds devices near-by; nil for none.
+    /// Makes what finds nearby devices; nil for none.
     package var makeDiscovery: DeviceDiscoveryMaker?
     /// Makes what reaches devices beyond the local network; nil for none.
     package var makeReach: WideReachMaker?

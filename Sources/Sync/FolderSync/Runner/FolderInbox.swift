@@ -98,6 +98,8 @@ package final class FolderInbox: Sendable {
         case .ignoreFileChanged, .markerChanged: scanEverything()
         // All was scanned, or is about to be, when the folder was started.
         case .rescan(let path, _): if let path { scan([path]) } else { scanEverything() }
+        // Nothing more is reported of it: the scan finds why, and halts the folder.
+        case .state(.impaired(let impairment)): if impairment.code == .rootGone { scanEverything() }
         case .state: break
         }
     }

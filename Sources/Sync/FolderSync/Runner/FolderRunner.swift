@@ -461,13 +461,13 @@ package final class FolderRunner: Sendable {
 
     /// What is gone was meant to go. Throws `FolderError.notHaltedOverDeletions`.
     package func confirm(isDryRun: Bool) async throws -> FolderActionOutcome {
-        let held = boards.status.snapshot.heldDeletions
-        let outcome = try await perform(ConfirmStep(heldDeletions: held, isDryRun: isDryRun))
+        let outcome = try await perform(
+            ConfirmStep(heldDeletions: boards.status.snapshot.heldDeletions, isDryRun: isDryRun))
         if !isDryRun { pullNow() }
         return outcome
     }
 
-    /// What is gone was not meant to go: the root and its marker are made anew, and what is missing is needed again. Throws
+    /// What is gone was not meant to go: the root and its marker are created, and what is missing is needed again. Throws
     /// `FolderError.notHalted`, and `FolderHalt` where the cause is one that a person has to end.
     package func repair(isDryRun: Bool) async throws -> FolderActionOutcome {
         guard let halt = boards.status.snapshot.halt ?? boards.places.current.failure else {
@@ -475,9 +475,7 @@ package final class FolderRunner: Sendable {
         }
         if [.rootMissing, .markerMissing].contains(halt.reason) {
             let path = boards.places.configuration.path
-            guard !isDryRun else {
-                return FolderActionOutcome(folder: id.rawValue, action: .repair, isDryRun: true)
-            }
+            guard !isDryRun else { return FolderActionOutcome(folder: id.rawValue, action: .repair, isDryRun: true) }
             try await tools.threads.runIfActive {
                 let root = try RootDirectory(creating: path)
                 try root.createDirectories(try RelativePath(parsing: FolderPlace.marker))
@@ -531,9 +529,7 @@ package final class FolderRunner: Sendable {
 
     /// Has the command decide what comes up, one after the other, until cancelled.
     private func decideConflicts() async {
-        while !Task.isCancelled {
-            if await !decideNext() { await decisionWake.wait() }
-        }
+        while !Task.isCancelled { if await !decideNext() { await decisionWake.wait() } }
     }
 
     /// False if there is nothing to decide. The folder goes on while the command thinks.

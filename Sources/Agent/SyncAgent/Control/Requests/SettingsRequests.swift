@@ -100,12 +100,13 @@ struct SettingsRequests: RequestGroup {
 
     private func resetIndex(folder reference: String?) async throws {
         // Without the folder the links' feeds and announcements find nothing to work on; it comes back empty, under a
-        // new index id, and the peers send and ask for everything anew.
+        // new index id, and the peers send and ask for everything again.
         let ids = Set(try finder.chosen(reference).map(\.id))
-        let configuration = configuration.current
-        var without = configuration
-        without.folders.removeAll { ids.contains($0.id) }
-        try await changes.inTurn { [without] turn in
+        try await changes.inTurn { turn in
+            // Taken in the turn: what another request changes meanwhile must not be undone.
+            let configuration = turn.current
+            var without = configuration
+            without.folders.removeAll { ids.contains($0.id) }
             try await turn.apply(without)
             try await turn.apply(configuration)
         }

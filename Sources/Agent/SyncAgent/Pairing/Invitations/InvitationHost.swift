@@ -15,7 +15,7 @@ struct InvitationHost: Sendable {
     let devices: DeviceRegistry
     let index: IndexStore
     let paired: PairedDevices
-    /// What the other device is told of this one.
+    /// What this device says of itself to the other one.
     let ownIntroduction: @Sendable () -> PairingIntroduction
     let time: AgentTime
     let logger: Logger
