@@ -263,6 +263,27 @@ extension DialPlan.Standing {
             dialled { $0.allowed = try! AllowedNetworks(parsing: ["!192.168.0.0/16", "1.0.0.0/8"]) } == [Self.relay])
     }
 
+    @Test func whatForbidsAnAddressIsNamed() throws {
+        var policy = DialPolicy()
+        policy.allowsRelays = false
+        policy.allowed = try AllowedNetworks(parsing: ["192.168.0.0/16"])
+        var run = PlanRun()
+        run.send(.networks(Self.networks))
+        run.send(.policy(policy))
+        run.send(.addresses(.configured, ["ble://AA:BB:CC:DD:EE:FF", Self.wide, Self.relay, Self.local]))
+        func texts() -> [String: DialObstacle] {
+            Dictionary(uniqueKeysWithValues: run.plan.obstacles.map { ($0.key.text, $0.value) })
+        }
+        #expect(
+            texts() == ["ble://AA:BB:CC:DD:EE:FF": .idleRadio, Self.wide: .network, Self.relay: .relaysOff])
+        policy.isLocalOnly = true
+        policy.allowsRelays = true
+        run.send(.policy(policy))
+        #expect(texts() == ["ble://AA:BB:CC:DD:EE:FF": .idleRadio, Self.wide: .metered, Self.relay: .metered])
+        run.send(.policy(DialPolicy()))
+        #expect(texts() == ["ble://AA:BB:CC:DD:EE:FF": .idleRadio])
+    }
+
     @Test func aPolicyCancelsWhatItForbids() {
         var run = Self.run([Self.wide])
         var policy = DialPolicy()

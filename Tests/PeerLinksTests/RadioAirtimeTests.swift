@@ -28,6 +28,8 @@ import Transport
             /// Since when each of the devices is near; the others are away.
             var near: [LinkAddress: Duration] = [:]
             var dials: [(address: LinkAddress, effort: RadioEffort, at: Duration)] = []
+            /// Searching dials that have not ended.
+            var underWay = 0
         }
 
         let clock: ManualClock
@@ -53,9 +55,13 @@ import Transport
 
         /// No dial gets a link, so that a device stays absent.
         func dial(_ address: LinkAddress, _ effort: RadioEffort) async throws -> SecureLink {
-            state.withLock { [now] in $0.dials.append((address, effort, now)) }
+            state.withLock { [now] state in
+                state.dials.append((address, effort, now))
+                if effort == .searching { state.underWay += 1 }
+            }
             if effort == .searching {
                 let (start, limit) = (now, LinkDialer.radioTimeout)
+                defer { state.withLock { $0.underWay -= 1 } }
                 while let stretch = DutyCycle.pairing.stretch(at: now - start, until: limit) {
                     try await clock.sleep(for: stretch.length)
                     if stretch.isScanning { state.withLock { $0.scanned += stretch.length } }
@@ -65,6 +71,7 @@ import Transport
         }
 
         var scanned: Duration { state.withLock { $0.scanned } }
+        var underWay: Int { state.withLock { $0.underWay } }
         var dials: [(address: LinkAddress, effort: RadioEffort, at: Duration)] { state.withLock { $0.dials } }
     }
 
@@ -117,8 +124,9 @@ import Transport
 
         deinit { try? FileManager.default.removeItem(atPath: home) }
 
-        /// Runs all until so much time has passed; `each` is called whenever all of it sleeps.
-        func run(for duration: Duration, each: (Duration) async -> Void = { _ in }) async {
+        /// Runs all until so much time has passed, which begins to pass once so many dials have begun; `each` is called whenever
+        /// all of it sleeps.
+        func run(for duration: Duration, afterDials dials: Int = 0, each: (Duration) async -> Void = { _ in }) async {
             let clock = clock
             await withTaskGroup(of: Void.self) { group in
                 for session in sessions { group.addTask { await session.run() } }
@@ -139,8 +147,9 @@ import Transport
                             random: { 0.5 })
                     ).run()
                 }
+                while radio.dials.count < dials { await Task.yield() }
                 while clock.now.offset < duration {
-                    await clock.advance(whenAsleep: sessions.count + (settings.cycle == nil ? 0 : 1))
+                    await clock.advance(whenAsleep: sessions.count + (settings.cycle == nil ? 0 : 1) + radio.underWay)
                     await each(clock.now.offset)
                 }
                 group.cancelAll()
@@ -165,7 +174,7 @@ import Transport
     @Test func aPersonWhoWaitsHasTheRadioSearchNearlyAllOfTheTime() async throws {
         let scene = try Scene(away: 1, settings: RadioWatch.Settings())
         await scene.seek()
-        await scene.run(for: .seconds(3600))
+        await scene.run(for: .seconds(3600), afterDials: 1)
         // One dial of 45 s, and none once nobody waits any more.
         #expect(scene.radio.dials.map(\.effort) == [.searching])
         #expect(scene.radio.scanned == .seconds(41))

@@ -62,17 +62,31 @@ package struct ReachReport: Codable, Equatable, Sendable {
             }
         }
 
+        /// An address that is not dialled.
+        package struct Untried: Codable, Equatable, Sendable {
+            package var address: String
+            /// Why, and what would change that.
+            package var message: String
+
+            package init(address: String, message: String) {
+                self.address = address
+                self.message = message
+            }
+        }
+
         package var id: String
         package var name: String
         /// The addresses of the links in use, that of the index exchange first; empty while it is not connected.
         package var links: [String]
         package var failures: [Failure]
+        package var untried: [Untried]
 
-        package init(id: String, name: String, links: [String], failures: [Failure]) {
+        package init(id: String, name: String, links: [String], failures: [Failure], untried: [Untried] = []) {
             self.id = id
             self.name = name
             self.links = links
             self.failures = failures
+            self.untried = untried
         }
     }
 

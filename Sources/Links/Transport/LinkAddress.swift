@@ -28,8 +28,8 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// Longest text that is read; a DNS name has at most 253 bytes.
     static let maximumByteCount = 300
 
-    /// Reads `tcp://HOST[:PORT]`, `tcp://[IPv6]:PORT`, `tcp://:PORT`, `relay://HOST:PORT/?id=ID`, `ble://AA:BB:CC:DD:EE:FF`,
-    /// `virtual://NAME` or `dynamic`. Throws `invalidAddress` for what is none, and `unsupportedAddress` for `quic://` and
+    /// Reads `tcp://HOST[:PORT]`, `tcp://[IPv6]:PORT`, `tcp://:PORT`, the same with `tcp4` or `tcp6`, `relay://HOST:PORT/?id=ID`,
+    /// `ble://AA:BB:CC:DD:EE:FF`, `virtual://NAME` or `dynamic`. Throws `invalidAddress` for what is none, and `unsupportedAddress` for `quic://` and
     /// other schemes that a Syncthing peer may announce.
     package init(parsing text: String) throws(LinkError) {
         if text.hasPrefix("relay://") {
@@ -48,7 +48,8 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         }
         let rest = text[separator.upperBound...]
         switch text[..<separator.lowerBound] {
-        case "tcp": self = try Self.tcp(rest, in: text)
+        // Syncthing's names for one family alone: the host says which it is.
+        case "tcp", "tcp4", "tcp6": self = try Self.tcp(rest, in: text)
         case "ble": self = try Self.bluetooth(rest, in: text)
         case "virtual":
             guard !rest.isEmpty, rest.utf8.allSatisfy(Self.isNameCharacter) else {

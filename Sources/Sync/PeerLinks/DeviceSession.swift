@@ -187,6 +187,8 @@ package actor DeviceSession {
         package var lastError: String?
         /// What became of the dials, by address.
         package var ways: [String: DialReport] = [:]
+        /// The addresses that are not dialled, and why.
+        package var obstacles: [String: DialObstacle] = [:]
         /// Bytes over links that have ended.
         package var pastBytesIn: Int64 = 0
         package var pastBytesOut: Int64 = 0
@@ -242,6 +244,9 @@ package actor DeviceSession {
                 ReachReport.Device.Failure(
                     address: address, source: report.source.rawValue, message: report.message,
                     time: report.time.rfc3339)
+            },
+            untried: state.obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
+                ReachReport.Device.Untried(address: address, message: obstacle.message)
             })
     }
 
@@ -678,6 +683,20 @@ package actor DeviceSession {
             snapshot.linkCount = usable.count
         }
         if hasChanged { environment.linkChanged() }
+        publishObstacles()
+    }
+
+    private func publishObstacles() {
+        let obstacles = links.obstacles
+        let texts = Dictionary(obstacles.map { ($0.key.text, $0.value) }) { first, _ in first }
+        snapshot.withLock { snapshot in
+            snapshot.obstacles = texts
+            for address in texts.keys { snapshot.ways[address] = nil }
+        }
+        guard open.isEmpty, let (target, obstacle) = obstacles.min(by: { $0.key.text < $1.key.text }),
+            obstacles.count == links.targets.count, Set(obstacles.values).isDisjoint(with: [.paused, .idleRadio])
+        else { return }
+        note(error: "\(target): \(obstacle.message)")
     }
 
     private func rememberLastSeen(_ time: WallTime) async {

@@ -94,6 +94,8 @@ package struct DeviceLinks: Sendable {
     package var active: [LinkView] { connections.active }
     /// The addresses that are tried, as far as they are known.
     package var targets: [DialTarget] { plan.targets }
+    /// The addresses that are not tried, and why.
+    package var obstacles: [DialTarget: DialObstacle] { plan.obstacles }
     package var dialsUnderWay: [DialPlan.Attempt] { plan.underWay }
 
     package var nextWake: Duration? {

@@ -147,6 +147,13 @@ package struct DialPlan: Sendable {
         }
     }
 
+    /// The addresses that the policy keeps from being dialled.
+    package var obstacles: [DialTarget: DialObstacle] {
+        book.entries.reduce(into: [:]) { obstacles, entry in
+            obstacles[entry.target] = policy.obstacle(to: entry.target, group(entry))
+        }
+    }
+
     package mutating func handle(_ event: Event, at now: Duration) -> [Action] {
         var actions: [Action] = []
         switch event {

@@ -17,17 +17,37 @@ package struct DialPolicy: Sendable, Equatable {
     package init() {}
 
     /// For a name, the address that it led to is to be checked again when the link is connected.
-    func allow(_ target: DialTarget, _ group: DialGroup) -> Bool {
-        guard !isPaused else { return false }
+    func allow(_ target: DialTarget, _ group: DialGroup) -> Bool { obstacle(to: target, group) == nil }
+
+    /// What forbids dialling it; nil if nothing does.
+    func obstacle(to target: DialTarget, _ group: DialGroup) -> DialObstacle? {
+        guard !isPaused else { return .paused }
         switch target.kind {
-        case .radio: return allowsRadio
-        case .relay: guard allowsRelays, !isLocalOnly else { return false }
+        case .radio: return allowsRadio ? nil : .idleRadio
+        case .relay:
+            guard allowsRelays else { return .relaysOff }
+            guard !isLocalOnly else { return .metered }
         case .tcp:
             let isThroughProxy = hasProxy && target.host.hasSuffix(".onion")
-            guard allowsDirect || isThroughProxy, !isLocalOnly || group == .local else { return false }
+            guard allowsDirect || isThroughProxy else { return .directOff }
+            guard !isLocalOnly || group == .local else { return .metered }
         }
-        return target.ipAddress.map(allowed.allow) ?? true
+        return target.ipAddress.map(allowed.allow) ?? true ? nil : .network
     }
+}
+
+/// Why an address is not dialled.
+package enum DialObstacle: String, Sendable, Hashable, CaseIterable {
+    /// No links are wanted with the device at the moment.
+    case paused
+    /// There is no reason to use the radio now.
+    case idleRadio
+    case relaysOff
+    case directOff
+    /// The connection is metered.
+    case metered
+    /// The address is outside the networks that are allowed for the device.
+    case network
 }
 
 extension DialPlan {

@@ -50,6 +50,7 @@ struct ReachRendering: Sendable {
             + device.failures.map { failure in
                 "\(style.name(failure.address)) (\(source(failure.source))): \(failure.message)"
             }
+            + device.untried.map { "\(style.name($0.address)): not tried: \($0.message)" }
     }
 
     private func source(_ source: String) -> String {
