@@ -68,7 +68,7 @@ let layers = [
         [
             .target(name: "Transport", dependencies: [nioCore]),
             // Which links are kept, and what is dialled: values, events in and actions out.
-            .target(name: "LinkRules", dependencies: ["BlockExchange", "Transport"]),
+            .target(name: "LinkRules", dependencies: ["Arithmetic", "BlockExchange", "Transport"]),
             .target(
                 name: "TransportTCP",
                 dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
@@ -235,6 +235,9 @@ let package = Package(
             path: "Tests/BluetoothLab/Probe"),
 
         // Programs of Tests/NetworkLab: one part of what reaches devices each, against real servers.
+        .executableTarget(
+            name: "DiscoveryProbe", dependencies: ["BlockExchange", "GlobalDiscovery", "LinkSecurity", "TransportTCP"],
+            path: "Tests/NetworkLab/DiscoveryProbe"),
         .executableTarget(
             name: "PortMapProbe", dependencies: ["PortMapping", "Transport", nioCore, nioHTTP1, nioPosix],
             path: "Tests/NetworkLab/PortMapProbe"),

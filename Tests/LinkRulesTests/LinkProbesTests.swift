@@ -80,7 +80,7 @@ import Transport
                 switch random.int(0...3) {
                 case 0: event = .networks([Self.mobile])
                 case 1: event = .networks([Self.wifi])
-                case 2: event = .doubted(Self.one)
+                case 2: event = .unacknowledged(Self.one)
                 default: event = .outsideChanged
                 }
                 if let wake = probes.nextWake, wake <= now {
@@ -89,7 +89,7 @@ import Transport
                         end = wake
                     }
                 } else {
-                    if first == nil { first = now }
+                    if first == nil, case .unacknowledged = event {} else if first == nil { first = now }
                     _ = probes.handle(event, at: now)
                 }
             }
@@ -98,12 +98,47 @@ import Transport
         }
     }
 
+    /// Where a device says that it is in this network, a link to another address of it is asked for a sign of life.
+    @Test func aDeviceThatIsHeardElsewhereIsProbed() {
+        let (there, other) = (IPAddress("192.168.1.20")!, IPAddress("192.168.1.70")!)
+        var probes = Self.probes([
+            (Self.one, LinkProbes.Path(.localTCP, localAddress: Self.wifi, remoteAddress: there)),
+            (Self.two, LinkProbes.Path(.wideTCP, localAddress: Self.wifi, remoteAddress: Self.mobile)),
+        ])
+        #expect(probes.handle(.heardAt([]), at: .zero) == [])
+        #expect(probes.handle(.heardAt([there, other]), at: .zero) == [])
+        #expect(probes.handle(.heardAt([other]), at: .seconds(9)) == [.probe(Self.one)])
+        #expect(probes.handle(.heardAt([other]), at: .seconds(10)) == [])
+        #expect(probes.handle(.time, at: .milliseconds(11_500)) == [.giveUp(Self.one, .silent)])
+    }
+
+    /// Nothing is acknowledged: others are dialled at once, and the link has a while to recover.
+    @Test func aStallIsBorneForLonger() {
+        let path = LinkProbes.Path(.wideTCP, localAddress: Self.wifi)
+        var probes = Self.probes([(Self.one, path), (Self.two, path)])
+        for number in [Self.one, Self.two] {
+            #expect(probes.handle(.unacknowledged(number), at: .zero) == [.probe(number)])
+            #expect(probes.handle(.unacknowledged(number), at: .seconds(2)) == [])
+        }
+        #expect(probes.doubtful == [Self.one, Self.two])
+        _ = probes.handle(.answered(Self.one), at: .seconds(14))
+        #expect(probes.handle(.time, at: .seconds(15)) == [.giveUp(Self.two, .stalled)])
+        #expect(probes.doubtful.isEmpty)
+    }
+
+    @Test func aStallIsShortOnceTheNetworkChanges() {
+        var probes = Self.probes([(Self.one, LinkProbes.Path(.wideTCP, localAddress: Self.wifi))])
+        _ = probes.handle(.unacknowledged(Self.one), at: .zero)
+        _ = probes.handle(.networks([Self.wifi, Self.mobile]), at: .seconds(10))
+        #expect(probes.nextWake == .milliseconds(12_500))
+    }
+
     @Test func linksThatEndedAreForgotten() {
         var probes = Self.probes([(Self.one, LinkProbes.Path(.wideTCP, localAddress: Self.wifi))])
-        _ = probes.handle(.doubted(Self.one), at: .zero)
+        _ = probes.handle(.unacknowledged(Self.one), at: .zero)
         _ = probes.handle(.ended(Self.one), at: .zero)
         #expect(probes.nextWake == nil)
-        #expect(probes.handle(.doubted(Self.one), at: .zero) == [])
+        #expect(probes.handle(.unacknowledged(Self.one), at: .zero) == [])
         #expect(probes.handle(.networks([]), at: .zero) == [])
     }
 }

@@ -24,7 +24,12 @@ def connect(lab, first, second, way, timeout=20):
     def connected():
         found = second.device(first.id)
         return found.get("connected") and found.get("transport") == way
-    wait_until(connected, timeout, f"they are connected by {way}", child=second, every=0.1)
+    try:
+        wait_until(connected, timeout, f"they are connected by {way}", child=second, every=0.1)
+    except TimeoutError:
+        for agent in (first, second):
+            print(agent.name, agent.run("reach").stdout)
+        raise
 
 
 def agents(lab):

@@ -71,7 +71,6 @@ def test_both_look_for_each_other_by_both_families(pair):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="the agent waits for the old link, which is silent, and does not dial the new address", strict=True)
 def test_a_new_address_is_found(pair):
     """The node's home gets another address, and IPv6 is off: only what the node announces every 30 s leads there."""
     lab, agent, node = pair("ipv4")

@@ -29,6 +29,7 @@ struct PeerSessionTests {
         }
         func opened(_ session: PeerSession) async { isOpened.withLock { $0 = true } }
         func received(_ config: ClusterConfig, _ session: PeerSession) async {}
+        func found(_ finding: LinkGauge.Finding, _ session: PeerSession) async {}
         func terms() -> [FolderID: IndexExchange.Terms] { [:] }
         func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
         func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }

@@ -64,21 +64,6 @@ struct DiscoveryAddress: Hashable, Sendable {
     }
 }
 
-extension IPAddress {
-    /// Whether the address means something inside one network only: RFC 1918, RFC 6598 (shared by a provider's
-    /// customers), link-local, and unique local IPv6 (RFC 4193).
-    var isPrivate: Bool {
-        if isLinkLocal { return true }
-        if isIPv4 {
-            switch (bytes[0], bytes[1]) {
-            case (10, _), (172, 16...31), (192, 168), (100, 64...127): return true
-            default: return false
-            }
-        }
-        return bytes[0] & 0xFE == 0xFC
-    }
-}
-
 extension String {
     fileprivate var isLocalhostName: Bool {
         let name = lowercased()

@@ -19,6 +19,7 @@ package struct TCPTransport: LinkTransport {
 
     private let group: any EventLoopGroup
     private let setUpLimit: Int
+    private let sharedPort = SharedPort()
 
     /// - Parameters:
     ///   - group: the event loops that carry the links; the caller shuts them down.
@@ -47,21 +48,28 @@ package struct TCPTransport: LinkTransport {
         }
         try Task.checkCancellation()
         let attempt = LinkAttempt<Output>()
-        let bootstrap = ClientBootstrap(group: group.next())
-            .channelOption(.autoRead, value: false)
-            .channelOption(.socketOption(.so_keepalive), value: 1)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .channelOption(.recvAllocator, value: Self.receiveAllocator)
-            .channelOption(.maxMessagesPerRead, value: 1)
-            .channelOption(.writeBufferWaterMark, value: Self.writeBufferWaterMark)
-            .connectTimeout(TimeAmount(timeout))
-            .channelInitializer { attempt.opened($0) }
-        let connecting =
-            if let literal = try? SocketAddress(ipAddress: host, port: Int(port)) {
-                bootstrap.connect(to: literal)
+        let loop = group.next()
+        let bootstrap = { @Sendable in
+            ClientBootstrap(group: loop)
+                .channelOption(.autoRead, value: false)
+                .channelOption(.socketOption(.so_keepalive), value: 1)
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .channelOption(.recvAllocator, value: Self.receiveAllocator)
+                .channelOption(.maxMessagesPerRead, value: 1)
+                .channelOption(.writeBufferWaterMark, value: Self.writeBufferWaterMark)
+                .connectTimeout(TimeAmount(timeout))
+                .channelInitializer { attempt.opened($0) }
+        }
+        let connecting: EventLoopFuture<any Channel>
+        if let literal = try? SocketAddress(ipAddress: host, port: Int(port)) {
+            if let origin = sharedPort.origin(for: literal) {
+                connecting = SharedPort.connect(literal, from: origin, on: loop, bootstrap)
             } else {
-                bootstrap.connect(host: host, port: Int(port))
+                connecting = bootstrap().connect(to: literal)
             }
+        } else {
+            connecting = bootstrap().connect(host: host, port: Int(port))
+        }
         let output = connecting.flatMapErrorThrowing { error in
             throw LinkError(dialing: address, error)
         }.flatMap { channel in
@@ -105,6 +113,7 @@ package struct TCPTransport: LinkTransport {
             }
         do {
             let server = try await Self.bind(bootstrap, host: host, port: Int(port), address: address)
+            if host.isEmpty, let bound = server.localAddress?.port { sharedPort.share(server, port: UInt16(bound)) }
             return LinkListener(
                 address: server.localAddress.flatMap { Self.boundAddress($0, asked: host) } ?? address,
                 accepted: accepted

@@ -26,6 +26,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
     func opened(_ session: PeerSession) async { await device.opened(session) }
 
     func received(_ config: ClusterConfig, _ session: PeerSession) async { await device.received(config, session) }
+    func found(_ finding: LinkGauge.Finding, _ session: PeerSession) async { await device.found(finding, session) }
 
     // MARK: indexes
 

@@ -134,7 +134,7 @@ package actor DeviceSession {
     }
 
     /// How long a probed link has to answer; `DeviceLinks` may lose patience earlier.
-    private static let probeLimit: Duration = .seconds(10)
+    private static let probeLimit: Duration = .seconds(15)
     /// What others say of a device's addresses is asked for again after so long, while no link is in use.
     private static let refreshInterval: Duration = .seconds(15)
 
@@ -603,7 +603,9 @@ package actor DeviceSession {
         let way = LinkWay(link.information.kind, isLocal: route == .localNetwork)
         let view = LinkView(
             number, way: way, isOurs: link.information.isInitiator, since: environment.time.monotonic())
-        let path = LinkProbes.Path(way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) })
+        let path = LinkProbes.Path(
+            way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) },
+            remoteAddress: link.channel.remoteAddress.flatMap { IPAddress($0) })
         handle(.arrived(view, path, attempt: attempt))
         guard open[number]?.mayProceed == true, !isStopped else {
             open[number] = nil
@@ -671,6 +673,15 @@ package actor DeviceSession {
     package func received(_ config: ClusterConfig, _ session: PeerSession) {
         guard let number = number(of: session) else { return }
         handle(.configReceived(number, isSecondary: config.isSecondary))
+    }
+
+    /// The link told something of how it works.
+    package func found(_ finding: LinkGauge.Finding, _ session: PeerSession) {
+        guard let number = number(of: session) else { return }
+        switch finding {
+        case .carried(let rate): handle(.measured(number, rate: rate))
+        case .unacknowledged: handle(.unacknowledged(number))
+        }
     }
 
     /// Lets everybody see which links are in use.

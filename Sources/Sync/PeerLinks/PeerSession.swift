@@ -16,6 +16,8 @@ package protocol PeerSessionOwner: IndexExchangeOwner {
     func opened(_ session: PeerSession) async
     /// The peer's ClusterConfig has come.
     func received(_ config: ClusterConfig, _ session: PeerSession) async
+    /// Something was found out about how the link works.
+    func found(_ finding: LinkGauge.Finding, _ session: PeerSession) async
     /// Answers to `requests`, in their order.
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
 }
@@ -29,7 +31,7 @@ package protocol PeerSessionOwner: IndexExchangeOwner {
 package final class PeerSession: BlockSource {
     private struct State {
         var machine: ConnectionMachine
-        var waiters: [Int32: CheckedContinuation<ByteBuffer, any Error>] = [:]
+        var waiters: [Int32: Waiter] = [:]
         var isOpen = true
         var endReason: String?
         /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
@@ -38,6 +40,13 @@ package final class PeerSession: BlockSource {
         var exchange: LinkExchange
         /// False from the end of the primary's role until the peer says again what it shares: its indexes come elsewhere.
         var takesIndexes = true
+    }
+
+    /// Somebody who waits for an answer.
+    private struct Waiter {
+        var continuation: CheckedContinuation<ByteBuffer, any Error>
+        /// Bytes that were asked for.
+        var size: Int
     }
 
     /// What a link is for, beside requests.
@@ -80,6 +89,7 @@ package final class PeerSession: BlockSource {
     private let turns: SliceTurns
     private let partials: PartialBlocks
     private let limits: LinkLimits?
+    private let gauge = LinkGauge()
     private let receivedBytes = Atomic<Int64>(0)
     private let sentBytes = Atomic<Int64>(0)
 
@@ -132,6 +142,7 @@ package final class PeerSession: BlockSource {
                     group.addTask { try await self.answerLoop(owner, requests) }
                     group.addTask { try await self.roleLoop(owner, outlet) }
                     group.addTask { try await self.timerLoop() }
+                    group.addTask { try await self.watchLoop(owner) }
                     defer { group.cancelAll() }
                     try await group.next()
                 }
@@ -183,7 +194,9 @@ package final class PeerSession: BlockSource {
                     guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
                     let (id, bytes) = state.machine.request(request, at: now())
                     requestID.withLock { $0 = id }
-                    state.waiters[id] = continuation
+                    let size = Int(max(0, request.size))
+                    state.waiters[id] = Waiter(continuation: continuation, size: size)
+                    gauge.asked(size, received: bytesReceived, at: now())
                     write(bytes)
                 }
             }
@@ -191,7 +204,9 @@ package final class PeerSession: BlockSource {
             let waiter = state.withLock { state in
                 requestID.withLock { $0 }.flatMap { state.waiters.removeValue(forKey: $0) }
             }
-            waiter?.resume(throwing: CancellationError())
+            guard let waiter else { return }
+            gauge.ended(waiter.size, received: bytesReceived, at: now())
+            waiter.continuation.resume(throwing: CancellationError())
         }
     }
 
@@ -363,10 +378,12 @@ package final class PeerSession: BlockSource {
                 return (waiter, state.waiters.isEmpty)
             }
             if isLast { answered.notify() }
+            guard let waiter else { return true }
+            gauge.ended(waiter.size, received: bytesReceived, at: now())
             if response.code == .ok {
-                waiter?.resume(returning: response.data)
+                waiter.continuation.resume(returning: response.data)
             } else {
-                waiter?.resume(throwing: RequestError.refused(response.code))
+                waiter.continuation.resume(throwing: RequestError.refused(response.code))
             }
         case .downloadProgress:
             // A hint about half-done files; whole ones are asked for only.
@@ -430,6 +447,14 @@ package final class PeerSession: BlockSource {
         }
     }
 
+    private func watchLoop(_ owner: some PeerSessionOwner) async throws {
+        guard !information.kind.isSlow, let socket = channel as? any SocketOptionProvider else {
+            await Signal().wait()
+            return try Task.checkCancellation()
+        }
+        try await gauge.run(socket, clock: clock) { await owner.found($0, self) }
+    }
+
     // MARK: sending
 
     private func send(_ make: (inout ConnectionMachine, MonotonicTime) -> ByteBuffer) {
@@ -462,6 +487,7 @@ package final class PeerSession: BlockSource {
     private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?, isPaidFor: Bool = false) {
         if !isPaidFor { limits?.sent(bytes.readableBytes) }
         sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
+        gauge.sent()
         var rest = bytes
         if information.kind.isSlow {
             // Of equal length: a short one at the end would cost as much as a long one.
@@ -485,9 +511,9 @@ package final class PeerSession: BlockSource {
         answered.notify()
         for (id, waiter) in waiters {
             if let part, part.id == id {
-                waiter.resume(throwing: RequestError.cutShort(part.data))
+                waiter.continuation.resume(throwing: RequestError.cutShort(part.data))
             } else {
-                waiter.resume(throwing: RequestError.linkLost)
+                waiter.continuation.resume(throwing: RequestError.linkLost)
             }
         }
         return reason

@@ -24,6 +24,7 @@ package struct StrangerSession: PeerSessionOwner {
 
     package func opened(_ session: PeerSession) async {}
     package func received(_ config: ClusterConfig, _ session: PeerSession) async {}
+    package func found(_ finding: LinkGauge.Finding, _ session: PeerSession) async {}
     package func terms() -> [FolderID: IndexExchange.Terms] { [:] }
     package func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
     package func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }

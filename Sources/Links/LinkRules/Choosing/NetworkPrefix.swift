@@ -74,19 +74,11 @@ extension NetworkPrefix {
 }
 
 extension IPAddress {
-    private static let privateNetworks = [
-        "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "fc00::/7", "fe80::/10",
-        "fec0::/10",
-    ].compactMap { try? NetworkPrefix(parsing: $0) }
-
     /// Networks of which no host is dialled: "this network" (RFC 791), reserved ones (RFC 1112), and IPv4 addresses embedded
     /// in IPv6, by which a loopback address could pass for another (RFC 4291, 6052, 3056, 4380).
     private static let unusableNetworks = [
         "0.0.0.0/8", "240.0.0.0/4", "::/96", "64:ff9b::/96", "2002::/16", "2001::/32",
     ].compactMap { try? NetworkPrefix(parsing: $0) }
-
-    /// Whether it means something in one network only (RFC 1918, 6598, 3927, 4193).
-    package var isPrivate: Bool { Self.privateNetworks.contains { $0.contains(self) } }
 
     /// Whether no device can be there that is to be told by somebody else.
     var isUnusable: Bool { !isLoopback && Self.unusableNetworks.contains { $0.contains(self) } }

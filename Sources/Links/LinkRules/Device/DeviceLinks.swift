@@ -44,8 +44,10 @@ package struct DeviceLinks: Sendable {
         case answered(LinkNumber)
         /// A retired link has nothing under way.
         case idle(LinkNumber)
-        /// What the links of a way carried while they were kept busy, in bytes per second.
-        case measured(LinkWay, rate: Double)
+        /// What a link carried while it was kept busy, in bytes per second.
+        case measured(LinkNumber, rate: Double)
+        /// What was sent over the link has not been acknowledged for a while.
+        case unacknowledged(LinkNumber)
         /// - Parameter isLost: neither side closed it on purpose.
         case ended(LinkNumber, isLost: Bool)
         case time
@@ -107,7 +109,9 @@ package struct DeviceLinks: Sendable {
     package mutating func handle(_ event: Event, at now: Duration) -> [Action] {
         var actions: [Action] = []
         switch event {
-        case .addresses(let source, let texts): actions += plan(.addresses(source, texts), at: now)
+        case .addresses(let source, let texts):
+            if source == .local { actions += probe(.heardAt(Self.hosts(of: texts)), at: now) }
+            actions += plan(.addresses(source, texts), at: now)
         case .policy(let policy): actions += plan(.policy(policy), at: now)
         case .costs(let costs): self.costs = costs
         case .networks(let networks, let own):
@@ -129,7 +133,10 @@ package struct DeviceLinks: Sendable {
         case .answered(let number):
             actions += probe(.answered(number), at: now) + links(.answered(number), at: now)
         case .idle(let number): actions += links(.idle(number), at: now)
-        case .measured(let way, let rate): upgrades.measured(way, rate: rate, at: now)
+        case .measured(let number, let rate):
+            guard let way = arrivals[number]?.view.way else { break }
+            upgrades.measured(way, rate: rate, at: now)
+        case .unacknowledged(let number): actions += probe(.unacknowledged(number), at: now)
         case .ended(let number, let isLost):
             wasLost = isLost
             actions += probe(.ended(number), at: now) + links(.ended(number), at: now)
@@ -142,6 +149,10 @@ package struct DeviceLinks: Sendable {
             actions += plan(.time, at: now)
         }
         return actions + settle(at: now)
+    }
+
+    private static func hosts(of texts: [String]) -> Set<IPAddress> {
+        Set(texts.compactMap { try? DialTarget(parsing: $0) }.filter { $0.kind == .tcp }.compactMap(\.ipAddress))
     }
 
     private mutating func plan(_ event: DialPlan.Event, at now: Duration) -> [Action] {

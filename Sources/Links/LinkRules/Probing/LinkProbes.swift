@@ -9,6 +9,9 @@ package struct LinkProbes: Sendable {
     /// How long a probe waits: four round trips, but at least and at most so long.
     static let shortest: Duration = .seconds(1)
     static let longest: Duration = .milliseconds(2500)
+    /// A link over which nothing is acknowledged, in a network that has not changed, may recover: until so long, what is dialled
+    /// meanwhile takes its place as soon as it is there.
+    static let stallPatience: Duration = .seconds(15)
     /// An address that has gone may come back within so long, as when it is renewed.
     static let addressGrace: Duration = .seconds(1)
 
@@ -16,11 +19,16 @@ package struct LinkProbes: Sendable {
         package var way: LinkWay
         /// This end's address of the link; nil where there is none or it is not known.
         package var localAddress: IPAddress?
+        /// The other end's; of a relay: the relay's.
+        package var remoteAddress: IPAddress?
         package var roundTrip: Duration?
 
-        package init(_ way: LinkWay, localAddress: IPAddress?, roundTrip: Duration? = nil) {
+        package init(
+            _ way: LinkWay, localAddress: IPAddress?, remoteAddress: IPAddress? = nil, roundTrip: Duration? = nil
+        ) {
             self.way = way
             self.localAddress = localAddress
+            self.remoteAddress = remoteAddress
             self.roundTrip = roundTrip
         }
     }
@@ -32,8 +40,10 @@ package struct LinkProbes: Sendable {
         case networks(Set<IPAddress>)
         /// The address by which others see this machine has changed: the router, a relay or a discovery server says so.
         case outsideChanged
-        /// What was sent has not been acknowledged for two seconds, or another link was dialled as if this one were gone.
-        case doubted(LinkNumber)
+        /// The device announces itself in this network, with these addresses.
+        case heardAt(Set<IPAddress>)
+        /// What was sent has not been acknowledged for two seconds.
+        case unacknowledged(LinkNumber)
         /// Something came over the link that was sent after it was probed.
         case answered(LinkNumber)
         case time
@@ -50,6 +60,7 @@ package struct LinkProbes: Sendable {
     package enum Reason: String, Sendable {
         case addressGone = "this device left the network of the link"
         case silent = "the link does not answer after a change of the network"
+        case stalled = "the other device acknowledges nothing that is sent"
     }
 
     private struct Doubt {
@@ -78,11 +89,20 @@ package struct LinkProbes: Sendable {
         case .networks(let addresses): return changed(addresses, at: now)
         case .outsideChanged:
             let outside = paths.filter { $0.value.way == .wideTCP || $0.value.way == .relay }
-            let steady = outside.keys.filter { doubts[$0] == nil }
+            let steady = outside.keys.filter { beginning(of: $0) == nil }
             return doubt(steady.sorted(), at: now) + (outside.isEmpty ? [] : [.redial])
-        case .doubted(let number):
-            return paths[number] == nil || doubts[number] != nil ? [] : doubt([number], at: now)
-        case .answered(let number): if doubts[number]?.reason == .silent { doubts[number] = nil }
+        case .heardAt(let addresses):
+            let isThere = Set(addresses.map(\.bytes))
+            let elsewhere = paths.filter { number, path in
+                guard path.way == .localTCP, doubts[number] == nil, let remote = path.remoteAddress else { return false }
+                return !remote.isLoopback && !isThere.isEmpty && !isThere.contains(remote.bytes)
+            }
+            return doubt(elsewhere.keys.sorted(), at: now)
+        case .unacknowledged(let number):
+            guard paths[number] != nil, doubts[number] == nil else { return [] }
+            doubts[number] = Doubt(since: now, until: now + Self.stallPatience, reason: .stalled)
+            return [.probe(number)]
+        case .answered(let number): if doubts[number]?.reason != .addressGone { doubts[number] = nil }
         case .time:
             let due = doubts.filter { $0.value.until <= now }.sorted { $0.key < $1.key }
             for (number, _) in due {
@@ -106,7 +126,7 @@ package struct LinkProbes: Sendable {
             if isHere.contains(local.bytes) {
                 questionable.append(number)
             } else if doubts[number]?.reason != .addressGone {
-                let since = doubts[number]?.since ?? now
+                let since = beginning(of: number) ?? now
                 let until = min(since + Self.longest, now + Self.addressGrace)
                 doubts[number] = Doubt(since: since, until: until, reason: .addressGone)
             }
@@ -115,12 +135,17 @@ package struct LinkProbes: Sendable {
         return actions + (questionable.isEmpty && doubts.isEmpty ? [] : [.redial])
     }
 
+    /// Since when a link has been in doubt because of the network; nil if it is not.
+    private func beginning(of number: LinkNumber) -> Duration? {
+        doubts[number].flatMap { $0.reason == .stalled ? nil : $0.since }
+    }
+
     /// A link that is in doubt already keeps its end: changes that follow each other do not keep a dead link.
     private mutating func doubt(_ numbers: [LinkNumber], at now: Duration) -> [Action] {
         var actions: [Action] = []
         for number in numbers where doubts[number]?.reason != .silent {
             let patience = paths[number]?.roundTrip.map { min(max($0 * 4, Self.shortest), Self.longest) }
-            let since = doubts[number]?.since ?? now
+            let since = beginning(of: number) ?? now
             let until = min(since + Self.longest, now + (patience ?? Self.longest))
             doubts[number] = Doubt(since: since, until: until, reason: .silent)
             actions.append(.probe(number))

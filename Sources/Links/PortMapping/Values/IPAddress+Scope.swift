@@ -23,15 +23,6 @@ extension IPAddress {
             || isLinkLocal
     }
 
-    /// Whether it is in 100.64.0.0/10, which providers use between their own NAT and the customer's (RFC 6598).
-    package var isCarrierGradeNAT: Bool { isIPv4 && bytes[0] == 100 && bytes[1] & 0xC0 == 64 }
-
-    /// Whether the whole internet can reach it by this number.
-    package var isPublic: Bool {
-        guard isIPv4 else { return bytes[0] & 0xE0 == 0x20 }
-        return !isPrivateIPv4 && !isCarrierGradeNAT && !isLoopback && !isMulticast && bytes[0] != 0 && bytes[0] < 240
-    }
-
     /// Whether both are the same number; the zone, which the system writes in two ways, is not compared.
     package func isSameNumber(as other: IPAddress) -> Bool { bytes == other.bytes }
 }

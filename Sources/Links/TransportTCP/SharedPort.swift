@@ -1,0 +1,72 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+import Transport
+
+/// The port that this device listens on at all of its addresses. What is dialled from it, too, opens it in routers that let
+/// in what comes to a port that was used outward: the device becomes reachable by the address that it announces.
+final class SharedPort: Sendable {
+    /// How long a dial from a port of its own has before one from the shared port is made beside it. Where nothing is in the
+    /// way it is done by then, so that two devices that dial each other do not meet in the middle of one connection.
+    static let delay: TimeAmount = .seconds(1)
+
+    private let ports = Mutex<[UInt16]>([])
+
+    /// Lets others bind to the port of a listening channel: after it was bound, so that a second agent still finds it in use.
+    func share(_ server: any Channel, port: UInt16) {
+        guard let options = server as? any SocketOptionProvider else { return }
+        let isShared = options.unsafeSetSocketOption(
+            level: .init(rawValue: SOL_SOCKET), name: .init(rawValue: SO_REUSEPORT), value: CInt(1))
+        isShared.whenSuccess { self.ports.withLock { $0.append(port) } }
+        server.closeFuture.whenComplete { _ in
+            self.ports.withLock { ports in
+                if let index = ports.firstIndex(of: port) { ports.remove(at: index) }
+            }
+        }
+    }
+
+    /// What to bind to before `remote` is dialled, so that its packets leave from the shared port; nil where there is none, or
+    /// no router in between.
+    func origin(for remote: SocketAddress) -> SocketAddress? {
+        guard let ip = IPAddress(remote), ip.isPublic,
+            let port = ports.withLock({ $0.first })
+        else { return nil }
+        return try? SocketAddress(ipAddress: ip.isIPv4 ? "0.0.0.0" : "::", port: Int(port))
+    }
+
+    /// Connects by `bootstrap`, and if that takes longer than `delay`, from `origin` as well; gives the channel that is
+    /// connected first, and closes the other.
+    static func connect(
+        _ remote: SocketAddress, from origin: SocketAddress, on loop: any EventLoop,
+        _ bootstrap: @escaping @Sendable () -> ClientBootstrap
+    ) -> EventLoopFuture<any Channel> {
+        let promise = loop.makePromise(of: (any Channel).self)
+        let isDecided = Mutex(false)
+        /// True for the first who asks.
+        @Sendable func decide() -> Bool {
+            isDecided.withLock { isDecided in
+                defer { isDecided = true }
+                return !isDecided
+            }
+        }
+        @Sendable func take(_ channel: any Channel) {
+            decide() ? promise.succeed(channel) : channel.close(promise: nil)
+        }
+        loop.scheduleTask(in: delay) {
+            guard !isDecided.withLock({ $0 }) else { return }
+            bootstrap()
+                .channelOption(.socketOption(.so_reuseaddr), value: 1)
+                .channelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: 1)
+                .bind(to: origin).connect(to: remote).whenSuccess(take)
+        }
+        bootstrap().connect(to: remote).whenComplete { result in
+            switch result {
+            case .success(let channel): take(channel)
+            // The other began later, and would say the same.
+            case .failure(let error): if decide() { promise.fail(error) }
+            }
+        }
+        return promise.futureResult
+    }
+}
