@@ -4,7 +4,7 @@ import Testing
 /// Sixty agents that share a folder: all end with the same, at a cost that the links bound.
 @Suite struct ClusterTests {
     private static let topologies: [Topology] = [
-        .hub(60), .ring(60, hubs: 4), .random(60, degree: 8, seed: 7), .mesh(12),
+        .hub(60), .hubs(60, hubs: 4), .ring(60, hubs: 5), .random(60, degree: 8, seed: 7), .mesh(12),
     ]
 
     @Test(arguments: topologies) func everyLinkCarriesAChangeOnceEachWay(topology: Topology) throws {

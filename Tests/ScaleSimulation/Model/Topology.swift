@@ -41,6 +41,16 @@ package struct Topology: Sendable, CustomStringConvertible {
         return Topology(name: "ring of \(hubCount) hubs", deviceCount: deviceCount, links: ring + spokes)
     }
 
+    /// The first `hubCount` devices have links with each other; every other one has a link with two of them.
+    package static func hubs(_ deviceCount: Int, hubs hubCount: Int) -> Topology {
+        let spokes = (hubCount..<deviceCount).flatMap { device in
+            [Pair(device, device % hubCount), Pair(device, (device + 1) % hubCount)]
+        }
+        return Topology(
+            name: "\(hubCount) hubs with links to each other", deviceCount: deviceCount,
+            links: mesh(hubCount).links + spokes)
+    }
+
     /// Every device has about `degree` links with devices that chance chooses; the graph is connected.
     package static func random(_ deviceCount: Int, degree: Int, seed: UInt64) -> Topology {
         var random = SeededGenerator(seed: seed)

@@ -6,7 +6,7 @@ import ScaleModel
 ///     ScaleSimulation [DEVICES] [SEED]
 @main
 enum ScaleSimulation {
-    private static let fileCount = 200
+    private static let fileCount = 120
 
     static func main() throws {
         let numbers = CommandLine.arguments.dropFirst().compactMap { Int($0) }
@@ -17,6 +17,7 @@ enum ScaleSimulation {
         let hubs = max(3, deviceCount / 50)
         try run(.hub(deviceCount), hubCount: 1, seed: seed)
         try run(.hub(deviceCount), hubCount: 1, selectiveShare: 90, seed: seed)
+        try run(.hubs(deviceCount, hubs: 5), hubCount: 5, seed: seed)
         try run(.ring(deviceCount, hubs: hubs), hubCount: hubs, seed: seed)
         try run(.random(deviceCount, degree: 8, seed: seed), seed: seed)
         try run(.mesh(max(20, deviceCount / 20)), seed: seed)
