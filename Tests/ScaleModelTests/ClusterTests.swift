@@ -1,10 +1,10 @@
 import ScaleModel
 import Testing
 
-/// Sixty agents that share a folder: all end with the same, at a cost that the links bound.
+/// Up to sixty agents that share a folder: all end with the same, at a cost that the links bound.
 @Suite struct ClusterTests {
     private static let topologies: [Topology] = [
-        .hub(60), .hubs(60, hubs: 4), .ring(60, hubs: 5), .random(60, degree: 8, seed: 7), .mesh(12),
+        .hub(60), .hubs(30, hubs: 4), .ring(30, hubs: 5), .random(60, degree: 8, seed: 7), .mesh(12),
     ]
 
     @Test(arguments: topologies) func everyLinkCarriesAChangeOnceEachWay(topology: Topology) throws {
@@ -54,7 +54,7 @@ import Testing
 
     @Test func theSameSeedGivesTheSameRun() throws {
         func run() throws -> (Traffic, Int) {
-            var cluster = try Cluster(.random(60, degree: 8, seed: 1), fileCount: 10, seed: 2)
+            var cluster = try Cluster(.random(30, degree: 8, seed: 1), fileCount: 10, seed: 2)
             cluster.changeFiles(10)
             cluster.changeOneFile(byDevices: 3)
             try cluster.settle()
