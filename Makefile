@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint language openapi fuzz api-fuzz soak benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint language openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -91,6 +91,10 @@ api-fuzz: debug .build/schemathesis/bin/schemathesis ## the control API, from it
 
 soak: debug ## hours: long simulation, all suites, sanitizer, fuzzing, memory under load (SOAK_PARTS: some of them)
 	Tests/Soak/run $(SOAK_PARTS)
+
+scale: setup ## 1,000 simulated agents that share a folder: messages and bytes for each change (SCALE_DEVICES, SCALE_SEED)
+	$(SWIFT_BUILD) -c release --product ScaleSimulation
+	"$(RELEASE_BIN)/ScaleSimulation" $(or $(SCALE_DEVICES),1000) $(or $(SCALE_SEED),1)
 
 benchmark: build ## synctrain and Syncthing on the same data in the same run; a table with ratios
 	SYNCTRAIN="$(RELEASE_BIN)/synctrain" $(PYTHON) Benchmarks/run

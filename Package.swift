@@ -247,6 +247,14 @@ let package = Package(
                 "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportRelay", "TransportTCP", nioCore,
             ], path: "Tests/NetworkLab/RelayProbe"),
 
+        // Many agents that share a folder, in memory: `make scale`.
+        .target(
+            name: "ScaleModel",
+            dependencies: ["BlockExchange", "Cryptography", "Reconciliation", "SyncTestKit", nioCore],
+            path: "Tests/ScaleSimulation/Model"),
+        .executableTarget(
+            name: "ScaleSimulation", dependencies: ["ScaleModel"], path: "Tests/ScaleSimulation/Program"),
+
         // MARK: tests
         .testTarget(name: "ArchitectureTests"),
         .tests(of: "Archives", ["Cryptography"], exclude: ["make-vectors.py"], resources: [.copy("Vectors")]),
@@ -350,6 +358,7 @@ let package = Package(
                 "SyncTestKit", "Transport", logging, nioCore, nioPosix,
             ],
             path: "Tests/Simulation", exclude: ["run"]),
+        .tests(of: "ScaleModel"),
     ])
 
 // Warnings are errors; Swift 6 language mode comes from the tools version.
