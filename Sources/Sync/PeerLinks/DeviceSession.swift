@@ -441,6 +441,7 @@ package actor DeviceSession {
     }
 
     private func perform(_ action: DeviceLinks.Action) {
+        environment.logger.debug("\(configuration.name): \(action)")
         switch action {
         case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
         case .cancel(let attempt): dials[attempt.number]?.cancel()
@@ -514,6 +515,7 @@ package actor DeviceSession {
             return
         } catch {
             report(attempt, "\(error)")
+            environment.logger.debug("\(attempt.target) failed: \(error)")
             return handle(.dialFailed(attempt, .unreachable))
         }
         guard link.peer == id else {

@@ -47,12 +47,14 @@ enum AgentProgram {
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
             let reach = try ReachSettings(configuration, environment: ProcessInfo.processInfo.environment)
+            let sharedPort = SharedPort()
             let makeReach: WideReachMaker = { identity in
-                try NetworkReach(reach, identity: identity, secret: try LinkKeyFile.load(from: places), logger: logger)
+                try NetworkReach(
+                    reach, identity: identity, secret: try LinkKeyFile.load(from: places), sharedPort: sharedPort, logger: logger)
             }
             var transports: [any LinkTransport] = [
                 ProxiedLinks(
-                    base: TCPTransport(setUpLimit: 512), streams: try NetworkReach.streams(reach.proxies, .streams))
+                    base: TCPTransport(setUpLimit: 512, sharedPort: sharedPort), streams: try NetworkReach.streams(reach.proxies, .streams))
             ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
