@@ -2,7 +2,6 @@ import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
-import NIOPosix
 import Reconciliation
 import Selection
 
@@ -14,7 +13,7 @@ struct EntryReader: Sendable {
     let place: FolderPlace?
     let fetching: FetchEnvironment
 
-    var threads: NIOThreadPool { fetching.threads }
+    var threads: any DiskThreads { fetching.threads }
 
     /// The entry at `path`, with details; the folder's root for an empty path.
     func stat(_ path: String) async throws -> Entry {

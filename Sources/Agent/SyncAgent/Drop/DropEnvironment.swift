@@ -3,7 +3,6 @@ import BlockExchange
 import ControlAPI
 import GhostDrop
 import Logging
-import NIOPosix
 import Transport
 
 /// What transfers need of the agent around them.
@@ -16,7 +15,7 @@ struct DropEnvironment: Sendable {
     var nearby: [any NearbyDevices]
     /// Runs something to its end though the request that began it is over.
     var start: @Sendable (@escaping @Sendable () async -> Void) -> Void
-    var threads: NIOThreadPool
+    var threads: any DiskThreads
     var time: AgentTime
     var logger: Logger
 

@@ -1,7 +1,6 @@
 import BlockExchange
 import Cryptography
 import NIOCore
-import NIOPosix
 import Transport
 
 /// What fetching blocks needs of the agent.
@@ -23,7 +22,7 @@ struct FetchEnvironment: Sendable {
     var blocksHere: @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }
     var budget: Budget
     /// Where hashing and disk work is done, away from the threads that carry tasks.
-    var threads: NIOThreadPool
+    var threads: any DiskThreads
     var time: AgentTime
     var settings: BlockScheduler.Settings
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.

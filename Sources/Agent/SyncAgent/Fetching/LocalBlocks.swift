@@ -3,14 +3,13 @@ import Cryptography
 import FileAccess
 import IndexStore
 import NIOCore
-import NIOPosix
 
 /// Finds blocks that need no network: in the cache, and in files that are on this disk in any folder.
 struct LocalBlocks: Sendable {
     let cache: BlockCache
     let index: IndexStore
     let folders: FolderRegistry
-    let threads: NIOThreadPool
+    let threads: any DiskThreads
 
     /// Those of `hashes` that `block` may find.
     func blocksHere(_ hashes: [SHA256Digest]) async -> Set<SHA256Digest> {

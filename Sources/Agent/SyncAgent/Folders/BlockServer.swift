@@ -4,7 +4,6 @@ import FileAccess
 import IndexStore
 import Logging
 import NIOCore
-import NIOPosix
 
 /// What a peer gets for a request.
 struct BlockAnswer: Sendable {
@@ -29,11 +28,11 @@ struct BlockAnswer: Sendable {
 struct BlockServer: Sendable {
     let places: FolderPlaces
     let index: IndexStore
-    let threads: NIOThreadPool
+    let threads: any DiskThreads
     let logger: Logger
     private let served = ServedBlocks()
 
-    init(places: FolderPlaces, index: IndexStore, threads: NIOThreadPool, logger: Logger) {
+    init(places: FolderPlaces, index: IndexStore, threads: any DiskThreads, logger: Logger) {
         self.places = places
         self.index = index
         self.threads = threads

@@ -3,7 +3,6 @@ import ControlAPI
 import Cryptography
 import Foundation
 import NIOCore
-import NIOPosix
 import Synchronization
 import Thumbnails
 
@@ -34,7 +33,7 @@ struct ThumbnailMaker: Sendable {
     /// Whether what goes to and from the Internet is counted.
     let isMetered: @Sendable () -> Bool
 
-    private var threads: NIOThreadPool { fetching.threads }
+    private var threads: any DiskThreads { fetching.threads }
 
     /// A JPEG whose sides have at most 255 pixels; nil if there is none to be had of this content. Throws `ControlError` for
     /// what may be otherwise another time: nobody who has the blocks, too many of them for this link, no sandbox.

@@ -3,7 +3,6 @@ import BlockExchange
 import FileAccess
 import FolderScanner
 import Logging
-import NIOPosix
 import Reconciliation
 import Selection
 
@@ -25,7 +24,7 @@ struct FolderTools: Sendable {
     var knownDevices: @Sendable () -> [(id: DeviceID, name: String)] = { [] }
     var logger: Logger
 
-    var threads: NIOThreadPool { fetching.threads }
+    var threads: any DiskThreads { fetching.threads }
 
     /// What a device is called; the start of its id if it has no name.
     func name(of device: DeviceID) -> String {
