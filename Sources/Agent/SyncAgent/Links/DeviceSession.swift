@@ -445,10 +445,9 @@ actor DeviceSession {
     func linkIsGood() { backoff.succeeded() }
 
     private func rememberLastSeen(_ time: WallTime) async {
-        let (id, index) = (id, environment.index)
         do {
             // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
-            try await Task { try await index.noteSeen(id, at: time.seconds) }.value
+            try await environment.index.noteSeen(id, at: time.seconds)
         } catch {
             environment.logger.warning("cannot record when a device was last seen: \(error)")
         }
