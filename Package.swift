@@ -153,6 +153,15 @@ let package = Package(
         .target(
             name: "SyncTestKit", dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
             path: "Tests/SyncTestKit"),
+        // Real sessions over links in memory.
+        .target(
+            name: "SessionTestKit",
+            dependencies: [
+                "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "IndexStore", "LinkSecurity",
+                "SyncAgent", "SyncTestKit", "Transport", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ],
+            path: "Tests/SessionTestKit"),
         // What every transport has to do; also for programs that try one where tests cannot run.
         .target(
             name: "TransportConformance", dependencies: ["Transport", nioCore], path: "Tests/TransportConformance"),
@@ -201,8 +210,8 @@ let package = Package(
             of: "SyncAgent",
             [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "GhostDrop",
-                "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport",
-                "TransportTCP", "TransportVirtual", logging, nioCore,
+                "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "SessionTestKit", "Thumbnails",
+                "Transport", "TransportTCP", "TransportVirtual", logging, nioCore,
                 .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
             ]),
         .testTarget(

@@ -5,6 +5,7 @@ import NIOCore
 import SyncTestKit
 import Testing
 
+@testable import SessionTestKit
 @testable import SyncAgent
 
 /// What a session does with a peer that lies, breaks the protocol, or says things in the wrong order. Nothing of it reaches the

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 import Transport
 
+@testable import SessionTestKit
 @testable import SyncAgent
 
 /// Two agents whose sessions exchange folders over a link in memory: what is on the disks and in the indexes afterwards.

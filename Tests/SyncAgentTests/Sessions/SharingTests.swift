@@ -4,6 +4,7 @@ import IndexStore
 import SyncTestKit
 import Testing
 
+@testable import SessionTestKit
 @testable import SyncAgent
 
 /// What goes over a link, and what no longer does, when a folder is paused, shared or not any more.
