@@ -218,7 +218,9 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
-                "Reconciliation", "Selection", "SyncAgent", "SyncTestKit", "Transport", logging, nioCore, nioPosix,
+                "LinkSecurity", "Reconciliation", "Selection", "SessionTestKit", "SyncAgent", "SyncTestKit",
+                "Transport",
+                logging, nioCore,
             ],
             path: "Tests/Simulation", exclude: ["run"]),
     ])

@@ -195,7 +195,9 @@ import Testing
         let store = index.store
         let noting = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            await #expect(throws: CancellationError.self) { try await store.addFolder(FolderID("docs"), newIndexID: .none) }
+            await #expect(throws: CancellationError.self) {
+                try await store.addFolder(FolderID("docs"), newIndexID: .none)
+            }
             try await store.noteSeen(alice, at: 5)
         }
         try await noting.value
