@@ -26,6 +26,8 @@ let layers = [
             .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
             .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
             .target(name: "CLinux"),
+            // What async code waits on, and child processes.
+            .target(name: "AsyncTools", dependencies: [nioPosix]),
             .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
         ]),
     // Pure: values in, values out.
@@ -58,13 +60,15 @@ let layers = [
             .target(
                 name: "FolderScanner",
                 dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"]),
-            .target(name: "FolderWatcher", dependencies: ["CLinux", "FileAccess", logging]),
+            .target(name: "FolderWatcher", dependencies: ["AsyncTools", "CLinux", "FileAccess", logging]),
         ]),
     // Transports, and TLS over them.
     layer(
         "Links",
         [
             .target(name: "Transport", dependencies: [nioCore]),
+            // Which links are kept, and what is dialled: values, events in and actions out.
+            .target(name: "LinkRules", dependencies: ["BlockExchange", "Transport"]),
             .target(
                 name: "TransportTCP",
                 dependencies: ["BlockExchange", "CLinux", "Cryptography", "Transport", logging, nioCore, nioPosix]),
@@ -81,22 +85,89 @@ let layers = [
                     "BlockExchange", "Cryptography", "Transport", nioCore,
                     .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOTLS", package: "swift-nio"),
                 ]),
+            .target(
+                name: "HTTPExchange", dependencies: ["BlockExchange", "LinkSecurity", "Transport", nioCore, nioHTTP1]),
+            .target(
+                name: "GlobalDiscovery",
+                dependencies: ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport", nioCore]),
+            .target(
+                name: "TransportRelay",
+                dependencies: ["BlockExchange", "Cryptography", "LinkSecurity", "Transport", nioCore]),
+            .target(name: "PortMapping", dependencies: ["Cryptography", "Transport", nioCore, nioPosix]),
+            .target(name: "Proxies", dependencies: ["Cryptography", "Transport", nioCore]),
         ]),
-    // The agent, its configuration and its server.
+    // The parts of the agent: its configuration, fetching, folders, sessions with devices, dropped files, thumbnails.
     layer(
-        "Agent",
+        "Sync",
         [
             .target(
                 name: "AgentConfiguration",
                 dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"]),
+            // What every part is given: time, events, the running configuration, what may go over which link.
+            .target(
+                name: "AgentContext",
+                dependencies: [
+                    "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
+                ]),
+            // Pure: what the parts decide.
+            .target(
+                name: "SyncDecisions",
+                dependencies: ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"]),
+            .target(
+                name: "Fetching",
+                dependencies: [
+                    "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                    "FileAccess", "SyncDecisions", "Transport", nioCore,
+                ]),
+            .target(
+                name: "FolderSync",
+                dependencies: [
+                    "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
+                    "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport", logging, nioCore,
+                ]),
+            .target(
+                name: "PeerLinks",
+                dependencies: [
+                    "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                    "CLinux", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Reconciliation",
+                    "SyncDecisions", "Transport", logging, nioCore, nioPosix,
+                ]),
+            .target(
+                name: "FileDrop",
+                dependencies: [
+                    "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
+                    logging, nioCore,
+                ]),
+            .target(
+                name: "ThumbnailService",
+                dependencies: [
+                    "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching",
+                    "FileAccess", "FolderSync", "IndexStore", "Thumbnails", logging, nioCore, nioPosix,
+                ]),
+        ]),
+    // The agent, which joins its parts and answers requests, and its server.
+    layer(
+        "Agent",
+        [
             .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
             .target(
                 name: "SyncAgent",
                 dependencies: [
-                    "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
-                    "FileAccess", "FolderScanner", "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity",
-                    "Pairing", "Reconciliation", "Selection", "Thumbnails", "Transport", logging, nioCore, nioPosix,
-                    serviceLifecycle,
+                    "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
+                    "LinkSecurity", "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
+                    "ThumbnailService",
+                    "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
+                ]),
+            // What reaches devices beyond the local network, joined.
+            .target(
+                name: "Reachability",
+                dependencies: [
+                    "AgentConfiguration", "BlockExchange", "ControlAPI", "GlobalDiscovery", "HTTPExchange",
+                    "LinkSecurity", "PeerLinks", "PortMapping", "Proxies", "Transport", "TransportRelay",
+                    "TransportTCP", logging, nioCore,
                 ]),
             .target(
                 name: "AgentServer",
@@ -114,12 +185,12 @@ let layers = [
             .executableTarget(
                 name: "synctrain",
                 dependencies: [
-                    "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI",
-                    "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
-                    "MachineState", "SyncAgent", "Transport", "TransportBluetooth", "TransportTCP",
-                    "TransportVirtual", argumentParser, logging, nioCore,
-                    nioHTTP1,
-                    nioPosix, serviceLifecycle,
+                    "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
+                    "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess",
+                    "FolderWatcher", "MachineState", "PeerLinks", "Proxies", "Reachability", "SyncAgent", "Transport",
+                    "TransportBluetooth",
+                    "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
+                    serviceLifecycle,
                 ]),
             // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
             .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
@@ -157,8 +228,9 @@ let package = Package(
         .target(
             name: "SessionTestKit",
             dependencies: [
-                "AgentConfiguration", "BlockExchange", "Cryptography", "FileAccess", "IndexStore", "LinkSecurity",
-                "SyncAgent", "SyncTestKit", "Transport", logging, nioCore,
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "Cryptography", "Fetching",
+                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "PeerLinks", "SyncDecisions",
+                "SyncTestKit", "Transport", logging, nioCore,
                 .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
             ],
             path: "Tests/SessionTestKit"),
@@ -170,6 +242,16 @@ let package = Package(
             name: "BluetoothProbe",
             dependencies: ["CBluetooth", "MessageBus", "Transport", "TransportBluetooth", logging, nioCore, nioPosix],
             path: "Tests/BluetoothLab/Probe"),
+
+        // Programs of Tests/NetworkLab: one part of what reaches devices each, against real servers.
+        .executableTarget(
+            name: "PortMapProbe", dependencies: ["PortMapping", "Transport", nioCore, nioHTTP1, nioPosix],
+            path: "Tests/NetworkLab/PortMapProbe"),
+        .executableTarget(
+            name: "RelayProbe",
+            dependencies: [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportRelay", "TransportTCP", nioCore,
+            ], path: "Tests/NetworkLab/RelayProbe"),
 
         // MARK: tests
         .testTarget(name: "ArchitectureTests"),
@@ -188,7 +270,7 @@ let package = Package(
         .tests(of: "IndexStore", ["BlockExchange", "Cryptography", grdb]),
         .tests(of: "FileAccess"),
         .tests(of: "FolderScanner", ["BlockExchange", "Cryptography", "FileAccess", "Selection"]),
-        .tests(of: "FolderWatcher", ["FileAccess", "synctrain-watch", logging]),
+        .tests(of: "FolderWatcher", ["AsyncTools", "FileAccess", "synctrain-watch", logging]),
         .tests(
             of: "TransportTCP",
             [
@@ -202,25 +284,78 @@ let package = Package(
                 nioCore, nioPosix,
             ]),
         .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Transport", nioCore, nioPosix]),
+        .tests(of: "GlobalDiscovery", ["BlockExchange", "Cryptography", "HTTPExchange", nioCore]),
+        .tests(
+            of: "HTTPExchange",
+            [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportTCP", nioCore, nioPosix,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        .tests(of: "PortMapping", ["Transport", nioCore, nioPosix]),
+        .tests(
+            of: "Proxies",
+            ["Transport", "TransportTCP", nioCore, .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix]),
+        .tests(
+            of: "TransportRelay",
+            [
+                "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportConformance", "TransportTCP",
+                nioCore, .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ], resources: [.copy("Vectors")]),
+        .tests(of: "LinkRules", ["BlockExchange", "Cryptography", "Transport"]),
         .tests(of: "AgentConfiguration", ["BlockExchange", "Cryptography", "FileAccess"]),
         .tests(
             of: "AgentServer",
             ["ControlAPI", "ControlClient", "synctrain", logging, nioCore, nioPosix, serviceLifecycle]),
+        .tests(of: "AsyncTools", [nioPosix]),
+        .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Transport"]),
+        .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),
+        .tests(
+            of: "Fetching",
+            [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "SyncDecisions", "Transport", nioCore, nioPosix,
+            ]),
+        .tests(
+            of: "FolderSync",
+            [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FileAccess", "IndexStore", "Reconciliation", "SyncDecisions", "Transport", logging,
+                nioCore, nioPosix,
+            ]),
+        .tests(
+            of: "PeerLinks",
+            [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "Cryptography", "Fetching",
+                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "SessionTestKit",
+                "SyncDecisions", "Transport", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ]),
+        .tests(
+            of: "FileDrop",
+            [
+                "AgentConfiguration", "AgentContext", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess",
+                "GhostDrop", "PeerLinks", "SyncDecisions", "Transport", "TransportVirtual", logging, nioCore, nioPosix,
+            ]),
+        .tests(
+            of: "ThumbnailService",
+            [
+                "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching", "FileAccess",
+                "SyncDecisions", "Thumbnails", "Transport", logging, nioCore, nioPosix,
+            ]),
         .tests(
             of: "SyncAgent",
             [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "GhostDrop",
-                "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection", "SessionTestKit", "Thumbnails",
-                "Transport", "TransportTCP", "TransportVirtual", logging, nioCore,
-                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FolderSync", "IndexStore", "LinkSecurity", "Pairing", "PeerLinks", "SyncDecisions",
+                "Transport", "TransportTCP", logging, nioCore, nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "AgentConfiguration", "BlockExchange", "ControlAPI", "Cryptography", "FileAccess", "IndexStore",
-                "LinkSecurity", "Reconciliation", "Selection", "SessionTestKit", "SyncAgent", "SyncTestKit",
-                "Transport",
-                logging, nioCore,
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "PeerLinks",
+                "Reconciliation", "Selection", "SessionTestKit", "SyncDecisions", "SyncTestKit", "Transport", logging,
+                nioCore,
             ],
             path: "Tests/Simulation", exclude: ["run"]),
     ])

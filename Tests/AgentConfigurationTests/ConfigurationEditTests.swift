@@ -254,6 +254,13 @@ import Testing
             (.setFolderDevices(FolderID("g"), []), .noSuchFolder),
             (.setFolderDevices(FolderID("f"), [testDevice(2)]), .noSuchDevice),
             (.setFolderDevices(FolderID("f"), [testDevice(1), testDevice(1)]), .duplicate),
+            (.setDeviceRates(testDevice(1), .init(up: 1023)), .invalidValue),
+            (.setDeviceConnections(testDevice(1), 9), .invalidValue),
+            (.setIntroducer(testDevice(2), true), .noSuchDevice),
+            (.setAllowedNetworks(testDevice(1), ["10.0.0.1"]), .invalidValue),
+            (.shareFolder(FolderID("f"), testDevice(2)), .noSuchDevice),
+            (.setFolderRelays(FolderID("g"), true), .noSuchFolder),
+            (.setFolderIgnored(IgnoredFolder(FolderID("")), true), .invalidValue),
             (.removeFolder(FolderID("g")), .noSuchFolder), (.setFolderMode(FolderID("g"), .full), .noSuchFolder),
             (.addFolder(FolderConfiguration(id: FolderID("g"), path: "/g", rescanInterval: -1)), .invalidValue),
             (.addFolder(FolderConfiguration(id: FolderID("g"), path: "/g", priority: ["!x"])), .invalidValue),
@@ -281,6 +288,157 @@ import Testing
         let emptyArray = "device = []\n"
         let device = DeviceConfiguration(id: testDevice(1))
         #expect(failure { _ = try edited(emptyArray, .addDevice(device)) }?.code == .notEditable)
+    }
+
+    @Test func switchesAreSetWhereTheyStand() throws {
+        let edits = Configuration.NetworkSwitch.allCases.map { ConfigurationEdit.setNetwork($0, false) }
+        func switched(_ text: String) throws -> String {
+            var draft = try ConfigurationText(Array(text.utf8), reader: testReader)
+            for edit in edits { draft = try draft.applying(edit) }
+            return String(decoding: draft.bytes, as: UTF8.self)
+        }
+        #expect(
+            try switched(DefaultConfiguration.text())
+                == DefaultConfiguration.text(
+                    discovery: .init(local: false, global: false), relays: .init(isEnabled: false), mapsPorts: false))
+        // Written with its table, there and not there, and in a file that has no tables.
+        let folder = "[[folder]]\nid = \"f\"\npath = \"/f\"\n"
+        let dotted = "discovery.local = true # why\nname = \"x\"\n[relays] # relays\n# none\n\(folder)"
+        #expect(
+            try switched(dotted) == """
+                discovery.local = false # why
+                discovery.global = false
+                name = "x"
+                [relays] # relays
+                enabled = false
+
+                [network]
+                port-mapping = false
+
+                # none
+                \(folder)
+                """)
+        #expect(
+            try switched(folder) == folder + """
+
+                [discovery]
+                local = false
+                global = false
+
+                [relays]
+                enabled = false
+
+                [network]
+                port-mapping = false
+
+                """)
+    }
+
+    @Test func whoIsIgnoredIsListed() throws {
+        let ignored: [ConfigurationEdit] = [
+            .setDeviceIgnored(testDevice(1), true), .setDeviceIgnored(testDevice(1), true),
+            .setFolderIgnored(IgnoredFolder(FolderID("spam")), true),
+            .setFolderIgnored(IgnoredFolder(FolderID("spam"), from: testDevice(2)), true),
+        ]
+        var draft = try ConfigurationText(Array("name = \"x\"\n".utf8), reader: testReader)
+        for edit in ignored { draft = try draft.applying(edit) }
+        #expect(
+            String(decoding: draft.bytes, as: UTF8.self) == """
+                name = "x"
+
+                [ignored]
+                devices = ["\(Self.id1)"]
+                folders = ["spam", "spam from \(Self.id2)"]
+
+                """)
+        let settings = draft.configuration.ignored
+        #expect(settings.contains(testDevice(1)) && !settings.contains(testDevice(2)))
+        #expect(settings.contains(FolderID("spam"), from: testDevice(3)))
+        #expect(settings.contains(FolderID("any"), from: testDevice(1)))
+        #expect(!settings.contains(FolderID("any"), from: testDevice(2)))
+        draft = try draft.applying(.setFolderIgnored(IgnoredFolder(FolderID("spam")), false))
+        #expect(draft.configuration.ignored.contains(FolderID("spam"), from: testDevice(2)))
+        #expect(!draft.configuration.ignored.contains(FolderID("spam"), from: testDevice(3)))
+        // Who is added is no longer ignored, and neither is what.
+        let added = try draft.applying(.addDevice(DeviceConfiguration(id: testDevice(1)))).applying(
+            .addFolder(FolderConfiguration(id: FolderID("spam"), path: "/spam")))
+        #expect(added.configuration.ignored == Configuration.Ignored())
+        // An id that would read as another folder of one device cannot be written, and is not written as something else.
+        let odd = IgnoredFolder(FolderID("spam from \(Self.id2)"))
+        #expect(failure { _ = try draft.applying(.setFolderIgnored(odd, true)) }?.code == .notEditable)
+    }
+
+    /// What an introducer does at once: a device, its shares, and later their end.
+    @Test func introductionsAreMarkedAndUndone() throws {
+        let text = """
+            [[device]]
+            id = "\(Self.id1)" # the introducer
+            introducer = true
+            [[folder]]
+            id = "f"
+            path = "/f"
+            devices = ["\(Self.id1)"] # with whom
+
+            """
+        let (introducer, added, folder) = (testDevice(1), testDevice(2), FolderID("f"))
+        let introduced = try edited(
+            text, .addDevice(DeviceConfiguration(id: added, name: "n", introducedBy: introducer)),
+            .shareFolder(folder, added, introducedBy: introducer))
+        #expect(
+            introduced == """
+                [[device]]
+                id = "\(Self.id1)" # the introducer
+                introducer = true
+
+                [[device]]
+                id = "\(Self.id2)"
+                name = "n"
+                addresses = ["dynamic"]
+                introduced-by = "\(Self.id1)"
+
+                [[folder]]
+                id = "f"
+                introduced = ["\(Self.id2) by \(Self.id1)"]
+                path = "/f"
+                devices = ["\(Self.id1)", "\(Self.id2)"] # with whom
+
+                """)
+        let configuration = try parse(introduced)
+        #expect(configuration.folders[0].introducer(of: added) == introducer)
+        #expect(configuration.folders[0].introducer(of: introducer) == nil)
+        #expect(
+            try parse(try edited(introduced, .unshareFolder(folder, added), .removeDevice(added)))
+                == (try parse(text)))
+        // The user's own share is not made an introducer's, and what the user shares again is the user's own.
+        let own = try parse(try edited(introduced, .shareFolder(folder, introducer, introducedBy: added)))
+        #expect(own == configuration)
+        let kept = try parse(try edited(introduced, .shareFolder(folder, added)))
+        #expect(kept.folders[0].devices == [introducer, added] && kept.folders[0].introductions == [])
+    }
+
+    @Test func limitsOfADeviceComeAndGo() throws {
+        let text = "[[device]]\nid = \"\(Self.id1)\"\n# stays\n"
+        let limited = try edited(
+            text, .setDeviceRates(testDevice(1), .init(up: 1 << 20, down: 500_000)),
+            .setDeviceConnections(testDevice(1), 1), .setAllowedNetworks(testDevice(1), ["10.0.0.0/8"]),
+            .setIntroducer(testDevice(1), true))
+        #expect(
+            limited == """
+                [[device]]
+                id = "\(Self.id1)"
+                introducer = true
+                allowed-networks = ["10.0.0.0/8"]
+                connections = 1
+                down = "500 KB/s"
+                up = "1 MiB/s"
+                # stays
+
+                """)
+        #expect(
+            try edited(
+                limited, .setDeviceRates(testDevice(1), .init()), .setDeviceConnections(testDevice(1), nil),
+                .setAllowedNetworks(testDevice(1), []), .setIntroducer(testDevice(1), false))
+                == "[[device]]\nid = \"\(Self.id1)\"\nintroducer = false\nallowed-networks = []\n# stays\n")
     }
 
     // MARK: - Random edits
@@ -362,33 +520,42 @@ import Testing
             .shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random))
         let sharedWith = model.devices.map(\.id).shuffled(using: &random)
             .prefix(Int.random(in: 0...4, using: &random))
+        if Bool.random(using: &random) { return randomReachEdit(model, device, folder, &random) }
         switch Int.random(in: 0..<12, using: &random) {
         case 0:
-            return .addDevice(
-                DeviceConfiguration(
-                    id: device, name: name, addresses: Array(addresses),
-                    bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .all,
-                    introducedBy: Bool.random(using: &random) ? device : nil))
+            var added = DeviceConfiguration(
+                id: device, name: name, addresses: Array(addresses),
+                bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .all,
+                isPaused: Bool.random(using: &random), introducedBy: Bool.random(using: &random) ? device : nil)
+            if added.isPaused { added.pausedUntil = [nil, 1_795_289_512].randomElement(using: &random) ?? nil }
+            added.isIntroducer = Bool.random(using: &random)
+            added.skipsIntroductionRemovals = Bool.random(using: &random)
+            added.allowedNetworks = randomNetworks(&random)
+            added.rates = randomRates(&random)
+            added.connections = [nil, 1, 8].randomElement(using: &random) ?? nil
+            return .addDevice(added)
         case 1: return .renameDevice(device, name: name)
         case 2: return .setAddresses(device, Array(addresses))
         case 3: return .removeDevice(device)
         case 4:
-            return .addFolder(
-                FolderConfiguration(
-                    id: folder, label: name, path: "/x \"\\ \(folder)", mode: .full, kind: .sendOnly,
-                    devices: Array(sharedWith), isPaused: Bool.random(using: &random),
-                    rescanInterval: [3600, 0, 60].randomElement(using: &random) ?? 0,
-                    isWatched: Bool.random(using: &random), ignoresPermissions: Bool.random(using: &random),
-                    order: FolderConfiguration.Order.allCases.randomElement(using: &random) ?? .newest,
-                    priority: [[], ["*.md", "a\\[b", "\"q\""]].randomElement(using: &random) ?? [],
-                    groups: [[], ["*.{a,b}", "\"q\"/{x,y}"]].randomElement(using: &random) ?? [],
-                    minimumFree: [.basisPoints(100), .basisPoints(5), .byteCount(0), .byteCount(1 << 30)]
-                        .randomElement(using: &random) ?? .byteCount(1),
-                    maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil,
-                    minimumCopies: [1, 2, 100].randomElement(using: &random) ?? 3,
-                    keepFree: [nil, .basisPoints(1000), .byteCount(1 << 30)].randomElement(using: &random) ?? nil,
-                    bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .off,
-                    bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7))
+            var added = FolderConfiguration(
+                id: folder, label: name, path: "/x \"\\ \(folder)", mode: .full, kind: .sendOnly,
+                devices: Array(sharedWith), isPaused: Bool.random(using: &random),
+                rescanInterval: [3600, 0, 60].randomElement(using: &random) ?? 0,
+                isWatched: Bool.random(using: &random), ignoresPermissions: Bool.random(using: &random),
+                order: FolderConfiguration.Order.allCases.randomElement(using: &random) ?? .newest,
+                priority: [[], ["*.md", "a\\[b", "\"q\""]].randomElement(using: &random) ?? [],
+                groups: [[], ["*.{a,b}", "\"q\"/{x,y}"]].randomElement(using: &random) ?? [],
+                minimumFree: [.basisPoints(100), .basisPoints(5), .byteCount(0), .byteCount(1 << 30)]
+                    .randomElement(using: &random) ?? .byteCount(1),
+                maxConflicts: [nil, 1, 1000].randomElement(using: &random) ?? nil,
+                minimumCopies: [1, 2, 100].randomElement(using: &random) ?? 3,
+                keepFree: [nil, .basisPoints(1000), .byteCount(1 << 30)].randomElement(using: &random) ?? nil,
+                bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .off,
+                bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7)
+            added.usesRelays = Bool.random(using: &random)
+            added.introductions = sharedWith.prefix(2).map { FolderIntroduction($0, by: device) }
+            return .addFolder(added)
         case 5:
             let until: Int64? = [nil, 1_795_289_512, 0].randomElement(using: &random) ?? nil
             let isPaused = Bool.random(using: &random)
@@ -403,6 +570,43 @@ import Testing
         case 9: return .setDeviceBluetooth(device, BluetoothUse.allCases.randomElement(using: &random) ?? .off)
         case 10: return .setFolderRole(folder, device, DeviceRole.allCases.randomElement(using: &random) ?? .read)
         default: return .removeFolder(folder)
+        }
+    }
+
+    private static func randomNetworks(_ random: inout SeededGenerator) -> [String] {
+        let all = ["192.168.0.0/16", "!10.0.0.0/8", "fe80::/10", "::/0", "192.0.2.7/32"].shuffled(using: &random)
+        return Array(all.prefix(Int.random(in: 0...3, using: &random)))
+    }
+
+    private static func randomRates(_ random: inout SeededGenerator) -> TransferLimits.Rates {
+        let rates: [Int64?] = [nil, 1024, 1_000_000, 1025]
+        return TransferLimits.Rates(
+            up: rates.randomElement(using: &random) ?? nil, down: rates.randomElement(using: &random) ?? nil)
+    }
+
+    private static func randomReachEdit(
+        _ model: Configuration, _ device: DeviceID, _ folder: FolderID, _ random: inout SeededGenerator
+    ) -> ConfigurationEdit {
+        let isOn = Bool.random(using: &random)
+        switch Int.random(in: 0..<11, using: &random) {
+        case 0: return .setIntroducer(device, isOn)
+        case 1: return .setSkipsIntroductionRemovals(device, isOn)
+        case 2: return .setAllowedNetworks(device, randomNetworks(&random))
+        case 3: return .setDeviceRates(device, randomRates(&random))
+        case 4: return .setDeviceConnections(device, [nil, 1, 3, 8].randomElement(using: &random) ?? nil)
+        case 5: return .setFolderRelays(folder, isOn)
+        case 6:
+            return .shareFolder(
+                folder, model.devices.randomElement(using: &random)?.id ?? device,
+                introducedBy: [nil, testDevice(1), testDevice(9)].randomElement(using: &random) ?? nil)
+        case 7: return .unshareFolder(folder, device)
+        case 8: return .setDeviceIgnored(device, isOn)
+        case 9:
+            let id = [folder, FolderID("two words \"q\""), FolderID("from")].randomElement(using: &random) ?? folder
+            return .setFolderIgnored(IgnoredFolder(id, from: Bool.random(using: &random) ? device : nil), isOn)
+        default:
+            return .setNetwork(
+                Configuration.NetworkSwitch.allCases.randomElement(using: &random) ?? .relays, isOn)
         }
     }
 }

@@ -1,5 +1,6 @@
 import BlockExchange
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import AgentConfiguration
@@ -15,18 +16,22 @@ import Testing
 
     @Test func createsTheAnnotatedFile() throws {
         let created = try file.create(
-            name: "a\"b", listen: ["tcp://127.0.0.1:0"], localDiscovery: false,
+            name: "a\"b", listen: ["tcp://127.0.0.1:0"],
+            discovery: .init(local: false, servers: ["https://192.0.2.9/?id=\(testDevice(3))"]),
+            relays: .init(isEnabled: false), mapsPorts: false,
             edits: [
                 .addDevice(DeviceConfiguration(id: testDevice(1), name: "nas")),
                 .addFolder(FolderConfiguration(id: FolderID("f"), path: "/srv/f", devices: [testDevice(1)])),
             ])
         #expect(try file.load() == created)
-        #expect(
-            created
-                == Configuration(
-                    name: "a\"b", listen: ["tcp://127.0.0.1:0"], discovery: .init(local: false),
-                    devices: [DeviceConfiguration(id: testDevice(1), name: "nas")],
-                    folders: [FolderConfiguration(id: FolderID("f"), path: "/srv/f", devices: [testDevice(1)])]))
+        var expected = Configuration(
+            name: "a\"b", listen: ["tcp://127.0.0.1:0"],
+            discovery: .init(local: false, servers: ["https://192.0.2.9/?id=\(testDevice(3))"]),
+            devices: [DeviceConfiguration(id: testDevice(1), name: "nas")],
+            folders: [FolderConfiguration(id: FolderID("f"), path: "/srv/f", devices: [testDevice(1)])])
+        expected.relays.isEnabled = false
+        expected.network.mapsPorts = false
+        #expect(created == expected)
         #expect(try directory.mode("config.toml") == 0o600)
         #expect(try directory.text("config.toml").contains("# Addresses to listen on:"))
         #expect(try directory.names() == ["config.toml", "config.toml.lock"])

@@ -146,6 +146,72 @@ import Testing
                     folder: FolderID("photos"), directory: "a/b"))
     }
 
+    @Test func reach() throws {
+        let (id1, id2, id3) = (testDevice(1), testDevice(2), testDevice(3))
+        let configuration = try parse(
+            """
+            [discovery]
+            global = false
+            servers = ["https://192.0.2.9:8443/?id=\(id1)", "http://[::1]:80/v2?insecure&noannounce"]
+            announce-local-addresses = false
+            [relays]
+            enabled = false
+            servers = ["relay://192.0.2.9:22067/?id=\(id1)", "dynamic+https://x/y"]
+            [network]
+            port-mapping = false
+            connections = 1
+            proxy = "socks5://me:se%20cret@127.0.0.1:9050"
+            proxy-only = true
+            [ignored]
+            devices = ["\(id3)"]
+            folders = ["f", "Pictures from Anna", "f from \(id2)"]
+            [[device]]
+            id = "\(id1)"
+            addresses = ["relay://192.0.2.9:22067/?id=\(id1)&providedBy=x"]
+            introducer = true
+            skip-introduction-removals = true
+            introduced-by = "\(id2)"
+            allowed-networks = ["10.0.0.0/8", "!::/0"]
+            up = "1 MiB/s"
+            down = 2048
+            connections = 8
+            [[folder]]
+            id = "f"
+            path = "/f"
+            devices = ["\(id1)"]
+            relays = false
+            introduced = ["\(id1) by \(id2)"]
+            """)
+        #expect(
+            configuration.discovery
+                == Configuration.Discovery(
+                    global: false,
+                    servers: ["https://192.0.2.9:8443/?id=\(id1)", "http://[::1]:80/v2?insecure&noannounce"],
+                    announcesLocalAddresses: false))
+        #expect(
+            configuration.relays
+                == Configuration.Relays(
+                    isEnabled: false, servers: ["relay://192.0.2.9:22067/?id=\(id1)", "dynamic+https://x/y"]))
+        #expect(
+            configuration.network
+                == Configuration.Network(
+                    mapsPorts: false, connections: 1, proxy: "socks5://me:se%20cret@127.0.0.1:9050", isProxyOnly: true))
+        #expect(
+            configuration.ignored
+                == Configuration.Ignored(
+                    devices: [id3],
+                    folders: [
+                        IgnoredFolder(FolderID("f")), IgnoredFolder(FolderID("Pictures from Anna")),
+                        IgnoredFolder(FolderID("f"), from: id2),
+                    ]))
+        let device = configuration.devices[0]
+        #expect(device.isIntroducer && device.skipsIntroductionRemovals && device.introducedBy == id2)
+        #expect(device.allowedNetworks == ["10.0.0.0/8", "!::/0"])
+        #expect(device.rates == TransferLimits.Rates(up: 1 << 20, down: 2048) && device.connections == 8)
+        #expect(configuration.folders[0].usesRelays == false)
+        #expect(configuration.folders[0].introductions == [FolderIntroduction(id1, by: id2)])
+    }
+
     /// A wrong file, the line that is to be named, and words that the message must have.
     static let mistakes: [(text: String, code: ConfigurationError.Code, line: Int, words: [String])] = {
         let id1 = testDevice(1).description
@@ -153,6 +219,26 @@ import Testing
         let device = "[[device]]\nid = \"\(id1)\"\n"
         let folder = "[[folder]]\nid = \"f\"\npath = \"/a\"\n"
         return [
+            ("[discovery]\nglobel = true\n", .unknownKey, 2, ["`globel`", "did you mean `global`?"]),
+            ("[discovery]\nservers = [\"defualt\"]\n", .invalidValue, 2, ["did you mean `default`?"]),
+            ("[discovery]\nservers = [\"default\", \"default\"]\n", .duplicate, 2, ["listed twice"]),
+            ("[relay]\n", .unknownKey, 1, ["did you mean `relays`?"]),
+            ("[relays]\nservers = [\"https://x/y\"]\n", .invalidValue, 2, ["did you mean `dynamic+https://x/y`?"]),
+            ("listen = [\"relay://x:1/\"]\n", .invalidValue, 1, ["`servers` of `[relays]`"]),
+            ("[network]\nconnections = 0\n", .invalidValue, 2, ["from 1 to 8"]),
+            ("[network]\nproxy = \"me:geheim@h:1\"\n", .invalidValue, 2, ["not a proxy"]),
+            ("[network]\nproxy = \"\"\nproxy-only = true\n", .invalidValue, 3, ["needs a proxy"]),
+            ("[ignored]\ndevices = [\"x\"]\n", .invalidValue, 2, ["`x`", "device id"]),
+            (
+                "[ignored]\nfolders = [\"f from \(id1.dropLast())A\"]\n", .invalidValue, 2, ["not a device id"]
+            ),
+            ("[ignored]\nfolders = [\"f\", \"f\"]\n", .duplicate, 2, ["listed twice"]),
+            (device + "allowed-networks = [\"10.0.0.1\"]\n", .invalidValue, 3, ["write `10.0.0.1/32`"]),
+            (device + "up = 100\n", .invalidValue, 3, ["at least 1 KiB/s"]),
+            (device + "connections = 9\n", .invalidValue, 3, ["from 1 to 8"]),
+            (device + "addresses = [\"relay://x/?id=\(id1)\"]\n", .invalidValue, 3, ["no port", "22067"]),
+            (folder + "introduced = [\"\(id1)\"]\n", .invalidValue, 4, ["DEVICE-ID by DEVICE-ID"]),
+            (folder + "introduced = [\"\(id1) by \(id2)\"]\n", .noSuchDevice, 4, ["not shared with"]),
             ("name = \"a\"\nlisten = [\n", .syntax, 3, ["the file ends"]),
             ("listen = [}\n", .syntax, 1, ["`}`"]), ("[=]\n", .syntax, 1, ["`=`"]), ("[]\n", .syntax, 1, ["name"]),
             ("[[a]\n", .syntax, 1, ["`]]`"]), ("name = \n", .syntax, 1, ["value"]), ("name\n", .syntax, 1, ["`=`"]),
@@ -166,7 +252,7 @@ import Testing
             ("\n\"a\\u0000b\" = 1\n", .syntax, 2, ["escape"]),
             ("# c\nnmae = \"x\"\n", .unknownKey, 2, ["`nmae`", "did you mean `name`?"]),
             ("# c\nxyzzy = \"x\"\n", .unknownKey, 2, ["`xyzzy`", "`listen`"]),
-            ("\n[discovery]\n\nglobal = true\n", .unknownKey, 4, ["`global`", "`[discovery]`"]),
+            ("\n[discovery]\n\nelsewhere = true\n", .unknownKey, 4, ["`elsewhere`", "`[discovery]`"]),
             ("[discovery]\nlocla = true\n", .unknownKey, 2, ["did you mean `local`?"]),
             ("[discvery]\nlocal = true\n", .unknownKey, 1, ["did you mean `discovery`?"]),
             ("[log]\n[log.sub]\nx = 1\n", .unknownKey, 2, ["`sub`"]),

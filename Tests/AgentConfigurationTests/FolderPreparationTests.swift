@@ -1,5 +1,6 @@
 import BlockExchange
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import AgentConfiguration

@@ -55,14 +55,33 @@ import Testing
                     <address>dynamic</address>
                     <paused>false</paused>
                 </device>
-                <device id="\(id2)" name="phone"><address>relay://x:1/?id=Y</address><paused>true</paused></device>
+                <device id="\(id2)" name="phone" introducer="true" skipIntroductionRemovals="true" introducedBy="\(id1)">
+                    <address>relay://x:1/?id=Y</address><address>relay://x:1/?id=\(Self.own)&amp;token=t</address>
+                    <paused>true</paused>
+                    <maxSendKbps>100</maxSendKbps><maxRecvKbps>0</maxRecvKbps><numConnections>-1</numConnections>
+                    <allowedNetwork>192.168.0.0/16</allowedNetwork><allowedNetwork>!10.0.0.0/8</allowedNetwork>
+                    <ignoredFolder time="2026-01-01T00:00:00Z" id="spam from all" label="Spam"></ignoredFolder>
+                    <ignoredFolder time="2026-01-01T00:00:00Z" id="" label=""></ignoredFolder>
+                </device>
+                <remoteIgnoredDevice time="2026-01-01T00:00:00Z" id="\(testDevice(7))" name="odd" address="1.2.3.4:5"/>
+                <remoteIgnoredDevice id="\(id1)"/><remoteIgnoredDevice id="nonsense"/>
                 <device id="nonsense" name="broken"></device>
                 <gui enabled="true"><address>127.0.0.1:8384</address></gui>
                 <options>
                     <listenAddress>default</listenAddress>
                     <listenAddress>tcp4://:22001</listenAddress>
                     <listenAddress>quic://:22000</listenAddress>
+                    <listenAddress>dynamic+https://relays.example/endpoint</listenAddress>
+                    <listenAddress>relay://192.0.2.9:22067/?id=\(id1)</listenAddress>
+                    <listenAddress>relay://nowhere</listenAddress>
                     <localAnnounceEnabled>false</localAnnounceEnabled>
+                    <globalAnnounceEnabled>false</globalAnnounceEnabled>
+                    <globalAnnounceServer>default-v4</globalAnnounceServer>
+                    <globalAnnounceServer>default</globalAnnounceServer>
+                    <globalAnnounceServer>https://192.0.2.9:8443/?id=\(id1)</globalAnnounceServer>
+                    <globalAnnounceServer>http://plain</globalAnnounceServer>
+                    <relaysEnabled>false</relaysEnabled><natEnabled>false</natEnabled>
+                    <announceLANAddresses>false</announceLANAddresses>
                 </options>
                 <defaults>
                     <folder id="template" path="~/Template"><device id="\(id2)"/></folder>
@@ -74,13 +93,37 @@ import Testing
         #expect(result.certificatePEM == Self.certificate)
         #expect(result.privateKeyPEM == Self.key)
         #expect(result.name == "me")
-        #expect(result.localDiscovery == false)
+        #expect(
+            result.discovery
+                == Configuration.Discovery(
+                    local: false, global: false, servers: ["default", "https://192.0.2.9:8443/?id=\(id1)"],
+                    announcesLocalAddresses: false))
+        #expect(
+            result.relays
+                == Configuration.Relays(
+                    isEnabled: false,
+                    servers: [
+                        "default", "dynamic+https://relays.example/endpoint", "relay://192.0.2.9:22067/?id=\(id1)",
+                    ]))
+        #expect(result.mapsPorts == false)
+        #expect(
+            result.ignored
+                == Configuration.Ignored(
+                    devices: [testDevice(7)], folders: [IgnoredFolder(FolderID("spam from all"), from: id2)]))
+        var phone = DeviceConfiguration(
+            id: id2, name: "phone", addresses: ["relay://x:1/?id=\(Self.own)&token=t"], isPaused: true,
+            introducedBy: id1)
+        phone.isIntroducer = true
+        phone.skipsIntroductionRemovals = true
+        phone.allowedNetworks = ["192.168.0.0/16", "!10.0.0.0/8"]
+        phone.rates.up = 102_400
+        phone.connections = 1
         #expect(result.listen == Configuration.defaultListen + ["tcp://0.0.0.0:22001"])
         #expect(
             result.devices == [
                 DeviceConfiguration(
                     id: id1, name: "nas", addresses: ["tcp://192.0.2.7:22000", "tcp://[fe80::1]:22001", "dynamic"]),
-                DeviceConfiguration(id: id2, name: "phone", addresses: ["dynamic"], isPaused: true),
+                phone,
             ])
         #expect(
             result.folders == [
@@ -94,16 +137,18 @@ import Testing
         for words in [
             "`Enc`", "`pw`", "`in`", "`rel`", "`odd`", "quic://192.0.2.7:22000", "relay://x",
             "nonsense",
-            "quic://:22000", testDevice(9).description, "Stop Syncthing",
+            "quic://:22000", testDevice(9).description, "Stop Syncthing", "relay://nowhere", "http://plain",
         ] {
             #expect(result.notes.count { $0.contains(words) } == 1, "\(words): \(result.notes)")
         }
-        #expect(result.notes.count == 11)
+        #expect(result.notes.count == 13)
         // What comes out can be written as it is.
         let file = ConfigurationFile(try AgentPlaces.resolve(home: directory.path, environment: [:]))
         let made = try file.create(
-            name: result.name, listen: result.listen, localDiscovery: result.localDiscovery,
-            edits: result.devices.map { .addDevice($0) } + result.folders.map { .addFolder($0) })
+            name: result.name, listen: result.listen, discovery: result.discovery, relays: result.relays,
+            mapsPorts: result.mapsPorts, edits: result.edits)
+        #expect(made.discovery == result.discovery && made.relays == result.relays && !made.network.mapsPorts)
+        #expect(made.ignored == result.ignored)
         #expect(made.devices == result.devices)
         #expect(made.folders == result.folders)
     }
@@ -134,10 +179,39 @@ import Testing
         #expect(result.notes.contains { $0.contains("ersioning") } == (expected == nil), "\(result.notes)")
     }
 
+    /// A device whose networks are not understood must not be reachable from all of them.
+    @Test func networksThatAreNotUnderstoodPauseTheDevice() throws {
+        let result = try read(
+            "<configuration><device id=\"\(testDevice(1))\" name=\"nas\"><allowedNetwork>everywhere</allowedNetwork>"
+                + "</device></configuration>")
+        #expect(result.devices == [DeviceConfiguration(id: testDevice(1), name: "nas", isPaused: true)])
+        #expect(result.notes.contains { $0.contains("`nas`") && $0.contains("`everywhere`") })
+    }
+
+    @Test func introducedSharesStayMarked() throws {
+        let result = try read(
+            """
+            <configuration>
+            <device id="\(testDevice(1))"/><device id="\(testDevice(2))"/>
+            <folder id="f" path="/f"><device id="\(testDevice(1))" introducedBy=""/>
+            <device id="\(testDevice(2))" introducedBy="\(testDevice(1))"/></folder>
+            </configuration>
+            """)
+        #expect(result.folders[0].devices == [testDevice(1), testDevice(2)])
+        #expect(result.folders[0].introductions == [FolderIntroduction(testDevice(2), by: testDevice(1))])
+    }
+
+    @Test func relaysWithoutAListenAddressAreNone() throws {
+        let result = try read(
+            "<configuration><options><listenAddress>tcp://:22000</listenAddress></options></configuration>")
+        #expect(result.relays == Configuration.Relays(servers: []))
+    }
+
     @Test func defaultsOfAnEmptyConfiguration() throws {
         let result = try read("<configuration version=\"51\"></configuration>")
         #expect(result.listen == Configuration.defaultListen)
-        #expect(result.localDiscovery)
+        #expect(result.discovery == Configuration.Discovery() && result.relays == Configuration.Relays())
+        #expect(result.mapsPorts)
         #expect(result.name == nil)
         #expect(result.devices.isEmpty && result.folders.isEmpty)
     }

@@ -60,7 +60,8 @@ struct Scene {
             initialise: { places, options in
                 .init(
                     device:
-                        "ID of \(options.name ?? "-") \(options.listen) \(options.hasDiscovery) \(places.configurationFile)"
+                        "ID of \(options.name ?? "-") \(options.listen) \(!options.hasNoDiscovery) \(places.configurationFile)",
+                    usesPublicServers: options.name == "public"
                 )
             },
             isSetUp: { _ in isSetUp },
@@ -107,6 +108,70 @@ struct CommandLineTests {
                 + "\n")
     }
 
+    @Test func initSaysWhatIsToldToWhom() async {
+        let result = await Scene().run("init", "--name", "public")
+        #expect(
+            result.errors.hasPrefix(
+                """
+                Syncthing's public servers will see this device's id and addresses and its peers' ids, no data.
+                To switch that off: synctrain network --global-discovery off --relays off
+
+                """), "\(result.errors)")
+        #expect(await !Scene().run("init", "--name", "private").errors.contains("public servers"))
+    }
+
+    @Test func howADeviceIsReachedIsShown() async {
+        #expect(
+            await Scene().run("reach").output == """
+                Announced addresses:
+                  tcp://0.0.0.0:22000
+                  relay://192.0.2.9:22067/?id=R
+
+                Discovery servers:
+                  https://192.0.2.9/: announced 12 s ago, again in 1788 s
+                  https://192.0.2.8/: it is overloaded
+
+                Relays:
+                  relay://192.0.2.9:22067: joined, 21 ms
+
+                Routers:
+                  The router at 192.0.2.1 does not answer PCP, NAT-PMP or UPnP.
+
+                nas:
+                  connected: relay relay://192.0.2.9:22067
+                  tcp://192.0.2.7:22000 (discovery server): connection refused
+
+                phone:
+                  not connected; no address to try
+
+                """)
+    }
+
+    @Test func theNetworkIsShown() async {
+        #expect(
+            await Scene().run("network").output == """
+                local discovery         on
+                global discovery        on, https://192.0.2.9/
+                relays                  off
+                port mapping            on
+                connections per device  3
+                proxy                   socks5://u:…@h:1, nothing else
+
+                """)
+        let changed = await Scene().run("network", "--relays", "off", "--json")
+        #expect(changed.errors == "Restart the agent to apply: relays.\n")
+        #expect(changed.output.contains(#""relays":false"#))
+        let offline = await Scene(control: nil).run("network")
+        #expect(offline.output.contains("on, public servers") && offline.output.contains("as ALL_PROXY says"))
+    }
+
+    @Test func whoIsIgnoredIsListed() async {
+        #expect(await Scene().run("device", "ignored").output == "AAAAAAA-C\n")
+        #expect(await Scene().run("folder", "ignored").output == "spam\nmusic from AAAAAAA-B\n")
+        #expect(await Scene(control: nil).run("device", "ignored").errors == "No ignored devices.\n")
+        #expect(await Scene(control: nil).run("folder", "ignored").errors == "No ignored folders.\n")
+    }
+
     @Test func idIsAlone() async throws {
         #expect(await Scene().run("id").output == "AAAAAAA-BBBBBBB\n")
         let drawn = await Scene().run("id", "--qr")
@@ -120,6 +185,9 @@ struct CommandLineTests {
 
     @Test(
         arguments: [
+            (["device", "set", "b"], 64), (["device", "set", "b", "--up", "fast"], 64),
+            (["folder", "relays", "f"], 64),
+            (["network", "--relays", "maybe"], 64), (["init", "--relay", "relay://x:1", "--no-relays"], 64),
             (["ls", "--nonsense"], 64), (["nonsense"], 64), (["stat"], 64), (["cat", "x", "--range", "5-3"], 64),
             (["fetch", "a", "--range", "0-1"], 64), (["fetch", "a", "b", "--stdout"], 64),
             (["wait", "--timeout", "-1"], 64),
@@ -231,7 +299,12 @@ struct CommandLineTests {
             ["folder", "add", "f", "rel", "--device", "A", "--mode", "full", "--type", "sendonly", "--label", "F"],
             ["folder", "pause", "f"], ["folder", "resume", "f"], ["folder", "remove", "f", "--yes"],
             ["folder", "bluetooth", "f", "index-only", "--limit", "3MB"], ["device", "bluetooth", "b", "off"],
-            ["folder", "role", "f", "b", "read"],
+            ["folder", "role", "f", "b", "read"], ["folder", "relays", "f", "off"],
+            ["device", "set", "b", "--introducer", "--up", "2MiB/s", "--down", "0", "--connections", "2"],
+            ["device", "set", "b", "--no-introducer", "--allowed-networks", "10.0.0.0/8, !10.1.0.0/16"],
+            ["device", "ignore", "A"], ["device", "ignore", "A", "--undo"], ["folder", "ignore", "f"],
+            ["folder", "ignore", "f", "--from", "b", "--undo"],
+            ["network", "--global-discovery", "off", "--relays", "on"],
         ] {
             #expect(await offline.run(arguments).code == 0)
         }
@@ -245,6 +318,15 @@ struct CommandLineTests {
                 .setFolderBluetooth(FolderBluetoothChange(folder: "f", use: "index-only", limit: 3_000_000)),
                 .setDeviceBluetooth(DeviceBluetoothChange(device: "b", use: "off")),
                 .setFolderRole(FolderRoleChange(folder: "f", device: "b", role: "read")),
+                .setFolderRelays(FolderRelaysChange(folder: "f", relays: false)),
+                .setDevice(DeviceChange(device: "b", introducer: true, up: 2 << 20, down: 0, connections: 2)),
+                .setDevice(
+                    DeviceChange(device: "b", introducer: false, allowedNetworks: ["10.0.0.0/8", "!10.1.0.0/16"])),
+                .setIgnored(IgnoreChange(device: "A", isIgnored: true)),
+                .setIgnored(IgnoreChange(device: "A", isIgnored: false)),
+                .setIgnored(IgnoreChange(folder: "f", isIgnored: true)),
+                .setIgnored(IgnoreChange(device: "b", folder: "f", isIgnored: false)),
+                .setNetwork(NetworkChange(globalDiscovery: false, relays: true)),
             ])
     }
 

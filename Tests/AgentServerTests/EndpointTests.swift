@@ -70,6 +70,21 @@ struct EndpointTests {
         EndpointSample(Endpoints.setFolderBluetooth, FolderBluetoothChange(folder: "f", use: "off", limit: 0)),
         EndpointSample(Endpoints.setFolderBluetooth, FolderBluetoothChange(folder: "ä", limit: .max)),
         EndpointSample(Endpoints.setDeviceBluetooth, DeviceBluetoothChange(device: "a b", use: "all")),
+        EndpointSample(
+            Endpoints.setDevice,
+            DeviceChange(
+                device: "a b", introducer: true, skipIntroductionRemovals: false, allowedNetworks: ["!::/0"], up: 0,
+                down: .max, connections: 8)),
+        EndpointSample(Endpoints.setDevice, DeviceChange(device: "ä")),
+        EndpointSample(Endpoints.setFolderRelays, FolderRelaysChange(folder: "f", relays: false)),
+        EndpointSample(Endpoints.network), EndpointSample(Endpoints.reach),
+        EndpointSample(Endpoints.setNetwork, NetworkChange()),
+        EndpointSample(
+            Endpoints.setNetwork,
+            NetworkChange(localDiscovery: true, globalDiscovery: false, relays: true, portMapping: false)),
+        EndpointSample(Endpoints.ignored),
+        EndpointSample(Endpoints.setIgnored, IgnoreChange(device: "A", isIgnored: true)),
+        EndpointSample(Endpoints.setIgnored, IgnoreChange(device: "A", folder: "ä b", isIgnored: false)),
         EndpointSample(Endpoints.perform, FolderAction(folder: "f g", action: .override)),
         EndpointSample(Endpoints.perform, FolderAction(folder: "f", action: .confirm, isDryRun: true)),
         EndpointSample(Endpoints.scan, ScanRequest()),

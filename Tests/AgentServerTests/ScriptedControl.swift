@@ -118,6 +118,8 @@ final class ScriptedControl: Sendable {
         table.on(Endpoints.renameDevice) { try self.note("rename \($0.device) to \($0.name)") }
         table.on(Endpoints.removeDevice) { try self.note("removeDevice \($0)") }
         table.on(Endpoints.setDeviceBluetooth) { try self.note("\($0)") }
+        table.on(Endpoints.setDevice) { try self.note("\($0)") }
+        addNetwork(to: &table)
         table.on(Endpoints.invite) { request in
             try self.note("invite \(request.folder) \(request.role) \(request.seconds)")
             return Invitation(

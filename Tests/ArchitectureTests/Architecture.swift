@@ -14,6 +14,7 @@ struct Architecture {
 
     static let synctrain = Architecture(
         targets: [
+            "AsyncTools": [],
             "CLinux": [],
             "WebPage": [],
             "CLZ4": [],
@@ -43,26 +44,65 @@ struct Architecture {
             "FolderScanner": ["Arithmetic", "BlockExchange", "Cryptography", "FileAccess", "Selection"],
             // C: speaks with FolderWatcher through pipes only.
             "synctrain-watch": [],
-            "FolderWatcher": ["CLinux", "FileAccess"],
+            "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
+            "LinkRules": ["BlockExchange", "Transport"],
+            "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
+            "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
+            "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
+            "PortMapping": ["Cryptography", "Transport"],
+            "Proxies": ["Cryptography", "Transport"],
             "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"],
-            // No concrete transport: the agent is given those that there are.
+            "AgentContext": [
+                "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
+            ],
+            "SyncDecisions": ["Arithmetic", "BlockExchange", "ControlAPI", "Cryptography", "GhostDrop", "Transport"],
+            // No index: what is fetched, and where it goes, is told by the caller.
+            "Fetching": [
+                "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
+                "FileAccess", "SyncDecisions", "Transport",
+            ],
+            "FolderSync": [
+                "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
+                "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport",
+            ],
+            // No concrete transport: the sessions are given those that there are.
+            "PeerLinks": [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "CLinux", "ControlAPI",
+                "Cryptography", "Fetching", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "Reconciliation",
+                "SyncDecisions", "Transport",
+            ],
+            "FileDrop": [
+                "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
+                "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
+            ],
+            "ThumbnailService": [
+                "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography", "Fetching",
+                "FileAccess", "FolderSync", "IndexStore", "Thumbnails",
+            ],
             "SyncAgent": [
-                "AgentConfiguration", "Archives", "Arithmetic", "BlockExchange", "ControlAPI", "Cryptography",
-                "FileAccess", "FolderScanner",
-                "FolderWatcher", "GhostDrop", "IndexStore", "LinkSecurity", "Pairing", "Reconciliation", "Selection",
-                "Thumbnails", "Transport",
+                "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
+                "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
+                "LinkSecurity", "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
+                "ThumbnailService", "Thumbnails", "Transport",
+            ],
+            // Joins discovery servers, relays, routers and proxies.
+            "Reachability": [
+                "AgentConfiguration", "BlockExchange", "ControlAPI", "GlobalDiscovery", "HTTPExchange", "LinkSecurity",
+                "PeerLinks", "PortMapping", "Proxies", "Transport", "TransportRelay", "TransportTCP",
             ],
             // The server is given a table of handlers and does not know whose they are; the client knows the endpoints alone.
             "AgentServer": ["ControlAPI", "Cryptography", "WebPage"],
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [
-                "AgentConfiguration", "AgentServer", "Arithmetic", "BlockExchange", "ControlAPI", "ControlClient",
-                "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher", "MachineState", "SyncAgent",
-                "Transport",
-                "TransportBluetooth", "TransportTCP", "TransportVirtual",
+                "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
+                "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
+                "MachineState", "PeerLinks", "Proxies", "Reachability", "SyncAgent", "Transport", "TransportBluetooth",
+                "TransportTCP",
+                "TransportVirtual",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
@@ -74,19 +114,23 @@ struct Architecture {
             "NIOCore": (
                 [
                     "BlockExchange", "Transport", "TransportTCP", "TransportVirtual", "TransportBluetooth",
-                    "LinkSecurity", "SyncAgent", "AgentServer", "ControlClient", "synctrain", "CodecBenchmark",
-                    "RadioBenchmark",
+                    "LinkSecurity", "HTTPExchange", "GlobalDiscovery", "TransportRelay", "PortMapping", "Proxies",
+                    "Reachability", "Fetching", "FolderSync", "PeerLinks", "FileDrop", "ThumbnailService", "SyncAgent",
+                    "AgentServer", "ControlClient", "synctrain", "CodecBenchmark", "RadioBenchmark",
                 ],
                 "byte buffers and channels; storage works on bytes and paths"
             ),
             "NIOPosix": (
                 [
-                    "TransportTCP", "TransportVirtual", "TransportBluetooth", "SyncAgent", "AgentServer",
-                    "ControlClient", "synctrain",
+                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "PortMapping", "PeerLinks",
+                    "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
                 ],
                 "sockets and threads: what is pure has none"
             ),
-            "NIOHTTP1": (["AgentServer", "ControlClient", "synctrain"], "the control server and its client speak it"),
+            "NIOHTTP1": (
+                ["AgentServer", "ControlClient", "HTTPExchange", "synctrain"],
+                "the control server and its client speak it, and discovery servers"
+            ),
             "NIOSSL": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "NIOTLS": (["LinkSecurity"], "one place decides who is at the other end of a link"),
             "GRDB": (["IndexStore"], "SQL is written in one place"),
@@ -95,36 +139,42 @@ struct Architecture {
             "ArgumentParser": (["synctrain"], "words for people belong to the command line"),
             "Logging": (
                 [
-                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "SyncAgent", "AgentServer",
-                    "synctrain",
+                    "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "Reachability", "FolderSync",
+                    "PeerLinks",
+                    "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "synctrain",
                 ],
                 "what is pure returns what happened, and others log it"
             ),
             "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
             "Foundation": (
                 [
-                    "AgentConfiguration", "SyncAgent", "synctrain", "IndexStoreBenchmark", "CodecBenchmark",
-                    "ScanBenchmark",
+                    "AgentConfiguration", "Fetching", "FolderSync", "ThumbnailService", "synctrain",
+                    "IndexStoreBenchmark", "CodecBenchmark", "ScanBenchmark",
                 ],
                 "files, clocks and large binaries come with it; FoundationEssentials has JSON and dates"
             ),
-            "FoundationEssentials": (["ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "synctrain"], "JSON"),
+            "FoundationEssentials": (
+                [
+                    "ControlAPI", "SyncAgent", "AgentServer", "ControlClient", "GlobalDiscovery", "TransportRelay",
+                    "synctrain",
+                ],
+                "JSON"
+            ),
             "Dispatch": (["synctrain"], "signals; everything else is structured concurrency"),
             "Glibc": (
                 [
-                    "AgentConfiguration", "AgentServer", "ControlClient", "FileAccess", "FolderScanner",
-                    "FolderWatcher",
-                    "IndexStore", "MessageBus", "SyncAgent", "TransportBluetooth", "TransportTCP", "TransportVirtual",
-                    "synctrain",
-                    "IndexStoreBenchmark", "CodecBenchmark",
-                    "ScanBenchmark",
+                    "AgentConfiguration", "AgentContext", "AgentServer", "AsyncTools", "ControlClient", "FileAccess",
+                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "MessageBus", "PortMapping",
+                    "ThumbnailService",
+                    "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain", "IndexStoreBenchmark",
+                    "CodecBenchmark", "ScanBenchmark",
                 ],
                 "system calls: what is pure makes none"
             ),
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop", "Pairing", "Archives", "TOML", "Thumbnails",
+            "GhostDrop", "LinkRules", "Pairing", "Archives", "TOML", "Thumbnails", "SyncDecisions",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

@@ -244,7 +244,7 @@ def test_what_a_policy_holds_back_is_let_go_for_an_hour(page, module_lab):
             page.log_in(train).go("activity")
             page.wait_text("main.activity", "Metered connection")
             page.click("Ignore for an hour")
-            page.wait_text("main.activity", "set aside until")
+            page.wait_text("main.activity", "suspended until")
             policies = train.document("policy")
             assert policies["ignored"] and policies["ignoredUntil"] and policies["holds"] == []
             page.click("Re-enable policies")
@@ -398,7 +398,7 @@ def test_a_device_is_added_by_its_id(page, laptop, module_lab):
     other = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
     field = page.named("Id as the other device shows it", "textbox")
     field.send_keys(other[:-1] + "A", Keys.ENTER)
-    page.wait_text("[role=alert].whole", "typing error in its groups 7 and 8")
+    page.wait_text("[role=alert].whole", "typing error in groups 7 and 8")
     assert other not in ids(laptop)
     field.clear()
     field.send_keys(other)
@@ -477,6 +477,18 @@ def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     # First: a device that was removed asks again.
     guest.stop()
     laptop.run("device", "remove", guest.id, "--yes")
+
+
+def test_a_device_that_waits_is_ignored(page, laptop, two, module_lab):
+    caller = module_lab.agent("caller")
+    caller.add_device(laptop.id, "laptop", laptop.address)
+    page.go("devices")
+    waiting = card(page, "pending", caller.id)
+    page.click("Ignore", within=waiting)
+    page.wait(lambda: not page.has(waiting), "nobody waits any more")
+    assert laptop.document("device", "ignored")["devices"] == [caller.id]
+    caller.stop()
+    laptop.run("device", "ignore", caller.id, "--undo")
 
 
 def test_an_invitation(page, laptop, two, module_lab):
@@ -704,11 +716,11 @@ def test_the_log_of_a_day_stays_small(page, laptop):
         set("select[aria-label=Level]", "warning");
         const warnings = lines();
         set("select[aria-label=Level]", "trace");
-        set("select[aria-label^=Only]", "folder a");
+        set("select[aria-label=Subject]", "folder a");
         const about = lines();
         set("input", "LINE 2998");
         const none = lines().length;
-        set("select[aria-label^=Only]", "");
+        set("select[aria-label=Subject]", "");
         const one = lines();
         view.unmount();
         root.remove();

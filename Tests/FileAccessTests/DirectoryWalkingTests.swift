@@ -1,12 +1,13 @@
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import FileAccess
 
 @Suite struct DirectoryWalkingTests {
-    let directory: TemporaryDirectory
+    let directory: TemporaryTree
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try TemporaryTree() }
 
     private func top() throws -> Directory { try directory.root.directory(nil) }
 

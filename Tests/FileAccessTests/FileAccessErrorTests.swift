@@ -1,4 +1,5 @@
 import Glibc
+import SyncTestKit
 import Testing
 
 @testable import FileAccess
@@ -63,7 +64,7 @@ import Testing
         let error = failure { try OpenFile(full, path: "x").write([1, 2, 3], at: 0) }
         #expect(error == FileAccessError(.noSpace, .write, path: "x", errno: ENOSPC))
 
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryTree()
         try directory.write("x", to: "f")
         let readOnly = try Descriptor.openAnywhere(directory.path("f"), flags: O_RDONLY).get()
         #expect(failure { try OpenFile(readOnly, path: "x").write([1], at: 0) }?.errno == EBADF)
@@ -78,7 +79,7 @@ import Testing
     }
 
     @Test func aFileBeyondTheLimitIsTooLarge() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryTree()
         let staged = try directory.root.stage(relative("big"))
         // The limit is the process's: far above what other tests write. Without the handler its signal would end us.
         var before = rlimit()
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test func whatIsNotPermittedIsSaid() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryTree()
         let root = directory.root
         try directory.write("secret", to: "closed")
         try directory.makeDirectory("locked/inner")
@@ -113,7 +114,7 @@ import Testing
 
     /// A directory of another user that everyone may look into.
     @Test(arguments: [false, true]) func aDirectoryOfAnotherUserIsNamed(unlocks: Bool) throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryTree()
         let root = try RootDirectory(path: directory.root.path, unlocksDirectories: unlocks)
         try directory.makeDirectory("theirs")
         // A user who is not root owns what the test makes, and is held back by its mode alone.

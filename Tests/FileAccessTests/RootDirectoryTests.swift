@@ -1,13 +1,14 @@
 import Foundation
+import SyncTestKit
 import Testing
 
 @testable import FileAccess
 
 @Suite struct RootDirectoryTests {
-    let directory: TemporaryDirectory
+    let directory: TemporaryTree
     var root: RootDirectory { directory.root }
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try TemporaryTree() }
 
     // MARK: looking
 
@@ -409,10 +410,10 @@ import Testing
 }
 
 @Suite struct PreservingTests {
-    let directory: TemporaryDirectory
+    let directory: TemporaryTree
     var root: RootDirectory { directory.root }
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try TemporaryTree() }
 
     @Test func aPreservedFileOutlivesWhatTakesItsPlace() throws {
         try directory.write("mine", to: "f")

@@ -5,11 +5,11 @@ import Testing
 @testable import FileAccess
 
 @Suite struct StagedFileTests {
-    let directory: TemporaryDirectory
+    let directory: TemporaryTree
     var root: RootDirectory { directory.root }
     private let time = FileTime(seconds: 1_500_000_000, nanoseconds: 123_456_789)
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try TemporaryTree() }
 
     private func staged(_ text: String, for path: String) throws -> StagedFile {
         let staged = try root.stage(relative(path))
@@ -447,9 +447,9 @@ import Testing
 }
 
 @Suite struct AtomicFileTests {
-    let directory: TemporaryDirectory
+    let directory: TemporaryTree
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = try TemporaryTree() }
 
     @Test func contentsAreReplacedWhole() throws {
         let path = directory.path("config.toml")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SyncTestKit
 import Synchronization
 import Testing
 
@@ -50,7 +51,7 @@ import Testing
     private func run(
         _ operation: Operation, _ name: String, _ edit: Edit, at userActs: Int?, dies: Int?
     ) throws -> (calls: Int, hasEdited: Bool, found: Set<String>) {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryTree()
         try directory.write("old", to: name)
         let (path, aside) = (directory.path(name), directory.outside("aside"))
         // A time that no edit has.
@@ -91,7 +92,7 @@ import Testing
     }
 
     /// What all names hold once swaps are settled; those that hold what somebody put there are shown as "kept".
-    private func afterRestart(_ directory: TemporaryDirectory) throws -> Set<String> {
+    private func afterRestart(_ directory: TemporaryTree) throws -> Set<String> {
         let root = directory.root
         for name in directory.names() where try relative(name).isSwap {
             #expect(names.contains { (try? relative(name).isSwap(with: $0)) == true })
@@ -137,7 +138,7 @@ import Testing
     }
 
     @Test func aSwapThatSomebodyIsAtIsLeftAlone() throws {
-        let directory = try TemporaryDirectory()
+        let directory = try TemporaryTree()
         try directory.write("old", to: "f")
         let seen = try #require(try directory.root.status(of: relative("f")))
         let staged = try directory.root.stage(relative("f"))

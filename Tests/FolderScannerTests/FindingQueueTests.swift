@@ -1,4 +1,5 @@
 import FileAccess
+import SyncTestKit
 import Synchronization
 import Testing
 

@@ -2,6 +2,7 @@ import BlockExchange
 import Cryptography
 import FileAccess
 import Selection
+import SyncTestKit
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import FileAccess
 import Foundation
 import Selection
+import SyncTestKit
 import Testing
 
 @testable import FolderScanner

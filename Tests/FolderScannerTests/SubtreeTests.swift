@@ -1,5 +1,6 @@
 import FileAccess
 import Selection
+import SyncTestKit
 import Testing
 
 @testable import FolderScanner

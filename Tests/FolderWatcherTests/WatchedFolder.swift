@@ -1,7 +1,9 @@
+import AsyncTools
 import FileAccess
 import Foundation
 import Glibc
 import Logging
+import SyncTestKit
 import Synchronization
 import Testing
 
@@ -9,11 +11,10 @@ import Testing
 
 /// A temporary folder and what a watcher of it has reported.
 final class WatchedFolder: Sendable {
-    let url: URL
-    let root: RootDirectory
+    let tree: TemporaryTree
     let watcher: FolderWatcher
     private let reports = Mutex<[WatchReport]>([])
-    private let alarm = Alarm()
+    private let hasChanges = Signal()
     private let log = Log()
 
     /// The program under test, which lies where the tests do.
@@ -23,16 +24,12 @@ final class WatchedFolder: Sendable {
         program: String = WatchedFolder.program,
         isWatched: @escaping @Sendable (RelativePath?) -> Bool = { _ in true }
     ) throws {
-        let temporary = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-        url = temporary.appending(path: "FolderWatcherTests-\(UUID().uuidString)")
-        for name in ["root/.stfolder", "outside"] {
-            try FileManager.default.createDirectory(at: url.appending(path: name), withIntermediateDirectories: true)
-        }
-        root = try RootDirectory(path: url.appending(path: "root").path)
+        tree = try TemporaryTree()
+        try tree.makeDirectory(".stfolder")
         var settings = WatchSettings()
         settings.restartDelay = .milliseconds(1)
         watcher = FolderWatcher(
-            root: root, program: program, isWatched: isWatched, settings: settings,
+            root: tree.root, program: program, isWatched: isWatched, settings: settings,
             logger: Logger(label: "watcher") { [log] _ in log })
     }
 
@@ -54,15 +51,13 @@ final class WatchedFolder: Sendable {
         func log(event: LogEvent) { messages.value.withLock { $0.append("\(event.message)") } }
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
-
     /// Runs the watcher around `body`.
     func watching(_ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 await self.watcher.run { report in
                     self.reports.withLock { $0.append(report) }
-                    self.alarm.ring()
+                    self.hasChanges.notify()
                 }
             }
             try await body()
@@ -77,7 +72,7 @@ final class WatchedFolder: Sendable {
     /// Waits for reports since the last `forget` that satisfy `condition`; the test's time limit is the guard.
     func until(_ condition: ([WatchReport]) -> Bool) async throws {
         while !condition(all) {
-            await alarm.wait(atMost: nil, clock: ContinuousClock())
+            await hasChanges.wait()
             try Task.checkCancellation()
         }
     }
@@ -96,16 +91,12 @@ final class WatchedFolder: Sendable {
         }
     }
 
-    func path(_ relative: String) -> String { "\(url.path)/root/\(relative)" }
-    func outside(_ relative: String) -> String { "\(url.path)/outside/\(relative)" }
-
-    func write(_ text: String, to relative: String) throws {
-        try text.write(toFile: path(relative), atomically: false, encoding: .utf8)
-    }
-
-    func makeDirectory(_ relative: String) throws {
-        try FileManager.default.createDirectory(atPath: path(relative), withIntermediateDirectories: true)
-    }
+    var url: URL { tree.url }
+    var root: RootDirectory { tree.root }
+    func path(_ relative: String) -> String { tree.path(relative) }
+    func outside(_ relative: String) -> String { tree.outside(relative) }
+    func write(_ text: String, to relative: String) throws { try tree.write(text, to: relative) }
+    func makeDirectory(_ relative: String) throws { try tree.makeDirectory(relative) }
 
     func move(_ from: String, _ to: String) throws {
         guard Glibc.rename(from, to) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

@@ -17,8 +17,8 @@ let package = Package(
     name: "fuzzing",
     dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.2")],
     targets: [
-        .systemLibrary(name: "COpenSSL", path: "Sources/System/COpenSSL", pkgConfig: "libcrypto"),
-        .systemLibrary(name: "CLZ4", path: "Sources/System/CLZ4", pkgConfig: "liblz4"),
+        .systemLibrary(name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "libcrypto"),
+        .systemLibrary(name: "CLZ4", path: "Sources/CLZ4", pkgConfig: "liblz4"),
         .target(name: "Cryptography", dependencies: ["COpenSSL"]),
         .target(name: "BlockExchange", dependencies: ["Cryptography", "CLZ4", nio]),
         .target(name: "Pairing", dependencies: ["Cryptography"]),

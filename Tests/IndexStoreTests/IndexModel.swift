@@ -1,4 +1,5 @@
 import BlockExchange
+import SyncTestKit
 
 @testable import IndexStore
 

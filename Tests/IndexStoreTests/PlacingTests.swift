@@ -1,4 +1,5 @@
 import BlockExchange
+import SyncTestKit
 import Testing
 
 @testable import IndexStore

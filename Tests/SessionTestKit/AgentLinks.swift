@@ -1,11 +1,15 @@
 import AgentConfiguration
 import BlockExchange
 import IndexStore
+import LinkRules
 import LinkSecurity
 import Logging
 import Synchronization
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import Fetching
+@testable import FolderSync
+@testable import PeerLinks
 
 /// The real sessions of an agent with its peers, without the rest of an agent. Links are handed in; nobody is dialled.
 final class AgentLinks: Sendable {
@@ -14,26 +18,31 @@ final class AgentLinks: Sendable {
     private let executor: (any TaskExecutor)?
     private let running: Mutex<[Task<Void, Never>]> = Mutex([])
 
-    /// - Parameter executor: runs all of it.
+    /// - Parameters:
+    ///   - connections: how many links to a device this one asks for.
+    ///   - executor: runs all of it.
     init(
-        of id: DeviceID, to peers: [DeviceID], index: IndexStore, folders: FolderRegistry, devices: DeviceRegistry,
-        transfers: TransferRegistry, events: EventHub, time: AgentTime, executor: (any TaskExecutor)? = nil,
-        logger: Logger
+        of id: DeviceID, to peers: [DeviceID], connections: Int = 1, index: IndexStore, folders: FolderRegistry,
+        devices: DeviceRegistry, transfers: TransferRegistry, events: EventHub, time: AgentTime,
+        executor: (any TaskExecutor)? = nil, logger: Logger
     ) {
         self.devices = devices
         self.folders = folders
         self.executor = executor
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
-            discoveredAddresses: { _ in [] }, folders: folders, devices: devices, index: index, transfers: transfers,
-            events: events, time: time, partials: PartialBlocks(), drops: DropRegistry(),
-            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _ in nil }, heard: { _, _ in },
+            found: { _, _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+            dialBudget: SharedDialBudget(), connections: { connections }, folders: folders,
+            linkChanged: { devices.linkChanged() }, index: index, transfers: transfers, events: events, time: time,
+            partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
+            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in },
             distrust: { _, _ in }, logger: logger)
         for peer in peers {
-            devices.insert(
-                DeviceSession(
-                    DeviceConfiguration(id: peer, name: "\(peer.shortID)", addresses: []), lastSeen: nil,
-                    environment: environment))
+            let device = DeviceSession(
+                DeviceConfiguration(id: peer, name: "\(peer.shortID)", addresses: []), lastSeen: nil,
+                environment: environment)
+            devices.insert(device)
+            start { await device.run() }
         }
     }
 
@@ -58,7 +67,7 @@ final class AgentLinks: Sendable {
         devices.linkChanged()
     }
 
-    /// Forgets a device, and ends its link.
+    /// Forgets a device, and ends its links.
     func remove(_ id: DeviceID) async { await devices.remove(id)?.stop() }
 
     /// Lets all that runs end; the links break without a word of farewell.

@@ -1,4 +1,4 @@
-@testable import SyncAgent
+import AsyncTools
 
 /// Does what blocks in the task that asks for it.
 struct CallingThread: DiskThreads {

@@ -11,7 +11,12 @@ import NIOPosix
 import SyncTestKit
 import Synchronization
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import AsyncTools
+@testable import Fetching
+@testable import FolderSync
+@testable import PeerLinks
+@testable import SyncDecisions
 
 /// An agent's folder and its sessions with other devices, on a disk of its own, with links in memory and a clock that its test
 /// moves.
@@ -22,14 +27,14 @@ final class SessionAgent: Sendable {
     /// Outlives the agent; whoever makes the first one removes it.
     let home: String
     let index: IndexStore
-    let folder: SyncAgent.Folder
+    let folder: FolderSync.Folder
     let fetching: FetchEnvironment
     let transfers: TransferRegistry
     private let links: AgentLinks
 
     /// Starts on what is in `home`.
     init(
-        _ id: DeviceID, home: String, peers: [DeviceID], clock: ManualClock,
+        _ id: DeviceID, home: String, peers: [DeviceID], connections: Int = 1, clock: ManualClock,
         _ change: (inout FolderConfiguration) -> Void = { _ in }
     ) async throws {
         self.id = id
@@ -43,12 +48,12 @@ final class SessionAgent: Sendable {
         try await index.addFolder(Self.folder, newIndexID: IndexID(rawValue: SecureRandom.uint64() | 1))
         let events = EventHub(wall: time.wall)
         let folders = FolderRegistry(
-            pending: PendingRegistry(index: index, events: events, time: time, logger: logger))
+            pending: PendingRegistry(index: index, ignored: { .init() }, events: events, time: time, logger: logger))
         let devices = DeviceRegistry()
         let transfers = TransferRegistry(now: time.monotonic)
         self.transfers = transfers
         fetching = FetchEnvironment(
-            sessions: { devices.sessions($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
+            sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
             localBlock: { _ in nil }, blocksHere: { _ in [] }, budget: Budget(limit: 1 << 24),
             threads: NIOThreadPool.singleton, time: time, settings: BlockScheduler.Settings())
         let tools = FolderTools(
@@ -61,12 +66,12 @@ final class SessionAgent: Sendable {
         var configuration = FolderConfiguration(
             id: Self.folder, path: "\(home)/files", mode: .full, devices: peers)
         change(&configuration)
-        let folder = SyncAgent.Folder(configuration, index: index, tools: tools, events: events, watchProgram: nil)
+        let folder = FolderSync.Folder(configuration, index: index, tools: tools, events: events, watchProgram: nil)
         self.folder = folder
         folders.insert(folder)
         links = AgentLinks(
-            of: id, to: peers, index: index, folders: folders, devices: devices, transfers: transfers, events: events,
-            time: time, logger: logger)
+            of: id, to: peers, connections: connections, index: index, folders: folders, devices: devices,
+            transfers: transfers, events: events, time: time, logger: logger)
         links.start { await folder.runner.run() }
     }
 

@@ -3,7 +3,7 @@ import FileAccess
 import SyncTestKit
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Deaths at single moments that a random run seldom meets.
 @Suite struct CrashMomentTests {

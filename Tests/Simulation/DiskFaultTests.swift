@@ -4,7 +4,7 @@ import Glibc
 import SyncTestKit
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Disks that refuse: the folder stays as it is and says why, tries again later and later, and goes on when it can.
 @Suite struct DiskFaultTests {

@@ -8,7 +8,7 @@ import SyncTestKit
 import Synchronization
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Freeing space with real agents, indexes and files: what goes, what stays, and that others never hear of a deletion.
 @Suite(.timeLimit(.minutes(5))) struct FreeingTests {

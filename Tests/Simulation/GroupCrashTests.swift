@@ -4,7 +4,7 @@ import SyncTestKit
 import Synchronization
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Groups of files that change together, and deaths, users and links in the middle of it.
 @Suite(.timeLimit(.minutes(5))) struct GroupCrashTests {

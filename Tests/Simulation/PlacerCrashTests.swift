@@ -4,7 +4,7 @@ import IndexStore
 import SyncTestKit
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Deaths while something is put into its place on request, at each call that changes the disk, one after the other. What a
 /// pull and a restored version do there: `VersionTests`; groups: `GroupCrashTests`; what is extraneous: `SettlingCrashTests`.

@@ -3,7 +3,7 @@ import Selection
 import SyncTestKit
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Deaths while the selection follows a rename: at each call that changes the disk, one after the other.
 @Suite(.timeLimit(.minutes(5))) struct RenameCrashTests {

@@ -3,7 +3,7 @@ import FileAccess
 import SyncTestKit
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Deaths while extraneous files are settled: at each call that changes the disk, one after the other.
 @Suite(.timeLimit(.minutes(5))) struct SettlingCrashTests {

@@ -6,7 +6,7 @@ import SyncTestKit
 import Synchronization
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Extraneous files that people settle, and names that they delete everywhere.
 @Suite(.timeLimit(.minutes(5))) struct SettlingTests {

@@ -10,8 +10,13 @@ import Selection
 import SyncTestKit
 import Synchronization
 
+@testable import AgentContext
+@testable import AsyncTools
+@testable import Fetching
+@testable import FolderSync
+@testable import PeerLinks
 @testable import SessionTestKit
-@testable import SyncAgent
+@testable import SyncDecisions
 
 /// One device: its disk, which outlives its processes, and the process that runs on it, if one does.
 final class SimulatedAgent: Sendable {
@@ -114,13 +119,14 @@ final class SimulatedAgent: Sendable {
         var configuration = rules
         configuration.path = files.root
         let registry = FolderRegistry(
-            pending: PendingRegistry(index: index, events: events, time: agentTime, logger: logger))
+            pending: PendingRegistry(
+                index: index, ignored: { .init() }, events: events, time: agentTime, logger: logger))
         let local = LocalBlocks(
             cache: try BlockCache(directory: "\(home)/cache", byteLimit: 0), index: index, folders: registry,
             threads: CallingThread())
         let devices = DeviceRegistry()
         let fetching = FetchEnvironment(
-            sessions: { devices.sessions($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
+            sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
             localBlock: { await local.block($0) }, budget: Budget(limit: 64 << 20), threads: CallingThread(),
             time: agentTime, settings: BlockScheduler.Settings(minimumPatience: .seconds(1 << 40)),
             firstHolderPatience: .zero, lostHolderPatience: .zero)

@@ -5,7 +5,7 @@ import IndexStore
 import Selection
 import SyncTestKit
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// What must be true in the end.
 extension Simulation {

@@ -2,7 +2,7 @@ import BlockExchange
 import Reconciliation
 import Selection
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Files that belong together change together.
 extension Simulation {

@@ -1,8 +1,8 @@
 import BlockExchange
 import SyncTestKit
 
+@testable import FolderSync
 @testable import SessionTestKit
-@testable import SyncAgent
 
 /// What goes over the wires between agents, and when.
 extension Simulation {

@@ -4,7 +4,8 @@ import Cryptography
 import FileAccess
 import SyncTestKit
 
-@testable import SyncAgent
+@testable import FolderSync
+@testable import SyncDecisions
 
 /// What a device may have noted last, by path, key and device: more than one thing where it died or failed meanwhile.
 struct NoteLedger {

@@ -1,7 +1,7 @@
 import BlockExchange
 import ControlAPI
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Agents that may only read: what they change is nowhere else, until the others let it in.
 extension Simulation {

@@ -2,8 +2,8 @@ import AgentConfiguration
 import BlockExchange
 import SyncTestKit
 
+@testable import FolderSync
 @testable import SessionTestKit
-@testable import SyncAgent
 
 /// What users have paused and do not share now.
 struct Sharing {

@@ -5,7 +5,7 @@ import FileAccess
 import Reconciliation
 import SyncTestKit
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// What people do with their files.
 extension Simulation {

@@ -8,8 +8,12 @@ import Reconciliation
 import Selection
 import SyncTestKit
 
+@testable import AgentContext
+@testable import AsyncTools
+@testable import Fetching
+@testable import FolderSync
 @testable import SessionTestKit
-@testable import SyncAgent
+@testable import SyncDecisions
 
 /// A few agents with real folders, indexes, files and sessions, their users, and the wires between them. All that happens
 /// follows from a seed: one thing at a time, on one thread, and what is next is drawn.

@@ -3,7 +3,7 @@ import Cryptography
 import FileAccess
 import Glibc
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// What is at a name on a disk.
 enum Item: Equatable {

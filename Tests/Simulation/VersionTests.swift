@@ -5,7 +5,7 @@ import SyncTestKit
 import Synchronization
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// Archives and policies of two agents, and deaths in the middle of what goes to an archive.
 @Suite struct VersionTests {

@@ -1,7 +1,8 @@
 import BlockExchange
 import SyncTestKit
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import AsyncTools
 
 /// Time that moves only when a simulation moves it, the same for all agents; their wall clocks differ.
 final class VirtualTime: Sendable {

@@ -7,7 +7,9 @@ import Logging
 import Synchronization
 import Testing
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import FolderSync
+@testable import PeerLinks
 
 /// Devices that keep a folder encrypted.
 @Suite struct EncryptedThereTests {
@@ -35,7 +37,8 @@ import Testing
             let logger = Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() })
             folder = Folder(idle: configuration, of: EncryptedThereTests.me, index: index)
             registry = FolderRegistry(
-                pending: PendingRegistry(index: index, events: events, time: .system, logger: logger))
+                pending: PendingRegistry(
+                    index: index, ignored: { .init() }, events: events, time: .system, logger: logger))
             registry.insert(folder)
         }
 

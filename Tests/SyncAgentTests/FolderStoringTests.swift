@@ -5,6 +5,7 @@ import Cryptography
 import Foundation
 import Testing
 
+@testable import FolderSync
 @testable import IndexStore
 @testable import SyncAgent
 
@@ -17,14 +18,14 @@ struct FolderStoringTests {
     private final class Scene {
         let home = FileManager.default.temporaryDirectory.appending(path: "storing-\(UUID().uuidString)").path
         let index: IndexStore
-        let folder: SyncAgent.Folder
+        let folder: FolderSync.Folder
 
         init() async throws {
             try FileManager.default.createDirectory(
                 atPath: "\(home)/files/.stfolder", withIntermediateDirectories: true)
             index = try IndexStore.open(path: "\(home)/index.sqlite")
             try await index.addFolder(id, newIndexID: IndexID(rawValue: 1))
-            folder = SyncAgent.Folder(
+            folder = FolderSync.Folder(
                 idle: FolderConfiguration(id: id, path: "\(home)/files", mode: .full, devices: [nas]), of: localDevice,
                 index: index)
         }

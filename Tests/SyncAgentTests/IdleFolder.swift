@@ -4,7 +4,11 @@ import IndexStore
 import Logging
 import NIOPosix
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import AsyncTools
+@testable import Fetching
+@testable import FolderSync
+@testable import SyncDecisions
 
 extension Folder {
     /// A folder that nothing runs in, and that no device is connected to.

@@ -5,7 +5,7 @@ import Foundation
 import IndexStore
 import Testing
 
-@testable import SyncAgent
+@testable import FolderSync
 
 /// What a peer says of the index that it has of this device.
 @Suite struct IndexExchangeTests {

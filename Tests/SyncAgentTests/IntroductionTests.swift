@@ -43,6 +43,24 @@ import Testing
         #expect(try Self.after(result, Self.says([Self.friend, Self.other])) == result)
     }
 
+    @Test func whoAndWhatIsIgnoredIsNotAdded() throws {
+        var configuration = Self.configuration()
+        configuration.ignored.devices = [Self.friend]
+        let result = try Self.after(configuration, Self.says([Self.friend, Self.other]))
+        #expect(result.folders[0].devices == [Self.admin, Self.other])
+        let offer = Self.says([], folder: "g")
+        func offers(_ ignored: [IgnoredFolder]) -> [FolderID] {
+            var configuration = Self.configuration()
+            configuration.ignored.folders = ignored
+            return Introductions(admin: Self.admin, localDevice: Self.me, configuration: configuration)
+                .offers(in: offer, declined: [], place: "/p").map(\.id)
+        }
+        #expect(offers([]) == [FolderID("g")])
+        #expect(offers([IgnoredFolder(FolderID("g"))]).isEmpty)
+        #expect(offers([IgnoredFolder(FolderID("g"), from: Self.admin)]).isEmpty)
+        #expect(offers([IgnoredFolder(FolderID("g"), from: Self.friend)]) == [FolderID("g")])
+    }
+
     @Test func whatIsNamedNoLongerGoesIfItWasIntroduced() throws {
         let mine = DeviceConfiguration(id: Self.other, name: "mine")
         let before = Self.configuration(

@@ -2,6 +2,7 @@ import Foundation
 import SyncTestKit
 import Testing
 
+@testable import AsyncTools
 @testable import SyncAgent
 
 /// The file that leads a browser to a login link.

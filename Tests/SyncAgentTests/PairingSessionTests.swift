@@ -11,6 +11,7 @@ import Testing
 import Transport
 import TransportTCP
 
+@testable import AgentContext
 @testable import SyncAgent
 
 /// Sessions over real links, by a clock of the tests' own.

@@ -10,7 +10,10 @@ import Testing
 import Transport
 import TransportTCP
 
-@testable import SyncAgent
+@testable import AgentContext
+@testable import Fetching
+@testable import FolderSync
+@testable import PeerLinks
 
 /// Sessions over real links with a manual clock.
 @Suite(.serialized, .timeLimit(.minutes(2)))
@@ -20,8 +23,12 @@ struct PeerSessionTests {
         private let isOpened = Mutex(false)
         var hasHello: Bool { isOpened.withLock { $0 } }
 
-        func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { true }
-        func opened(_ session: PeerSession, _ hello: Hello) async { isOpened.withLock { $0 = true } }
+        func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+            session.take(.primary)
+            return true
+        }
+        func opened(_ session: PeerSession) async { isOpened.withLock { $0 = true } }
+        func received(_ config: ClusterConfig, _ session: PeerSession) async {}
         func terms() -> [FolderID: IndexExchange.Terms] { [:] }
         func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
         func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }

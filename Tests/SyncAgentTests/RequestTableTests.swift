@@ -24,7 +24,9 @@ import Testing
         try DeviceIdentityFiles.create(
             in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
         let file = ConfigurationFile(places, hostName: "here")
-        try file.create(name: nil, listen: nil, localDiscovery: false, edits: [])
+        try file.create(
+            name: nil, listen: nil, discovery: .init(local: false, global: false),
+            relays: .init(isEnabled: false), mapsPorts: false, edits: [])
         let agent = try await Agent(
             AgentSetup(
                 places: places, configurationFile: file, transports: [], makeDiscovery: nil,

@@ -90,10 +90,4 @@ import Transport
         let mapped = try SocketAddress(ipAddress: "::ffff:192.0.2.7", port: 4)
         #expect(LinkAddress(mapped)?.description == "tcp://192.0.2.7:4")
     }
-
-    @Test func prefersFasterKinds() {
-        let order: [LinkKind] = [.tcp, .l2cap, .gatt, .virtual]
-        let sorted = LinkKind.allCases.shuffled().sorted { $0.isPreferred(over: $1) }
-        #expect(sorted == order)
-    }
 }

@@ -1,15 +1,24 @@
 import AgentConfiguration
+import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Cryptography
+import Fetching
+import FileDrop
+import FolderSync
 import IndexStore
+import LinkRules
 import LinkSecurity
 import Logging
 import NIOCore
 import NIOPosix
 import Pairing
+import PeerLinks
 import ServiceLifecycle
+import SyncDecisions
 import Synchronization
+import ThumbnailService
 import Transport
 
 /// The agent: opens what it is made of, serves links, and starts and stops. What happens in a folder or on a link is their
@@ -36,6 +45,8 @@ package final class Agent: Service, Sendable {
     let rates: AgentRates
     let policies: PolicyFollower
     let tasks: AgentTasks
+    private let networks: NetworkWatch
+    let reach: (any WideReach)?
     let startedAt: WallTime
     private let pauses: PauseEnder
     private let radio: RadioFollower
@@ -62,7 +73,8 @@ package final class Agent: Service, Sendable {
         transfers = TransferRegistry(now: time.monotonic)
         startedAt = time.wall()
         events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: time.wall)
-        pending = PendingRegistry(index: index, events: events, time: time, logger: logger)
+        pending = PendingRegistry(
+            index: index, ignored: { configuration.current.ignored }, events: events, time: time, logger: logger)
         let folders = FolderRegistry(pending: pending)
         let devices = DeviceRegistry()
         (self.folders, self.devices) = (folders, devices)
@@ -73,10 +85,15 @@ package final class Agent: Service, Sendable {
             identity: identity, usual: authenticator, handshakeLimit: LinkDialer.timeout,
             knownDevices: { devices.all.map(\.id) }, isInviting: { invitations.isOpen }, time: time)
         let dialer = LinkDialer(transports: setup.transports)
+        networks = NetworkWatch()
+        let reach = try setup.makeReach?(identity)
+        self.reach = reach
         let listeners = ListenerBoard()
         let discovery = setup.makeDiscovery?(
             identity.device, { listeners.addresses }, { devices.device($0) != nil })
         (self.pairing, self.dialer, self.listeners, self.discovery) = (pairing, dialer, listeners, discovery)
+        let finder = WayFinder(
+            dialer: dialer, discovery: discovery, reach: reach, configuration: configuration, held: held)
         tasks = AgentTasks()
         self.policies = PolicyFollower(
             policies: policies, rates: rates, devices: devices, events: events, time: time, logger: logger)
@@ -95,7 +112,8 @@ package final class Agent: Service, Sendable {
         var forThumbnails = fetching
         forThumbnails.seek = { _ in false }
         thumbnails = ThumbnailBoard(
-            loaded.thumbnails, setup, forThumbnails, cache: cache, index: index, folders: folders, policies: policies)
+            loaded.thumbnails, setup.places, forThumbnails, cache: cache, index: index, folders: folders,
+            isMetered: { setup.machine?.conditions.isMetered ?? false }, logger: setup.logger)
         let inbox = IntroductionInbox(configuration)
         let pausesChanged = Signal()
         let sessions = SessionKeeper(
@@ -106,11 +124,16 @@ package final class Agent: Service, Sendable {
                 utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),
             linkEnvironment: LinkEnvironment(
                 localDevice: identity.device, deviceName: { configuration.current.name },
-                dial: { try await dialer.dial($0, $1, install: pairing.dialling($2)) },
-                discoveredAddresses: { discovery?.addresses(of: $0) ?? [] }, folders: folders, devices: devices,
-                index: index, transfers: transfers, events: events, time: time, partials: partials, drops: drops,
-                slowLinkPolicy: slowLinkPolicy, held: held, limits: { [rates] in rates.limits(for: $0) },
-                heard: { inbox.put($0, from: $1) }, distrust: { inbox.putDistrust($0, $1) }, logger: logger),
+                dial: { try await finder.dial($0, $1, to: $2, install: pairing.dialling($2)) },
+                found: { finder.addresses(of: $0, isSought: $1) }, dialPolicy: { finder.policy },
+                networks: { [networks] in networks.current }, dialBudget: SharedDialBudget(),
+                connections: { configuration.current.network.connections }, folders: folders,
+                linkChanged: { devices.linkChanged() },
+                index: index, transfers: transfers, events: events, time: time, partials: partials,
+                serveDrop: { [drops] in await drops.serve($0, from: $1) }, slowLinkPolicy: slowLinkPolicy, held: held,
+                limits: { [rates] in rates.limits(for: $0, of: $1) },
+                heard: { inbox.put($0, from: $1, isComplete: $2) }, distrust: { inbox.putDistrust($0, $1) },
+                logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
         changes = ConfigurationChanges(
             file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0) })
@@ -132,7 +155,7 @@ package final class Agent: Service, Sendable {
         var settings = BlockScheduler.Settings()
         settings.windowByteCount = Int(clamping: configuration.fetch.deviceWindowByteCount)
         return FetchEnvironment(
-            sessions: { devices.sessions($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
+            sessions: { devices.sources($0) }, slowLinkPolicy: slowLinkPolicy, held: held,
             linksChanged: { devices.linkChanges() },
             dialNow: { ids in for id in ids { await devices.device(id)?.dialNow() } },
             seek: { ids in
@@ -149,6 +172,10 @@ package final class Agent: Service, Sendable {
     package func listen() async throws {
         var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
+        // Nobody is let in but over what goes through the proxy.
+        if configuration.current.network.isProxyOnly {
+            addresses.removeAll { if case .tcp = $0 { true } else { false } }
+        }
         for address in addresses {
             guard let transport = setup.transports.first(where: { $0.serves(address) }) else {
                 throw LinkError(
@@ -175,6 +202,13 @@ package final class Agent: Service, Sendable {
                         }
                     }
                 }
+                group.addTask {
+                    await self.networks.run(clock: self.setup.time.clock) {
+                        for device in self.devices.all { await device.networkChanged() }
+                        await self.reach?.networkChanged()
+                    }
+                }
+                if let reach = self.reach { group.addTask { await reach.run(self.reachHooks) } }
                 group.addTask { await self.pauses.run() }
                 group.addTask { await self.policies.run() }
                 group.addTask { await self.radio.run() }
@@ -196,6 +230,14 @@ package final class Agent: Service, Sendable {
 
     // MARK: links
 
+    private var reachHooks: WideReachHooks {
+        WideReachHooks(
+            listening: { [listeners] in listeners.addresses }, install: pairing.install,
+            serve: { await self.serve($0) },
+            found: { [devices] in await devices.device($0)?.dialNow() },
+            isKnown: { [devices] in devices.device($0) != nil })
+    }
+
     private func accept(from listener: LinkListener<SecureLink>) async {
         await withDiscardingTaskGroup { group in
             for await link in listener {
@@ -210,6 +252,10 @@ package final class Agent: Service, Sendable {
         if purpose == .introduction, let device = devices.device(link.peer) {
             await device.serve(link)
             return
+        }
+        if purpose == .introduction, configuration.current.ignored.contains(link.peer) {
+            setup.logger.debug("\(link.peer) from \(link.information.remoteAddress) is ignored")
+            return await link.close()
         }
         guard strangers.withLock({ $0.take(for: purpose) }) else {
             setup.logger.debug(

@@ -1,6 +1,8 @@
 import AgentConfiguration
+import AgentContext
 import ControlAPI
 import Logging
+import PeerLinks
 import Transport
 
 /// What an agent is made of that is not its own to choose.
@@ -46,8 +48,10 @@ package struct AgentSetup: Sendable {
     package var places: AgentPlaces
     package var configurationFile: ConfigurationFile
     package var transports: [any LinkTransport]
-    /// Makes what finds devices near-by; nil for none.
+    /// Makes what finds nearby devices; nil for none.
     package var makeDiscovery: DeviceDiscoveryMaker?
+    /// Makes what reaches devices beyond the local network; nil for none.
+    package var makeReach: WideReachMaker?
     /// What else finds devices to pair with.
     package var nearby: [any NearbyDevices]
     /// Bluetooth; nil where it is not used.
@@ -65,7 +69,8 @@ package struct AgentSetup: Sendable {
 
     package init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, nearby: [any NearbyDevices] = [], radio: Radio? = nil,
+        makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, nearby: [any NearbyDevices] = [],
+        radio: Radio? = nil,
         web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
@@ -74,6 +79,7 @@ package struct AgentSetup: Sendable {
         self.configurationFile = configurationFile
         self.transports = transports
         self.makeDiscovery = makeDiscovery
+        self.makeReach = makeReach
         self.nearby = nearby
         self.radio = radio
         self.web = web

@@ -34,7 +34,7 @@ package struct EndpointHandlers: AgentControl {
     /// Events behind an id, with the id to come back with: `begin` is told it before the first event.
     package let events: Events
 
-    /// - Parameter failure: What a client is told of an error of any handler. Cancellations, and what `start` and `emit`
+    /// - Parameter failure: Makes the error that a client gets of the error of any handler. Cancellations, and what `start` and `emit`
     ///   throw, pass as they are.
     package init(
         bytes: Bytes, events: @escaping Events, failure: @escaping @Sendable (any Error) -> any Error = { $0 }
@@ -141,7 +141,7 @@ package struct EndpointHandlers: AgentControl {
 
     // MARK: errors
 
-    /// Runs a handler and replaces its error by what a client is told of it.
+    /// Runs a handler and replaces its error by the one that the client gets.
     private static func answering<Answer>(
         _ failure: (any Error) -> any Error, _ run: (Receiver) async throws -> Answer
     ) async throws -> Answer {

@@ -2,7 +2,8 @@
 
 extension Endpoints {
     static let deviceEndpoints: [any AnyEndpoint] = [
-        devices, addDevice, renameDevice, removeDevice, deviceCode, setDeviceBluetooth, nearby, pair, pairStatus,
+        devices, addDevice, renameDevice, removeDevice, deviceCode, setDevice, setDeviceBluetooth, nearby, pair,
+        pairStatus,
         answerPairing, dropSend, dropReceive, answerDrop, invite, invitations, revokeInvitation, join,
     ]
 
@@ -21,6 +22,11 @@ extension Endpoints {
 
     package static let deviceCode = Endpoint(
         .get, "/v1/devices/qr", "This device's id as a QR code", nothing, .bytes("image/svg+xml", hasRanges: false))
+
+    /// Takes effect at once; limits on open links, too.
+    package static let setDevice = Endpoint(
+        .patch, "/v1/devices/settings", "Change a device's settings", body(DeviceChange.self), Done.self,
+        errors: [.noSuchDevice])
 
     /// Takes effect at once, on open links, too. Throws `invalidRequest` for an unknown word.
     package static let setDeviceBluetooth = Endpoint(

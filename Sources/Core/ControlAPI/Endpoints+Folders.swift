@@ -2,7 +2,8 @@
 
 extension Endpoints {
     static let folderEndpoints: [any AnyEndpoint] = [
-        folders, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth, setFolderRole, perform,
+        folders, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth, setFolderRelays,
+        setFolderRole, perform,
         scan,
         refused, settleRefused,
     ]
@@ -28,6 +29,10 @@ extension Endpoints {
     package static let setFolderBluetooth = Endpoint(
         .patch, "/v1/folders/bluetooth", "What of a folder is sent over Bluetooth", body(FolderBluetoothChange.self),
         Done.self, errors: [.noSuchFolder])
+
+    package static let setFolderRelays = Endpoint(
+        .patch, "/v1/folders/relays", "Whether a folder uses relays", body(FolderRelaysChange.self), Done.self,
+        errors: [.noSuchFolder])
 
     /// Throws `invalidRequest` if the folder is not shared with the device.
     package static let setFolderRole = Endpoint(

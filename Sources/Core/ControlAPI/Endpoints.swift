@@ -14,7 +14,9 @@ package enum Endpoints {
 
 extension Endpoints {
     static let agentEndpoints: [any AnyEndpoint] = [
-        status, events, pending, syncNow, reload, setPaused, setPolicies, transfers, wait, completion, changes,
+        status, events, pending, ignored, setIgnored, network, setNetwork, reach, syncNow, reload, setPaused,
+        setPolicies,
+        transfers, wait, completion, changes,
         changePage,
         resetIndex, stop,
     ]
@@ -33,6 +35,25 @@ extension Endpoints {
 
     package static let pending = Endpoint(
         .get, "/v1/pending", "Pending devices and folders", nothing, PendingList.self)
+
+    package static let ignored = Endpoint(
+        .get, "/v1/ignored", "Ignored devices and folders", nothing, IgnoredList.self)
+
+    /// Ignores an unknown device or a folder that others offer for good, or ends that; both are no longer pending. Throws
+    /// `invalidRequest` for a device that is known or a folder that is shared here.
+    package static let setIgnored = Endpoint(
+        .patch, "/v1/ignored", "Ignore a device or folder, or end that", body(IgnoreChange.self), Done.self,
+        check: { try $0.check() })
+
+    package static let network = Endpoint(
+        .get, "/v1/network", "How devices find and reach each other", nothing, NetworkSettings.self)
+
+    /// Answers with the settings that need a restart of the agent.
+    package static let setNetwork = Endpoint(
+        .patch, "/v1/network", "Switch discovery, relays or port mapping", body(NetworkChange.self), ReloadAnswer.self)
+
+    package static let reach = Endpoint(
+        .get, "/v1/reach", "How this device is reached, and what was tried to reach others", nothing, ReachReport.self)
 
     /// Dials, and tries again at once what waits for another try. Returns before anything has arrived.
     package static let syncNow = Endpoint(

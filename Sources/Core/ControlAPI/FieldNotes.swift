@@ -118,6 +118,16 @@ extension DeviceBluetoothChange: FieldNoted {
     package static var fieldNotes: [String: FieldNote] { ["use": bluetoothUses] }
 }
 
+extension DeviceChange: FieldNoted {
+    package static var fieldNotes: [String: FieldNote] {
+        [
+            "up": FieldNote(.number(0...Int64.max), "Bytes per second; 0 for no limit."),
+            "down": FieldNote(.number(0...Int64.max), "Bytes per second; 0 for no limit."),
+            "connections": FieldNote(.number(0...8), "0: as many as all devices."),
+        ]
+    }
+}
+
 extension LoginRequest: FieldNoted {
     package static var fieldNotes: [String: FieldNote] {
         ["page": FieldNote(nil, "Whether a file is written that leads a browser to the link.")]
@@ -148,6 +158,10 @@ extension FolderStatus: FieldNoted {
                 isAlways: true),
         ]
     }
+}
+
+extension ReloadAnswer: FieldNoted {
+    package static var fieldNotes: [String: FieldNote] { ["changed": FieldNote(isAlways: true)] }
 }
 
 extension LoginLink: FieldNoted {

@@ -18,6 +18,11 @@ package struct ReloadAnswer: Codable, Equatable, Sendable {
     package var schema = 1
     /// Settings that are other than when the agent was started and take effect when it is started again.
     package var restart: [String]
+    /// Settings that are other than before; nil from older agents.
+    package var changed: [String]?
 
-    package init(restart: [String]) { self.restart = restart }
+    package init(restart: [String], changed: [String]? = nil) {
+        self.restart = restart
+        self.changed = changed
+    }
 }

@@ -31,6 +31,12 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(address, zone: zone)
     }
 
+    /// - Parameter bytes: four or sixteen, in network order; nil for other counts.
+    package init?(bytes: [UInt8]) {
+        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 0) else { return nil }
+        self.init(address, zone: nil)
+    }
+
     private init?(_ address: SocketAddress, zone: String?) {
         switch address {
         case .v4(let address):

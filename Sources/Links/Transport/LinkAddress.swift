@@ -7,6 +7,8 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name or number without brackets, and a port. An empty host stands for all addresses of this machine when
     /// listening; port zero for any free one.
     case tcp(host: String, port: UInt16)
+    /// A device that has joined a relay, by the relay's address.
+    case relay(RelayAddress)
     /// A Bluetooth device, by its address in upper case: `C0:FF:EE:00:00:01`.
     case bluetooth(String)
     /// A device on the radio in memory, by its name there.
@@ -15,7 +17,7 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether links to it are slow; see `LinkKind.isSlow`.
     package var isSlow: Bool {
         switch self {
-        case .dynamic, .tcp: false
+        case .dynamic, .tcp, .relay: false
         case .bluetooth, .virtual: true
         }
     }
@@ -26,10 +28,14 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
     /// Longest text that is read; a DNS name has at most 253 bytes.
     static let maximumByteCount = 300
 
-    /// Reads `tcp://HOST[:PORT]`, `tcp://[IPv6]:PORT`, `tcp://:PORT`, `ble://AA:BB:CC:DD:EE:FF`, `virtual://NAME` or
-    /// `dynamic`. Throws `invalidAddress` for what is none, and `unsupportedAddress` for `quic://`, `relay://` and
+    /// Reads `tcp://HOST[:PORT]`, `tcp://[IPv6]:PORT`, `tcp://:PORT`, `relay://HOST:PORT/?id=ID`, `ble://AA:BB:CC:DD:EE:FF`,
+    /// `virtual://NAME` or `dynamic`. Throws `invalidAddress` for what is none, and `unsupportedAddress` for `quic://` and
     /// other schemes that a Syncthing peer may announce.
     package init(parsing text: String) throws(LinkError) {
+        if text.hasPrefix("relay://") {
+            self = .relay(try RelayAddress(parsing: text))
+            return
+        }
         guard text.utf8.count <= Self.maximumByteCount else {
             throw Self.invalid(String(text.prefix(40)) + "…", "it is longer than \(Self.maximumByteCount) bytes")
         }
@@ -67,6 +73,7 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .dynamic: "dynamic"
         case .tcp(let host, let port): host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)"
+        case .relay(let relay): relay.announcement
         case .bluetooth(let address): "ble://\(address)"
         case .virtual(let name): "virtual://\(name)"
         }
@@ -89,7 +96,7 @@ package enum LinkAddress: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .dynamic: false
         case .tcp(_, let port): port != 0 && !isUnspecified && ipAddress?.isMulticast != true
-        case .bluetooth, .virtual: true
+        case .relay, .bluetooth, .virtual: true
         }
     }
 

@@ -1,6 +1,8 @@
 /// What carries a link.
 package enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
     case tcp
+    /// TCP to a relay, which forwards it.
+    case relay
     /// A connection-oriented Bluetooth LE channel.
     case l2cap
     /// Bluetooth LE writes and notifications, for peers without L2CAP channels.
@@ -9,24 +11,11 @@ package enum LinkKind: String, Sendable, Hashable, CaseIterable, Codable {
     case virtual
 
     /// Whether its rate is such that people notice what else is sent over it: tens of kilobytes a second, not megabytes.
-    package var isSlow: Bool { self != .tcp }
+    package var isSlow: Bool { self != .tcp && self != .relay }
 
     /// Whether anybody near-by can connect or listen: then a link says nothing of this device to those that it does not
     /// know.
-    package var isOverheard: Bool { self != .tcp }
-
-    /// Whether a device that is reached both ways should be spoken to over this kind: TCP before L2CAP before GATT
-    /// before the virtual radio.
-    package func isPreferred(over other: LinkKind) -> Bool { rank < other.rank }
-
-    private var rank: Int {
-        switch self {
-        case .tcp: 0
-        case .l2cap: 1
-        case .gatt: 2
-        case .virtual: 3
-        }
-    }
+    package var isOverheard: Bool { isSlow }
 }
 
 /// Where a connected link leads, as the transport that made it knows.

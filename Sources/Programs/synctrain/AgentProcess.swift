@@ -1,3 +1,4 @@
+import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
@@ -5,6 +6,8 @@ import Glibc
 /// The agent as a process of its own.
 enum AgentProcess {
     private static let pause = Duration.milliseconds(50)
+    /// A child would inherit that this process ignores them.
+    static let ignoredSignals = [SIGINT, SIGPIPE]
 
     /// Absolute path of this program.
     static func executable() throws(ControlError) -> String {
@@ -70,7 +73,11 @@ enum AgentProcess {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ControlError) -> pid_t {
         do throws(ChildProcess.StartError) {
-            return try ChildProcess.start(arguments, environment, inNewSession: true) { actions in
+            try ChildProcess.keepDescriptors()
+            return try ChildProcess.start(
+                arguments[0], Array(arguments.dropFirst()), environment: environment.map { "\($0.key)=\($0.value)" },
+                group: .newSession, signals: ignoredSignals
+            ) { actions in
                 posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
                 posix_spawn_file_actions_addopen(
                     &actions, STDOUT_FILENO, logFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)

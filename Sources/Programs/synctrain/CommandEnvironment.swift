@@ -24,7 +24,14 @@ struct CommandEnvironment: Sendable {
         var name: String?
         /// `tcp://host:port` each; empty for the default.
         var listen: [String] = []
-        var hasDiscovery = true
+        /// Neither local discovery nor, unless servers are named, anything of `isLocalOnly`.
+        var hasNoDiscovery = false
+        /// Without `discoveryServers` no discovery servers, without `relays` no relays, and without both no port mapping.
+        var isLocalOnly = false
+        var hasNoRelays = false
+        /// Instead of the public ones, if there are any.
+        var discoveryServers: [String] = []
+        var relays: [String] = []
         var curve = Curve.p384
         /// Directory of a Syncthing configuration to take identity, devices and folders from.
         var importing: String?
@@ -33,6 +40,8 @@ struct CommandEnvironment: Sendable {
     /// What `init` has made.
     struct Initialised: Equatable, Sendable {
         var device: String
+        /// Whether public discovery servers or relays will be used.
+        var usesPublicServers = false
         /// What of an import was left out, a sentence each.
         var notes: [String] = []
     }
@@ -51,6 +60,8 @@ struct CommandEnvironment: Sendable {
     struct Configured: Equatable, Sendable {
         var devices: [DeviceSettings]
         var folders: [FolderSettings]
+        var network = NetworkSettings()
+        var ignored = IgnoredList()
     }
 
     /// The places for a value of `--home` and the environment's variables.
@@ -89,6 +100,10 @@ enum ConfigurationEdit: Equatable, Sendable {
     case setFolderPaused(String, Bool)
     case setFolderBluetooth(FolderBluetoothChange)
     case setDeviceBluetooth(DeviceBluetoothChange)
+    case setDevice(DeviceChange)
+    case setFolderRelays(FolderRelaysChange)
+    case setIgnored(IgnoreChange)
+    case setNetwork(NetworkChange)
     case setPaused(PauseChange)
     case setFolderRole(FolderRoleChange)
     case removeFolder(String)
@@ -104,6 +119,10 @@ enum ConfigurationEdit: Equatable, Sendable {
             try await agent.call(Endpoints.setFolderPaused, FolderPause(folder: folder, isPaused: isPaused))
         case .setFolderBluetooth(let change): try await agent.call(Endpoints.setFolderBluetooth, change)
         case .setDeviceBluetooth(let change): try await agent.call(Endpoints.setDeviceBluetooth, change)
+        case .setDevice(let change): try await agent.call(Endpoints.setDevice, change)
+        case .setFolderRelays(let change): try await agent.call(Endpoints.setFolderRelays, change)
+        case .setIgnored(let change): try await agent.call(Endpoints.setIgnored, change)
+        case .setNetwork(let change): _ = try await agent.call(Endpoints.setNetwork, change)
         case .setPaused(let change): try await agent.call(Endpoints.setPaused, change)
         case .setFolderRole(let change): try await agent.call(Endpoints.setFolderRole, change)
         case .removeFolder(let folder): try await agent.call(Endpoints.removeFolder, folder)

@@ -1,3 +1,4 @@
+import AsyncTools
 import ControlAPI
 import Foundation
 import Glibc
@@ -39,7 +40,11 @@ enum OpeningProgram {
 
     private static func spawn(_ arguments: [String], _ variables: [String: String]) throws(ControlError) -> pid_t {
         do throws(ChildProcess.StartError) {
-            return try ChildProcess.start(arguments, variables) { actions in
+            try ChildProcess.keepDescriptors()
+            return try ChildProcess.start(
+                arguments[0], Array(arguments.dropFirst()), environment: variables.map { "\($0.key)=\($0.value)" },
+                group: .inherited, signals: AgentProcess.ignoredSignals
+            ) { actions in
                 posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
             }
         } catch {

@@ -65,6 +65,9 @@ package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertib
     /// What the system call said; nil if it was not a system call that objected.
     package let errno: Int32?
 
+    /// Nothing is there, or something that is not a directory is in the way.
+    package var isAbsence: Bool { code == .notFound || code == .notADirectory }
+
     /// Also for those who find out by themselves what a call of this target would have refused.
     package init(_ code: Code, _ operation: Operation, path: String, errno: Int32? = nil) {
         self.code = code

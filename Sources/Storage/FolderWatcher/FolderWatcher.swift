@@ -1,3 +1,4 @@
+import AsyncTools
 import FileAccess
 import Glibc
 import Logging
@@ -27,7 +28,7 @@ package final class FolderWatcher: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
     private let shared: Mutex<Shared>
-    private let alarm = Alarm()
+    private let hasReports = Signal()
 
     /// - Parameters:
     ///   - program: The path of `synctrain-watch`; see `WatchProgram.besideExecutable()`.
@@ -117,7 +118,13 @@ package final class FolderWatcher: Sendable {
             }
             if retryAt <= now { triedAt = now }
             for report in reports { await deliver(report) }
-            if reports.isEmpty { await alarm.wait(atMost: nextDue.map { max($0 - now, .zero) }, clock: clock) }
+            if reports.isEmpty {
+                if let nextDue {
+                    await hasReports.wait(atMost: max(nextDue - now, .zero), clock: clock)
+                } else {
+                    await hasReports.wait()
+                }
+            }
         }
     }
 
@@ -127,7 +134,7 @@ package final class FolderWatcher: Sendable {
             shared.state = state
             shared.isStateTold = false
         }
-        alarm.ring()
+        hasReports.notify()
     }
 
     /// Takes what a session found; called on its thread.
@@ -144,7 +151,7 @@ package final class FolderWatcher: Sendable {
             guard let nextDue = shared.coalescer.nextDue else { return false }
             return shared.sleepsUntil.map { nextDue < $0 } ?? true
         }
-        if rings { alarm.ring() }
+        if rings { hasReports.notify() }
     }
 
     // MARK: the program

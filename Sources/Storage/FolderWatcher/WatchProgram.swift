@@ -1,3 +1,4 @@
+import AsyncTools
 import Glibc
 
 /// Where the watch program lies.
@@ -31,33 +32,16 @@ struct WatchChild: ~Copyable {
     init(program: String, root: String) throws(StartError) {
         let (ours, theirs) = try Self.socketPair()
         defer { _ = close(theirs) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var all = sigset_t()
-        sigfillset(&all)
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        // A group of its own: Control-C is for the agent, which ends the program by closing its input.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        var process: pid_t = 0
-        let result = Self.withArguments([program, root]) { arguments in
-            Self.withArguments([]) { environment in
-                posix_spawn(&process, program, &actions, &attributes, arguments, environment)
+        let process: pid_t
+        do throws(ChildProcess.StartError) {
+            // A group of its own: Control-C is for the agent, which ends the program by closing its input.
+            process = try ChildProcess.start(program, [root], environment: [], group: .own) { actions in
+                posix_spawn_file_actions_adddup2(&actions, theirs, STDIN_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, theirs, STDOUT_FILENO)
             }
-        }
-        guard result == 0 else {
+        } catch {
             _ = close(ours)
-            throw StartError(errno: result)
+            throw StartError(errno: error.errno)
         }
         socket = ours
         self.process = process
@@ -95,17 +79,5 @@ struct WatchChild: ~Copyable {
             throw StartError(errno: error)
         }
         return (ends[0], ends[1])
-    }
-
-    private static func withArguments<Result>(
-        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) -> Result {
-        var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
-        pointers.append(nil)
-        defer { for pointer in pointers { free(pointer) } }
-        return pointers.withUnsafeMutableBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { preconditionFailure("an array with a null has an address") }
-            return body(base)
-        }
     }
 }

@@ -1,4 +1,6 @@
 import AgentConfiguration
+import AgentContext
+import AsyncTools
 import ControlAPI
 
 /// Changes the configuration, one change at a time: first the file, then what runs by it.

@@ -1,17 +1,19 @@
+import AgentContext
+import AsyncTools
 import Logging
 
 /// Ends pauses when their time is over.
 struct PauseEnder: Sendable {
     let configuration: RunningConfiguration
     let changes: ConfigurationChanges
-    /// The configuration says anew what is paused until when.
+    /// Notified when the configuration changes what is paused, or until when.
     let changed: Signal
     let time: AgentTime
     let logger: Logger
 
     /// Runs until cancelled.
     func run() async {
-        /// A wall clock that is set anew is noticed after so long.
+        /// A change of the wall clock is noticed within this time, in seconds.
         let longest: Int64 = 3600
         while !Task.isCancelled {
             let now = time.wall().seconds

@@ -1,7 +1,11 @@
 import AgentConfiguration
+import AgentContext
+import AsyncTools
 import BlockExchange
 import Cryptography
+import FolderSync
 import IndexStore
+import PeerLinks
 
 /// Makes the sessions of devices and folders what the configuration says.
 struct SessionKeeper: Sendable {

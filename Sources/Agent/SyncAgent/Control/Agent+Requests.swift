@@ -1,4 +1,5 @@
 import ControlAPI
+import FileDrop
 import Pairing
 import Transport
 
@@ -27,6 +28,7 @@ extension Agent {
                 configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
                 transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
                 discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt),
+            ReachRequests(reach: reach, devices: devices),
             SettingsRequests(
                 configuration: configuration, changes: changes, finder: finder, devices: devices, index: index,
                 places: setup.places, time: time),

@@ -78,6 +78,8 @@ extension Configuration {
         var names: [String] = []
         if listen != new.listen { names.append("listen") }
         if discovery != new.discovery { names.append("discovery") }
+        if relays != new.relays { names.append("relays") }
+        if network != new.network { names.append("network") }
         // How it searches is read before each scan.
         if bluetooth.isEnabled != new.bluetooth.isEnabled || bluetooth.adapter != new.bluetooth.adapter {
             names.append("bluetooth")
@@ -89,6 +91,19 @@ extension Configuration {
         if http.listen != new.http.listen || http.hosts != new.http.hosts { names.append("http") }
         if thumbnails != new.thumbnails { names.append("thumbnails") }
         return names
+    }
+
+    /// The names of the settings that are others in `new`, and of the devices and folders as wholes.
+    func settings(otherThan new: Configuration) -> [String] {
+        [
+            ("name", name == new.name), ("listen", listen == new.listen),
+            ("offered-folders", offeredFolders == new.offeredFolders), ("discovery", discovery == new.discovery),
+            ("relays", relays == new.relays), ("network", network == new.network),
+            ("bluetooth", bluetooth == new.bluetooth), ("cache", cache == new.cache), ("fetch", fetch == new.fetch),
+            ("http", http == new.http), ("thumbnails", thumbnails == new.thumbnails), ("limits", limits == new.limits),
+            ("policies", policies == new.policies), ("log", log == new.log), ("ignored", ignored == new.ignored),
+            ("devices", devices == new.devices), ("folders", folders == new.folders),
+        ].filter { !$0.1 }.map(\.0)
     }
 
     /// What ends the pauses that are over at `now`, and when the next one is; in seconds since 1970.

@@ -1,6 +1,7 @@
 import BlockExchange
 import ControlAPI
 import FileAccess
+import FolderSync
 import IndexStore
 import Reconciliation
 import Selection

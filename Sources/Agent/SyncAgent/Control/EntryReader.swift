@@ -1,6 +1,10 @@
+import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
+import Fetching
 import FileAccess
+import FolderSync
 import IndexStore
 import Reconciliation
 import Selection
@@ -259,9 +263,4 @@ extension Entry {
         (selectedFiles, selectedBytes) = (selected.files &+ selected.symlinks, selected.bytes)
         (presentFiles, presentBytes) = (present.files &+ present.symlinks, present.bytes)
     }
-}
-
-extension FileAccessError {
-    /// Nothing is there, or something that is no directory.
-    var isAbsence: Bool { code == .notFound || code == .notADirectory }
 }

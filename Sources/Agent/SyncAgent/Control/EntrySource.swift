@@ -1,4 +1,6 @@
 import ControlAPI
+import Fetching
+import FolderSync
 import IndexStore
 
 /// Reads the entries of all folders.

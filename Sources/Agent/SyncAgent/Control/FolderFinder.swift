@@ -1,5 +1,6 @@
 import BlockExchange
 import ControlAPI
+import FolderSync
 import Selection
 
 /// Finds the folders that requests name, and those that their paths are in.
@@ -48,6 +49,21 @@ struct FolderFinder: Sendable {
             }
         }
         return parts
+    }
+
+    /// Runs `body` for each of `parts`, and adds to what a folder refuses which folder's it is. Of several parts all are tried
+    /// first: what one folder refuses must not be half done in others.
+    ///
+    /// - Parameter isDryRun: whether nothing is to be changed at all.
+    func perform<Outcome>(
+        _ parts: [Part], isDryRun: Bool, _ body: (Part, _ isDryRun: Bool) async throws -> Outcome
+    ) async throws -> [Outcome] {
+        if !isDryRun, parts.count > 1 {
+            for part in parts { _ = try await part.folder.namingErrors { try await body(part, true) } }
+        }
+        var outcomes: [Outcome] = []
+        for part in parts { outcomes.append(try await part.folder.namingErrors { try await body(part, isDryRun) }) }
+        return outcomes
     }
 
     /// A text that is a folder's id means the folder; a file of that name is `./name`.

@@ -1,3 +1,4 @@
+import AsyncTools
 import Cryptography
 import FileAccess
 

@@ -13,14 +13,8 @@ struct PairedDevices: Sendable {
     /// - parameter role: what it may do in the folders; nil leaves that as it is.
     func store(_ device: PairedDevice, role: DeviceRole?) async throws {
         try await changes.edit { configuration in
-            var edits: [ConfigurationEdit] = []
-            if let known = configuration.devices.first(where: { $0.id == device.id }) {
-                let new = device.addresses.filter { !known.addresses.contains($0) }
-                if !new.isEmpty { edits.append(.setAddresses(device.id, known.addresses + new)) }
-            } else {
-                edits.append(
-                    .addDevice(DeviceConfiguration(id: device.id, name: device.name, addresses: device.addresses)))
-            }
+            var edits = configuration.edits(
+                storing: DeviceConfiguration(id: device.id, name: device.name, addresses: device.addresses))
             for id in device.folders {
                 let folder = try configuration.folder(id)
                 if !folder.devices.contains(device.id) {
@@ -33,5 +27,14 @@ struct PairedDevices: Sendable {
             return edits
         }
         try await index.forgetPending(device.id)
+    }
+}
+
+extension Configuration {
+    /// Adds a device; to one that is known, its new addresses.
+    func edits(storing device: DeviceConfiguration) -> [ConfigurationEdit] {
+        guard let known = devices.first(where: { $0.id == device.id }) else { return [.addDevice(device)] }
+        let new = device.addresses.filter { !known.addresses.contains($0) }
+        return new.isEmpty ? [] : [.setAddresses(device.id, known.addresses + new)]
     }
 }

@@ -1,3 +1,4 @@
+import AgentContext
 import BlockExchange
 import ControlAPI
 import LinkSecurity

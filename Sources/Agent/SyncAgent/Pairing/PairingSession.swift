@@ -1,3 +1,4 @@
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import LinkSecurity

@@ -1,4 +1,6 @@
+import AgentContext
 import Logging
+import PeerLinks
 
 /// Has all links go by the policies, and by what is known of the machine.
 struct PolicyFollower: Sendable {
@@ -11,7 +13,7 @@ struct PolicyFollower: Sendable {
 
     /// Runs until cancelled.
     func run() async {
-        /// A wall clock that is set anew is noticed after so long.
+        /// A change of the wall clock is noticed within this time.
         let longest: Int64 = 3600
         await withDiscardingTaskGroup { group in
             if let source = policies.source {

@@ -218,6 +218,12 @@ function pendingDevice(device, app, reload) {
     app.refresh();
     reload();
   });
+  const ignore = () => app.attempt(async () => {
+    await api.patch("ignored", { device: device.id, ignored: true });
+    app.say(`${device.name || device.id.slice(0, 7)} is ignored. Undo: synctrain device ignore --undo`);
+    app.refresh();
+    reload();
+  });
   return h("li", { "data-pending": device.id },
     h("p", {}, h("strong", {}, device.name || "An unnamed device"), ` at ${device.address} wants to connect, `, when(device.lastSeen)),
     h("p", { class: "id" }, device.id),
@@ -225,7 +231,8 @@ function pendingDevice(device, app, reload) {
     h("details", {}, h("summary", {}, "Add"),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } }, field("Name", name),
         boxes.length > 0 && h("fieldset", {}, h("legend", {}, "Folders to share"), boxes),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Add device")))));
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Add device")))),
+    h("button", { type: "button", title: "Never list this device again", onclick: ignore }, "Ignore"));
 }
 
 function pendingFolder(offer, app, reload) {
@@ -238,12 +245,19 @@ function pendingFolder(offer, app, reload) {
     app.refresh();
     reload();
   });
+  const ignore = () => app.attempt(async () => {
+    await api.patch("ignored", { device: offer.device, folder: offer.id, ignored: true });
+    app.say(`${offer.label || offer.id} is ignored. Undo: synctrain folder ignore --undo`);
+    app.refresh();
+    reload();
+  });
   return h("li", { "data-offer": offer.id },
     h("p", {}, app.deviceName(offer.device), " offers the folder ", h("strong", {}, offer.label || offer.id), " ", h("span", { class: "quiet" }, `(${offer.id})`), ", ", when(offer.lastSeen)),
     h("details", {}, h("summary", {}, "Accept"),
       h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); accept(); } },
         field("Directory on this device", directory, "full path; created if it does not exist"), field("Keep on this device", mode),
-        h("div", { class: "tools" }, h("button", { class: "main" }, "Accept folder")))));
+        h("div", { class: "tools" }, h("button", { class: "main" }, "Accept folder")))),
+    h("button", { type: "button", title: "Never list this folder of this device again", onclick: ignore }, "Ignore"));
 }
 
 /** Beside the folders that there are. */

@@ -43,7 +43,7 @@ export function refused(app, done) {
     const answer = await app.ask({
       title: action === "accept" ? `Accept what ${who} made of ${change.path}?` : `Give ${who} back what the folder has of ${change.path}?`,
       body: [h("p", {}, action === "accept"
-        ? `The change is then applied on all devices: ${count(sum("count"), "name")}, of which ${sum("replacements")} replaced and ${sum("deletions")} deleted.`
+        ? `The change is then applied on all devices (${count(sum("count"), "name")}; ${sum("replacements")} replaced, ${sum("deletions")} deleted).`
         : `What ${who} changed is reverted there, and lost unless the device keeps old versions: ${count(sum("count"), "name")}.`),
       plan.folders.flatMap((outcome) => outcome.staying).map((name) => h("p", { class: "warn" }, `${name.path} stays: ${name.message}`))],
       choices: [{ label: "Cancel", value: "no" }, { label: action === "accept" ? "Accept" : "Revert", value: "yes", kind: "danger" }],

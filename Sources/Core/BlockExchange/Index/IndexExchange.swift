@@ -10,7 +10,7 @@ public struct IndexPosition: Equatable, Sendable {
     }
 }
 
-/// Decides for one link which indexes two devices exchange: of which folders, from which sequence on, and when.
+/// Decides for one link which indexes two devices exchange: the folders, the sequence that each begins at, and when.
 ///
 /// A value without store, clock or socket. Its owner reports one event at a time, performs the returned actions in their order, and
 /// then calls `performed`. Only `share`, `feed` and `sends` may be called in between: a folder that this device stops sharing gets no
@@ -18,10 +18,10 @@ public struct IndexPosition: Equatable, Sendable {
 ///
 /// The rules that depend on the order of messages:
 /// - Nothing is sent before the peer's ClusterConfig. A feed opens only after all that its ClusterConfig asks for was performed.
-/// - A folder that this device shares from now on is settled, then announced, and only then sent (commit 337b774).
-/// - A whole index may come before the ClusterConfig that names it. It is stored without a name, and named by that one (22e9d5f).
+/// - A folder that this device shares from now on is settled, then announced, and only then sent.
+/// - A whole index may come before the ClusterConfig that names it. It is stored without a name, and named by that one.
 /// - Nothing is sent behind a gap, either: a peer may say what it has before an Index on its way replaces that.
-/// - Nothing is stored behind a gap: an index of which a part was dropped on this link, or which this device has forgotten
+/// - Nothing is stored behind a gap: an index that lost a part on this link, or that this device has dropped
 ///   meanwhile, begins with an Index.
 /// - What the peer said of a folder holds until it says otherwise, and ends with its ClusterConfig that leaves the folder out.
 public struct IndexExchange: Sendable {
@@ -127,7 +127,7 @@ public struct IndexExchange: Sendable {
     private var unnamed: Set<FolderID> = []
     /// Folders whose index the peer has to send from the start.
     private var awaitsWhole: Set<FolderID> = []
-    /// Folders of which the peer said which index it has.
+    /// Folders whose index the peer has named.
     private var settled: Set<FolderID> = []
     private var feeds: [FolderID: Feed] = [:]
     /// The feeds from when the actions under way were performed.
@@ -281,7 +281,7 @@ public struct IndexExchange: Sendable {
 
     /// The feed to a peer that says what it has of this device's index: from there on if it can have that, else all of it.
     ///
-    /// The peer may have said so before an Index that is on its way replaces what it has: behind what was sent nothing is left out.
+    /// The peer may have said so before an Index that is on its way replaces what it has: a feed never begins behind what was sent.
     private func newFeed(of folder: FolderID, _ own: IndexPosition, to itKnows: ClusterConfig.Device) -> Feed {
         let continues = itKnows.indexID == own.indexID && (0...max(0, own.sequence)).contains(itKnows.maxSequence)
         var feed = Feed(indexID: own.indexID, after: continues ? itKnows.maxSequence : 0)

@@ -6,7 +6,7 @@ struct DeviceCommandGroup: ParsableCommand {
         commandName: "device", abstract: "Manage the devices this one shares folders with.",
         subcommands: [
             DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
-            DeviceBluetoothCommand.self,
+            DeviceSetCommand.self, DeviceIgnoreCommand.self, DeviceIgnoredCommand.self, DeviceBluetoothCommand.self,
         ])
 }
 
@@ -63,7 +63,7 @@ struct DeviceAddCommand: RunnableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Address, tcp://HOST:PORT or dynamic; repeatable.", valueName: "address"))
+            "Address, tcp://HOST:PORT, relay://HOST:PORT/?id=… or dynamic; repeatable.", valueName: "address"))
     var address: [String] = []
 
     @OptionGroup var global: GlobalOptions

@@ -7,7 +7,8 @@ struct FolderCommandGroup: ParsableCommand {
         subcommands: [
             FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
             FolderRemoveCommand.self, FolderModeCommand.self, FolderBluetoothCommand.self, FolderOverrideCommand.self,
-            FolderRevertCommand.self, FolderRoleCommand.self,
+            FolderRevertCommand.self, FolderRoleCommand.self, FolderRelaysCommand.self, FolderIgnoreCommand.self,
+            FolderIgnoredCommand.self,
             FolderConfirmCommand.self, FolderRepairCommand.self,
         ])
 }

@@ -3,7 +3,13 @@ import ControlAPI
 
 struct InitCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init", abstract: "Create this device's identity and configuration; print its id.")
+        commandName: "init", abstract: "Create this device's identity and configuration; print its id.",
+        discussion: """
+            By default the agent uses local discovery, the public discovery servers and relays of the Syncthing project, \
+            and port mapping; `synctrain network` shows and changes that later.
+
+            Example: synctrain init --name laptop --discovery-server 'https://192.0.2.9:8443/?id=DEVICE-ID'
+            """)
 
     @Option(help: ArgumentHelp("Name shown to other devices; the host name if omitted.", valueName: "name"))
     var name: String?
@@ -11,8 +17,26 @@ struct InitCommand: RunnableCommand {
     @Option(help: ArgumentHelp("Address to listen on, tcp://HOST:PORT; repeatable.", valueName: "url"))
     var listen: [String] = []
 
-    @Flag(help: "Disable local discovery.")
+    @Flag(help: "Connect to configured addresses only: no discovery, relays or port mapping.")
     var noDiscovery = false
+
+    @Flag(help: "Stay on the local network: no discovery servers, relays or port mapping.")
+    var noGlobal = false
+
+    @Flag(help: "Use no relays.")
+    var noRelays = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Discovery server to use instead of the public ones, https://HOST/?id=DEVICE-ID; repeatable.",
+            valueName: "url"))
+    var discoveryServer: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Relay to use instead, relay://HOST:PORT/?id=DEVICE-ID or dynamic+https://…; repeatable.",
+            valueName: "url"))
+    var relay: [String] = []
 
     @Option(help: ArgumentHelp("Elliptic curve of the key: p384 (as in Syncthing) or p256.", valueName: "curve"))
     var curve = CommandEnvironment.Initialisation.Curve.p384
@@ -25,18 +49,30 @@ struct InitCommand: RunnableCommand {
 
     @OptionGroup var global: GlobalOptions
 
+    func validate() throws {
+        guard !noRelays || relay.isEmpty else { throw ValidationError("Give --relay or --no-relays, not both.") }
+    }
+
     func execute(in context: CommandContext) async throws {
         let places = try context.places()
         let made = try context.environment.initialise(
             places,
             CommandEnvironment.Initialisation(
-                name: name, listen: listen, hasDiscovery: !noDiscovery, curve: curve,
+                name: name, listen: listen, hasNoDiscovery: noDiscovery, isLocalOnly: noGlobal, hasNoRelays: noRelays,
+                discoveryServers: discoveryServer, relays: relay, curve: curve,
                 importing: importSyncthing.map(context.absolute)))
         for note in made.notes { try context.remark("note: \(note)") }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: made.device)))
         } else {
             try context.output.print(made.device)
+            if made.usesPublicServers {
+                try context.remark(
+                    """
+                    Syncthing's public servers will see this device's id and addresses and its peers' ids, no data.
+                    To switch that off: synctrain network --global-discovery off --relays off
+                    """)
+            }
             try context.remark("Configuration: \(places.configurationFile)\nNext: synctrain agent start")
         }
     }

@@ -5,8 +5,8 @@ struct ReloadCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload", abstract: "Reload the configuration file.",
         discussion: """
-            Use this after editing the file. If the file has an error, the line is shown and nothing changes. Lists \
-            settings that need a restart of the agent. Asks for confirmation if the file no longer lists any devices \
+            Use this after editing the file. If the file has an error, the line is shown and nothing changes. Lists the \
+            changed settings and those that need a restart of the agent. Asks for confirmation if the file no longer lists any devices \
             or any folders.
             """)
 
@@ -23,10 +23,14 @@ struct ReloadCommand: RunnableCommand {
         }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(answer))
-        } else if !answer.restart.isEmpty {
-            let names = answer.restart.joined(separator: ", ")
-            try context.remark(
-                "Restart the agent to apply: \(names).")
+        } else {
+            if let changed = answer.changed {
+                try context.remark(
+                    changed.isEmpty ? "Nothing has changed." : "Changed: \(changed.joined(separator: ", ")).")
+            }
+            if !answer.restart.isEmpty {
+                try context.remark("Restart the agent to apply: \(answer.restart.joined(separator: ", ")).")
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import AgentServer
 import BlockExchange
 import CLinux
@@ -9,6 +10,9 @@ import Foundation
 import Logging
 import MachineState
 import NIOCore
+import PeerLinks
+import Proxies
+import Reachability
 import ServiceLifecycle
 import SyncAgent
 import Transport
@@ -42,7 +46,14 @@ enum AgentProgram {
                     device: device, instanceID: Int64(bitPattern: SecureRandom.uint64()), network: network,
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
-            var transports: [any LinkTransport] = [TCPTransport(setUpLimit: 512)]
+            let reach = try ReachSettings(configuration, environment: ProcessInfo.processInfo.environment)
+            let makeReach: WideReachMaker = { identity in
+                try NetworkReach(reach, identity: identity, secret: try LinkKeyFile.load(from: places), logger: logger)
+            }
+            var transports: [any LinkTransport] = [
+                ProxiedLinks(
+                    base: TCPTransport(setUpLimit: 512), streams: try NetworkReach.streams(reach.proxies, .streams))
+            ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
                 let virtual = VirtualTransport(air: virtualAir, name: virtualName(configuration.listen))
@@ -62,8 +73,9 @@ enum AgentProgram {
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
-                makeDiscovery: configuration.discovery.local ? makeDiscovery : nil,
-                nearby: nearby, radio: bluetooth?.radio,
+                makeDiscovery: configuration.discovery.local && !configuration.network.isProxyOnly
+                    ? makeDiscovery : nil,
+                makeReach: reach.isUsed ? makeReach : nil, nearby: nearby, radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
@@ -130,8 +142,8 @@ enum AgentProgram {
         let level = Logger.Level(rawValue: (options.logLevel?.rawValue ?? configuration.log.level.rawValue)) ?? .info
         LoggingSystem.bootstrap { label in
             MultiplexLogHandler([
-                LineLogHandler(label: label, level: level, isJSON: isJSON),
-                RingLogHandler(label: label, level: min(level, .info), ring: records),
+                LineLogHandler.standardError(level: level, isJSON: isJSON),
+                LineLogHandler.ring(records, label: label, level: min(level, .info)),
             ])
         }
         return Logger(label: "synctrain")

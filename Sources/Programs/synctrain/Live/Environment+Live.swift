@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import ControlClient
@@ -36,7 +37,8 @@ extension CommandEnvironment {
                         devices: configuration.devices.map {
                             DeviceSettings(id: $0.id.description, name: $0.name, addresses: $0.addresses)
                         },
-                        folders: configuration.folders.map { FolderSettings($0) })
+                        folders: configuration.folders.map { FolderSettings($0) },
+                        network: configuration.networkSettings, ignored: configuration.ignoredList)
                 }
             },
             edit: { places, edit in try controlErrors { try apply(edit, try agentPlaces(places)) } },
@@ -82,7 +84,8 @@ extension CommandEnvironment {
         try places.createDirectories()
         var name = options.name
         var listen: [String]? = options.listen.isEmpty ? nil : options.listen
-        var hasDiscovery = options.hasDiscovery
+        var (discovery, relays) = (Configuration.Discovery(), Configuration.Relays())
+        var mapsPorts = true
         var notes: [String] = []
         var edits: [AgentConfiguration.ConfigurationEdit] = []
         let certificate: DeviceCertificate
@@ -92,21 +95,30 @@ extension CommandEnvironment {
                 certificatePEM: imported.certificatePEM, privateKeyPEM: imported.privateKeyPEM)
             name = name ?? imported.name
             listen = listen ?? imported.listen
-            hasDiscovery = hasDiscovery && imported.localDiscovery
-            edits = imported.devices.map { .addDevice($0) } + imported.folders.map { .addFolder($0) }
+            (discovery, relays, mapsPorts) = (imported.discovery, imported.relays, imported.mapsPorts)
+            edits = imported.edits
             notes = imported.notes
         } else {
             certificate = try DeviceCertificate.generate(
                 curve: options.curve == .p256 ? .p256 : .p384, notBefore: WallTime.now.seconds)
         }
+        options.set(&discovery, &relays, &mapsPorts)
+        // Before anything is made: an identity without its configuration would be in the way of the next try.
+        if !isConfigured {
+            try file.checkNew(
+                name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
+        }
         try DeviceIdentityFiles.create(
             in: places, certificatePEM: certificate.certificatePEM, privateKeyPEM: certificate.privateKeyPEM)
         // A configuration that is there is the user's own: an identity was all that was missing.
-        if !isConfigured {
-            try file.create(name: name, listen: listen, localDiscovery: hasDiscovery, edits: edits)
-        }
+        let configuration =
+            isConfigured
+            ? try file.load()
+            : try file.create(
+                name: name, listen: listen, discovery: discovery, relays: relays, mapsPorts: mapsPorts, edits: edits)
         return Initialised(
-            device: DeviceID(certificateDER: certificate.certificateDER).description, notes: notes)
+            device: DeviceID(certificateDER: certificate.certificateDER).description,
+            usesPublicServers: configuration.usesPublicServers, notes: notes)
     }
 
     /// Throws what is wrong with a configuration that cannot be read.
@@ -141,6 +153,11 @@ extension CommandEnvironment {
             try file.apply(.setFolderPaused(try configuration.folder(FolderID(id)).id, isPaused))
         case .setFolderBluetooth(let change): try file.apply(try configuration.edits(applying: change))
         case .setDeviceBluetooth(let change): try file.apply(try configuration.edits(applying: change))
+        case .setDevice(let change): try file.apply(try configuration.edits(applying: change))
+        case .setFolderRelays(let change): try file.apply(try configuration.edits(applying: change))
+        case .setIgnored(let change):
+            try file.apply(try configuration.edits(applying: change, localDevice: try? localDevice(places)))
+        case .setNetwork(let change): try file.apply(try configuration.edits(applying: change))
         case .setPaused(let change):
             try file.apply(try configuration.edits(applying: change, now: WallTime.now.seconds))
         case .setFolderRole(let change): try file.apply(try configuration.edits(applying: change))
@@ -153,7 +170,19 @@ extension CommandEnvironment {
 extension CommandEnvironment.Initialisation {
     /// Whether nothing was asked for that the configuration would have to say.
     fileprivate var leavesConfigurationAlone: Bool {
-        name == nil && listen.isEmpty && hasDiscovery && importing == nil
+        self == Self(curve: curve)
+    }
+
+    /// Changes what is to be used as the options say. Servers that are named are used.
+    fileprivate func set(
+        _ discovery: inout Configuration.Discovery, _ relays: inout Configuration.Relays, _ mapsPorts: inout Bool
+    ) {
+        if hasNoDiscovery { discovery.local = false }
+        if hasNoDiscovery || isLocalOnly { (discovery.global, relays.isEnabled, mapsPorts) = (false, false, false) }
+        if hasNoRelays { relays.isEnabled = false }
+        if !discoveryServers.isEmpty { (discovery.global, discovery.servers) = (true, discoveryServers) }
+        if !self.relays.isEmpty { (relays.isEnabled, relays.servers) = (true, self.relays) }
+        if !discoveryServers.isEmpty || !self.relays.isEmpty { mapsPorts = true }
     }
 }
 

@@ -1,18 +1,18 @@
+import AgentContext
+import AgentServer
+import ControlAPI
 import Foundation
 import Logging
-import SyncAgent
 
-/// Writes a log line to standard error: for people on a terminal, or as one JSON object a line.
+/// Hands each log line, with all its fields, to a function.
 struct LineLogHandler: LogHandler {
-    let label: String
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
-    private let isJSON: Bool
+    private let write: @Sendable (LogEvent, Logger.Metadata) -> Void
 
-    init(label: String, level: Logger.Level, isJSON: Bool) {
-        self.label = label
+    init(level: Logger.Level, write: @escaping @Sendable (LogEvent, Logger.Metadata) -> Void) {
         logLevel = level
-        self.isJSON = isJSON
+        self.write = write
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -20,22 +20,37 @@ struct LineLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
-        let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        let line = isJSON ? json(event, fields) : text(event, fields)
-        // One write for one line: lines of several threads do not mix.
-        Array(line.utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    func log(event: LogEvent) { write(event, metadata.merging(event.metadata ?? [:]) { _, new in new }) }
+}
+
+extension LineLogHandler {
+    /// Writes to standard error: for people on a terminal, or one JSON object a line.
+    static func standardError(level: Logger.Level, isJSON: Bool) -> LineLogHandler {
+        LineLogHandler(level: level) { event, fields in
+            let line = isJSON ? json(event, fields) : text(event, fields)
+            // One write for one line: lines of several threads do not mix.
+            Array(line.utf8).withUnsafeBytes { _ = Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        }
     }
 
-    private func text(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
+    /// Keeps lines for those who read the log over the control API.
+    static func ring(_ ring: RecordRing, label: String, level: Logger.Level) -> LineLogHandler {
+        LineLogHandler(level: level) { event, fields in
+            ring.add(
+                level: LogRecord.Level(rawValue: event.level.rawValue) ?? .info, label: label,
+                message: "\(event.message)", metadata: fields.mapValues { "\($0)" }, time: WallTime.now.rfc3339)
+        }
+    }
+
+    private static func text(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
         let time = WallTime.now.rfc3339
         let extras = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        let message = Self.withoutControls("\(event.message)\(extras)")
+        let message = withoutControls("\(event.message)\(extras)")
         return
             "\(time.prefix(19))Z \(event.level.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)) \(message)\n"
     }
 
-    private func json(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
+    private static func json(_ event: LogEvent, _ fields: Logger.Metadata) -> String {
         var object: [String: String] = ["time": WallTime.now.rfc3339, "level": event.level.rawValue]
         for (key, value) in fields { object[key] = "\(value)" }
         object["message"] = "\(event.message)"

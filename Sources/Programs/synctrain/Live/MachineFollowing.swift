@@ -1,3 +1,4 @@
+import AgentContext
 import MachineState
 import ServiceLifecycle
 import SyncAgent

@@ -74,5 +74,8 @@ static inline int clinux_has_writers(int descriptor) {
     return 0;
 }
 
+// A descriptor that becomes readable whenever an address or a route of this machine changes; -1 and errno if there is none.
+int clinux_network_events(void);
+
 // When the file was made: 0, or -1 and errno; ENODATA if its disk does not keep that.
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds);

@@ -1,3 +1,4 @@
+import AgentContext
 import Archives
 import ControlAPI
 import Synchronization

@@ -1,5 +1,7 @@
+import AgentContext
 import BlockExchange
 import ControlAPI
+import FolderSync
 import IndexStore
 
 /// Says what has changed in folders.

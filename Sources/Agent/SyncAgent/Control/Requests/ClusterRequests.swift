@@ -1,7 +1,10 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
+import FolderSync
 import IndexStore
+import PeerLinks
 
 /// Says which device has what.
 struct ClusterRequests: RequestGroup {
@@ -98,14 +101,14 @@ struct ClusterRequests: RequestGroup {
         guard !shared.isEmpty else {
             throw ControlError(
                 .noSuchFolder,
-                "\(reference) shares \(id ?? "no folder") not with this device; "
+                "\(id ?? "No folder"): not shared with \(reference); "
                     + "`synctrain folder list` shows the folders", path: id)
         }
         for folder in shared {
             guard try await index.announcers(of: folder.id).contains(device) else {
                 throw ControlError(
                     .failed,
-                    "\(reference) has not told yet what it has of \(folder.id); ask again when it was connected",
+                    "\(reference) has not reported its index of \(folder.id) yet; try again once it has connected",
                     isRetryable: true, path: folder.id.rawValue)
             }
             let reader = entries.reader(folder)

@@ -1,4 +1,6 @@
 import ControlAPI
+import FileDrop
+import PeerLinks
 import Transport
 
 /// Sends and receives files one by one.

@@ -1,6 +1,9 @@
+import AgentContext
 import BlockExchange
 import ControlAPI
+import FolderSync
 import IndexStore
+import ThumbnailService
 import Thumbnails
 
 /// What there is: entries of directories, names that are searched for, and small pictures.

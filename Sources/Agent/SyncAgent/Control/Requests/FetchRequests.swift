@@ -1,8 +1,11 @@
+import AsyncTools
 import BlockExchange
 import ControlAPI
+import Fetching
 import FileAccess
+import FolderSync
 import IndexStore
-import NIOPosix
+import PeerLinks
 
 /// Fetches files and directories once, selected or not.
 struct FetchRequests: RequestGroup {

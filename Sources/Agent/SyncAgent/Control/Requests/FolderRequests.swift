@@ -1,7 +1,10 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import FileAccess
+import FolderSync
+import PeerLinks
 
 /// The verbs of folders: each path goes to the folder that it is in.
 struct FolderRequests: RequestGroup {
@@ -79,41 +82,27 @@ struct FolderRequests: RequestGroup {
         let parts = try finder.parts(of: resolution.paths)
         for part in parts { try Self.refuseRoot(part, "settle what is in it one by one") }
         let directory = try resolution.directory.map { try places.expanded($0) }
-        var outcomes: [ResolutionOutcome] = []
-        for part in parts {
-            outcomes.append(
-                try await part.folder.namingErrors {
-                    try await part.folder.runner.perform(
-                        ResolveExtraneousStep(
-                            paths: part.paths, action: resolution.action, directory: directory,
-                            isDryRun: resolution.isDryRun))
-                })
-        }
-        return ResolutionAnswer(folders: outcomes)
+        return ResolutionAnswer(
+            folders: try await finder.perform(parts, isDryRun: resolution.isDryRun) { part, isDryRun in
+                try await part.folder.runner.perform(
+                    ResolveExtraneousStep(
+                        paths: part.paths, action: resolution.action, directory: directory, isDryRun: isDryRun))
+            })
     }
 
     private func remove(_ request: RemovalRequest) async throws -> RemovalAnswer {
         let parts = try finder.parts(of: request.paths)
         for part in parts { try Self.refuseRoot(part, "name what is in it") }
-        // What one folder refuses must not be half done in others.
-        if !request.isDryRun, parts.count > 1 {
-            for part in parts {
-                _ = try await part.folder.runner.perform(DeleteEverywhereStep(paths: part.paths, isDryRun: true))
-            }
+        var outcomes = try await finder.perform(parts, isDryRun: request.isDryRun) { part, isDryRun in
+            try await part.folder.runner.perform(DeleteEverywhereStep(paths: part.paths, isDryRun: isDryRun))
         }
-        var outcomes: [RemovalOutcome] = []
-        for part in parts {
-            var outcome = try await part.folder.namingErrors {
-                try await part.folder.runner.perform(
-                    DeleteEverywhereStep(paths: part.paths, isDryRun: request.isDryRun))
-            }
-            for place in outcome.holders.indices {
-                guard let id = try? DeviceID(parsing: outcome.holders[place].id) else { continue }
+        for number in outcomes.indices {
+            for place in outcomes[number].holders.indices {
+                guard let id = try? DeviceID(parsing: outcomes[number].holders[place].id) else { continue }
                 let state = devices.device(id)?.state
-                outcome.holders[place].name = state?.name ?? ""
-                outcome.holders[place].isConnected = state?.session != nil
+                outcomes[number].holders[place].name = state?.name ?? ""
+                outcomes[number].holders[place].isConnected = state?.session != nil
             }
-            outcomes.append(outcome)
         }
         return RemovalAnswer(folders: outcomes)
     }
@@ -138,7 +127,7 @@ struct FolderRequests: RequestGroup {
     private static func refuseRoot(_ part: FolderFinder.Part, _ remedy: String) throws(ControlError) {
         guard part.paths.contains("") else { return }
         throw ControlError(
-            .invalidRequest, "\(part.folder.id): is a whole folder; \(remedy)", path: "\(part.folder.id):")
+            .invalidRequest, "`\(part.folder.id):` is a whole folder; \(remedy)", path: "\(part.folder.id):")
     }
 
     private func needs(folder: String?, emit: @Sendable (Entry) async throws -> Void) async throws {
@@ -157,22 +146,10 @@ struct FolderRequests: RequestGroup {
     private func settleRefused(_ request: RefusalRequest) async throws -> RefusalAnswer {
         let devices = try request.device.map { [try configuration.current.device($0).id] as Set<DeviceID> }
         let parts = try finder.parts(of: request.paths.map(finder.naming))
-        func settle(_ part: FolderFinder.Part, isDryRun: Bool) async throws -> RefusalOutcome {
-            try await part.folder.runner.perform(
-                SettleRefusedStep(
-                    paths: part.paths, action: request.action, devices: devices, isDryRun: isDryRun))
-        }
-        // What one folder refuses must not be half done in others.
-        if !request.isDryRun, parts.count > 1 {
-            for part in parts { _ = try await settle(part, isDryRun: true) }
-        }
-        var outcomes: [RefusalOutcome] = []
-        for part in parts {
-            outcomes.append(
-                try await part.folder.namingErrors {
-                    try await settle(part, isDryRun: request.isDryRun)
-                })
-        }
-        return RefusalAnswer(folders: outcomes)
+        return RefusalAnswer(
+            folders: try await finder.perform(parts, isDryRun: request.isDryRun) { part, isDryRun in
+                try await part.folder.runner.perform(
+                    SettleRefusedStep(paths: part.paths, action: request.action, devices: devices, isDryRun: isDryRun))
+            })
     }
 }

@@ -1,10 +1,12 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import Cryptography
 import IndexStore
 import Logging
 import Pairing
+import PeerLinks
 import Transport
 
 /// Makes invitations: a code in the place of six digits.

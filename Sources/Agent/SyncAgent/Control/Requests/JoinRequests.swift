@@ -1,9 +1,11 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import FileAccess
 import LinkSecurity
 import Pairing
+import PeerLinks
 import Transport
 
 /// Uses invitations of other devices.
@@ -79,13 +81,7 @@ struct JoinRequests: RequestGroup {
         var answer: JoinAnswer
 
         func edits(_ configuration: Configuration) throws -> [ConfigurationEdit] {
-            var edits: [ConfigurationEdit] = []
-            if let known = configuration.devices.first(where: { $0.id == device.id }) {
-                let new = device.addresses.filter { !known.addresses.contains($0) }
-                if !new.isEmpty { edits.append(.setAddresses(device.id, known.addresses + new)) }
-            } else {
-                edits.append(.addDevice(device))
-            }
+            var edits = configuration.edits(storing: device)
             if let here = configuration.folders.first(where: { $0.id == folder.id }) {
                 if !here.devices.contains(device.id) {
                     edits.append(.setFolderDevices(here.id, here.devices + [device.id]))
@@ -128,8 +124,7 @@ struct JoinRequests: RequestGroup {
         guard let path = RelativePath(name), path.parent == nil, !path.isInternal, !path.isTemporary else {
             throw ControlError(
                 .invalidRequest,
-                "the folder \(name) has an id that cannot be a directory name; give a directory: synctrain join CODE DIR"
-            )
+                "`\(name)` cannot be a directory name; give a directory: synctrain join CODE DIR")
         }
         return directory == "/" ? "/" + name : directory + "/" + name
     }

@@ -1,4 +1,6 @@
 import AgentConfiguration
+import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 

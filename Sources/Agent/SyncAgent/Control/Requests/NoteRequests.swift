@@ -1,4 +1,5 @@
 import ControlAPI
+import FolderSync
 
 /// Notes of files.
 struct NoteRequests: RequestGroup {

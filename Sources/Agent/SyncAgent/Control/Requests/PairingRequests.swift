@@ -1,6 +1,7 @@
 import BlockExchange
 import ControlAPI
 import Pairing
+import PeerLinks
 import Transport
 
 /// Pairing by a code of six digits.

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import ControlAPI
+import FolderSync
 
 /// Selects what a folder keeps, and says why it keeps something.
 struct SelectionRequests: RequestGroup {
@@ -28,27 +29,15 @@ struct SelectionRequests: RequestGroup {
                 "use the folder mode to select a whole folder: `synctrain folder mode \(id) "
                     + "\(change.isSelecting ? "full" : "selective")`", path: "\(id):")
         }
-        // What one folder refuses must not be half done in others.
-        if !change.isDryRun, parts.count > 1 {
-            for part in parts { _ = try await select(part, change, isDryRun: true) }
-        }
-        var outcomes: [SelectionOutcome] = []
-        for part in parts { outcomes.append(try await select(part, change, isDryRun: change.isDryRun)) }
-        return SelectionAnswer(folders: outcomes)
-    }
-
-    private func select(
-        _ part: FolderFinder.Part, _ change: SelectionChange, isDryRun: Bool
-    ) async throws -> SelectionOutcome {
-        try await part.folder.namingErrors {
-            let runner = part.folder.runner
-            guard !change.isSelecting else {
-                return try await runner.perform(
-                    SelectStep(paths: part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun))
-            }
-            return try await runner.perform(
-                DeselectStep(paths: part.paths, local: change.local ?? .free, isDryRun: isDryRun))
-        }
+        return SelectionAnswer(
+            folders: try await finder.perform(parts, isDryRun: change.isDryRun) { part, isDryRun in
+                guard !change.isSelecting else {
+                    return try await part.folder.runner.perform(
+                        SelectStep(paths: part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun))
+                }
+                return try await part.folder.runner.perform(
+                    DeselectStep(paths: part.paths, local: change.local ?? .free, isDryRun: isDryRun))
+            })
     }
 
     private func explain(_ path: PathReference) async throws -> ExplainedPath {

@@ -1,7 +1,9 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import IndexStore
+import PeerLinks
 
 /// Changes what the configuration says: devices, folders, roles and pauses.
 struct SettingsRequests: RequestGroup {
@@ -22,6 +24,14 @@ struct SettingsRequests: RequestGroup {
         table.on(Endpoints.addDevice) { try await addDevice($0) }
         table.on(Endpoints.renameDevice) { try await rename($0) }
         table.on(Endpoints.removeDevice) { try await removeDevice($0) }
+        table.on(Endpoints.setDevice) { change in try await changes.edit { try $0.edits(applying: change) } }
+        table.on(Endpoints.network) { configuration.current.networkSettings }
+        table.on(Endpoints.setNetwork) { try await setNetwork($0) }
+        table.on(Endpoints.ignored) { configuration.current.ignoredList }
+        table.on(Endpoints.setIgnored) { change in
+            try await changes.edit { try $0.edits(applying: change, localDevice: configuration.localDevice) }
+        }
+        table.on(Endpoints.setFolderRelays) { change in try await changes.edit { try $0.edits(applying: change) } }
         table.on(Endpoints.setDeviceBluetooth) { change in try await changes.edit { try $0.edits(applying: change) } }
         table.on(Endpoints.addFolder) { try await addFolder($0) }
         table.on(Endpoints.setFolderPaused) { try await setPaused($0) }
@@ -72,18 +82,31 @@ struct SettingsRequests: RequestGroup {
     }
 
     private func reload(_ request: ReloadRequest) async throws -> ReloadAnswer {
-        let new = try await changes.inTurn { try await $0.reload(isConfirmed: request.isConfirmed) }
-        return ReloadAnswer(restart: configuration.atStart.settingsForStart(otherThan: new))
+        let (old, new) = try await changes.inTurn { turn in
+            let old = turn.current
+            return (old, try await turn.reload(isConfirmed: request.isConfirmed))
+        }
+        return ReloadAnswer(
+            restart: configuration.atStart.settingsForStart(otherThan: new), changed: old.settings(otherThan: new))
+    }
+
+    private func setNetwork(_ change: NetworkChange) async throws -> ReloadAnswer {
+        let old = configuration.current
+        try await changes.edit { try $0.edits(applying: change) }
+        let new = configuration.current
+        return ReloadAnswer(
+            restart: configuration.atStart.settingsForStart(otherThan: new), changed: old.settings(otherThan: new))
     }
 
     private func resetIndex(folder reference: String?) async throws {
         // Without the folder the links' feeds and announcements find nothing to work on; it comes back empty, under a
-        // new index id, and the peers send and ask for everything anew.
+        // new index id, and the peers send and ask for everything again.
         let ids = Set(try finder.chosen(reference).map(\.id))
-        let configuration = configuration.current
-        var without = configuration
-        without.folders.removeAll { ids.contains($0.id) }
-        try await changes.inTurn { [without] turn in
+        try await changes.inTurn { turn in
+            // Taken in the turn: what another request changes meanwhile must not be undone.
+            let configuration = turn.current
+            var without = configuration
+            without.folders.removeAll { ids.contains($0.id) }
             try await turn.apply(without)
             try await turn.apply(configuration)
         }

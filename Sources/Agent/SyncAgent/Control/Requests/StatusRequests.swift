@@ -1,7 +1,12 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
+import Fetching
+import FolderSync
 import IndexStore
+import PeerLinks
+import ThumbnailService
 
 /// Says how the agent, its folders and its devices are.
 struct StatusRequests: RequestGroup {

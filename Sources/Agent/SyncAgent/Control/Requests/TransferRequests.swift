@@ -1,4 +1,6 @@
 import ControlAPI
+import Fetching
+import PeerLinks
 
 /// Transfers, and what is to hasten them or hold them back.
 struct TransferRequests: RequestGroup {

@@ -1,4 +1,5 @@
 import ControlAPI
+import FolderSync
 
 /// Archived versions and conflicts.
 struct VersionRequests: RequestGroup {

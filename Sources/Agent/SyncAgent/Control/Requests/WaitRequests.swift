@@ -1,6 +1,9 @@
 import AgentConfiguration
+import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
+import FolderSync
 import IndexStore
 import Selection
 

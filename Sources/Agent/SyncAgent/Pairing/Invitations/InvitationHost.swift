@@ -1,9 +1,11 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import IndexStore
 import LinkSecurity
 import Logging
 import Pairing
+import PeerLinks
 import Transport
 
 /// Serves the links of devices that use an invitation.
@@ -13,7 +15,7 @@ struct InvitationHost: Sendable {
     let devices: DeviceRegistry
     let index: IndexStore
     let paired: PairedDevices
-    /// What the other device is told of this one.
+    /// What this device says of itself to the other one.
     let ownIntroduction: @Sendable () -> PairingIntroduction
     let time: AgentTime
     let logger: Logger

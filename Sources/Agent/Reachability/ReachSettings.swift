@@ -1,0 +1,51 @@
+import AgentConfiguration
+import GlobalDiscovery
+import Proxies
+import Transport
+import TransportRelay
+
+/// What of the configuration says how devices are reached beyond the local network, read and checked.
+package struct ReachSettings: Sendable {
+    package var servers: [DiscoveryServer]
+    package var announcesLocalAddresses: Bool
+    package var relays: [RelaySource]
+    package var usesRelays: Bool
+    package var mapsPorts: Bool
+    package var proxies: ProxySettings
+    /// Nothing leaves this machine but through the proxy, and nobody is let in.
+    package var isProxyOnly: Bool
+
+    /// Relays that are joined at the same time at most; each costs it a connection.
+    static let relayLimit = 3
+
+    /// - Parameter environment: the process's, for the proxies that it names.
+    /// - Throws: `GlobalDiscoveryError`, `LinkError` or `ProxyError` for settings that cannot be used.
+    package init(_ configuration: Configuration, environment: [String: String]) throws {
+        let (discovery, relays, network) = (configuration.discovery, configuration.relays, configuration.network)
+        servers = discovery.global ? try DiscoveryServer.list(discovery.servers) : []
+        announcesLocalAddresses = discovery.announcesLocalAddresses && !network.isProxyOnly
+        usesRelays = relays.isEnabled
+        self.relays =
+            relays.isEnabled
+            ? try relays.servers.prefix(Self.relayLimit).map { text in
+                text == "default" ? .publicPool : try RelaySource(parsing: text)
+            } : []
+        mapsPorts = network.mapsPorts && !network.isProxyOnly
+        isProxyOnly = network.isProxyOnly
+        switch network.proxy {
+        case nil: proxies = try ProxySettings(environment: environment)
+        case "": proxies = .none
+        case let proxy?:
+            proxies = try ProxySettings(
+                configuration: proxy, fallsBackToDirect: !network.isProxyOnly, source: "[network] proxy",
+                environment: environment)
+        }
+        if network.isProxyOnly { proxies.fallsBackToDirect = false }
+    }
+
+    /// Whether anything is done beyond the local network but to dial addresses of the configuration.
+    package var isUsed: Bool { !servers.isEmpty || usesRelays || mapsPorts }
+
+    /// The proxy of links, as people may see it.
+    var proxyText: String? { proxies.streams.map { "\($0)" } }
+}

@@ -1,0 +1,46 @@
+import AgentContext
+import BlockExchange
+import ControlAPI
+import FolderSync
+import IndexStore
+import PeerLinks
+import SyncDecisions
+
+/// Reads what a folder's devices have and share, for its status.
+struct FolderOutlookReading: Sendable {
+    let localDevice: DeviceID
+    let devices: DeviceRegistry
+    let index: IndexStore
+
+    /// Says what the folder has and what it waits for.
+    func add(to status: inout FolderStatus, of folder: Folder) async {
+        var known: Set<DeviceID> = []
+        do {
+            known = try await index.announcers(of: folder.id)
+        } catch {
+            status.state = FolderState.error.rawValue
+            status.message = "\(error)"
+        }
+        let settings = folder.configuration
+        let peers = settings.devices.filter { $0 != localDevice }.map { id in
+            let state = devices.device(id)?.state
+            var peer = FolderOutlook.Peer(id: id, name: state?.name ?? "")
+            peer.isConnected = state?.session != nil
+            peer.isPaused = state?.isPaused ?? false
+            peer.hasIndex = known.contains(id)
+            // Over Bluetooth a device may keep to itself what it shares.
+            if let session = state?.session, !session.information.kind.isSlow, let config = session.peerConfig {
+                let shared = config.folders.first { $0.id == folder.id }
+                peer.sharing = shared == nil ? .notSharing : shared?.stopReason == 0 ? .shares : .paused
+            }
+            if !folder.exchange.isTrusted(id) { peer.sharing = .encrypted }
+            return peer
+        }
+        let outlook = FolderOutlook(
+            folder: folder.id.rawValue, status: status,
+            pausedUntil: settings.pausedUntil.map { WallTime(seconds: $0).rfc3339 }, peers: peers,
+            lacks: folder.boards.status.snapshot.lacks)
+        status.copy = outlook.copy
+        status.waits = outlook.waits
+    }
+}

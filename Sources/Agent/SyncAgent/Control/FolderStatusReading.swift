@@ -1,0 +1,93 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FolderSync
+import IndexStore
+
+/// Says how a folder is, from what its boards and the index have; starts nothing.
+struct FolderStatusReading: Sendable {
+    let folder: Folder
+    let index: IndexStore
+
+    func status() async -> FolderStatus {
+        let configuration = folder.configuration
+        let activity = folder.boards.status.snapshot
+        var halt = activity.halt
+        let place = folder.boards.places.current
+        if case .failure(let failure) = place { halt = halt ?? failure }
+        if let gap = folder.exchange.gap {
+            halt = halt ?? FolderHalt(reason: .error, message: gap)
+            halt?.isIndexIncomplete = true
+        }
+        var totals = FolderTotals()
+        var refused = 0
+        do {
+            totals = try await index.totals(of: folder.id)
+            let hidden = try await InternalContent.sums(in: folder.id, index, try? place.get().selection)
+            totals.global -= hidden.below
+            totals.local -= hidden.present
+            refused = try await index.refusedCount(in: folder.id, limit: RefusedReading.limit).count
+        } catch {
+            halt = FolderHalt(reason: .error, message: "\(error)", isIndexIncomplete: true)
+        }
+        let need = activity.need
+        let state: FolderState =
+            if configuration.isPaused {
+                .paused
+            } else if let halt {
+                FolderState(rawValue: halt.reason.rawValue)
+            } else if folder.exchange.isReceiving {
+                .receivingIndex
+            } else if activity.isShortOfSpace, need != NeededTotals() {
+                .lowSpace
+            } else {
+                folder.runner.condition
+            }
+        var needTotals = need.items.asTotals
+        needTotals.deletions = need.deletions
+        return FolderStatus(
+            id: folder.id.rawValue, label: configuration.label, path: configuration.path,
+            mode: configuration.mode.rawValue,
+            type: configuration.kind.rawValue, state: state.rawValue, message: message(state, halt),
+            devices: configuration.devices.map(\.description), global: totals.global.asTotals,
+            local: totals.local.asTotals, need: needTotals, extraneous: activity.extraneous,
+            conflicts: activity.conflicts, errors: Int64(activity.problemCount),
+            problems: activity.firstProblems(FolderStatus.problemLimit).map {
+                FolderProblem(path: $0.path, message: $0.message)
+            },
+            watch: configuration.isPaused
+                ? nil
+                : FolderStatus.Watch(
+                    state: activity.watch.state, message: activity.watch.message,
+                    watched: Int64(activity.watch.watched)),
+            waiting: activity.waiting.map {
+                FolderStatus.Waiting(
+                    files: $0.files, bytes: $0.bytes, message: $0.obstacle.text(folder: folder.id.rawValue),
+                    reason: $0.obstacle.reason)
+            }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
+            lastScan: activity.lastScan?.rfc3339,
+            refused: Int64(refused), roles: configuration.rolesByDevice,
+            isIncomplete: halt?.isIndexIncomplete ?? false)
+    }
+
+    private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {
+        if let halt { return halt.message }
+        guard state == .lowSpace else { return nil }
+        return "not enough free space for the needed files and minimum-free; free some space, or deselect files"
+    }
+}
+
+extension Aggregate {
+    var asTotals: FolderStatus.Totals { FolderStatus.Totals(files: files, directories: directories, bytes: bytes) }
+}
+
+extension FolderConfiguration {
+    /// The roles other than `write`, by device id, for `status`.
+    var rolesByDevice: [String: String] {
+        Dictionary(
+            devices.compactMap { device in
+                let role = role(of: device)
+                return role == .write ? nil : (device.description, role.rawValue)
+            }, uniquingKeysWith: { first, _ in first })
+    }
+}

@@ -1,0 +1,103 @@
+import AgentConfiguration
+import BlockExchange
+import IndexStore
+import LinkRules
+import Logging
+
+/// Follows the admins of folders (further devices, further folders) and introducers (further devices).
+struct AdminFollower: Sendable {
+    let inbox: IntroductionInbox
+    let localDevice: DeviceID
+    let changes: ConfigurationChanges
+    let index: IndexStore
+    let places: AgentPlaces
+    let logger: Logger
+
+    /// Runs until cancelled.
+    func run() async {
+        for await news in inbox.news {
+            switch news {
+            case .introduction(let admin): await follow(admin)
+            case .distrust(let folder, let device): await distrust(folder, device)
+            }
+        }
+    }
+
+    /// Writes into the configuration that a device keeps a folder encrypted. The folder heeds it already.
+    private func distrust(_ folder: FolderID, _ device: DeviceID) async {
+        do {
+            try await changes.edit { _ in [.distrust(folder, device)] }
+        } catch {
+            logger.error(
+                "cannot write to the configuration that \(device.shortID) keeps \(folder) encrypted: \(error)")
+        }
+    }
+
+    private func follow(_ admin: DeviceID) async {
+        guard let word = inbox.take(from: admin) else { return }
+        let config = word.config
+        do {
+            let declined = try await index.declinedFolders()
+            var edits: [ConfigurationEdit] = []
+            try await changes.inTurn { turn in
+                let configuration = turn.current
+                let introductions = Introductions(
+                    admin: admin, localDevice: localDevice, configuration: configuration)
+                edits = introductions.isAdmin ? introductions.edits(for: config) : []
+                edits += introducerEdits(word, from: admin, configuration)
+                let place = configuration.offeredFolders ?? places.userHome.map { $0 + "/Sync" }
+                for folder in introductions.isAdmin
+                    ? introductions.offers(in: config, declined: declined, place: place ?? "") : []
+                {
+                    guard place != nil, prepare(folder, configuration) else { continue }
+                    edits.append(.addFolder(folder))
+                }
+                guard !edits.isEmpty else { return }
+                try await turn.edit(edits)
+            }
+            for edit in edits {
+                logger.notice("as \(admin.shortID) says: \(Self.words(edit))")
+                if case .addFolder(let folder) = edit { try await index.forgetPending(folder.id) }
+            }
+        } catch {
+            logger.warning("what \(admin) introduces cannot be followed: \(error)")
+        }
+    }
+
+    /// What an introducer adds or takes back, of devices and of shares.
+    private func introducerEdits(
+        _ word: IntroductionInbox.Word, from introducer: DeviceID, _ configuration: Configuration
+    ) -> [ConfigurationEdit] {
+        let rule = IntroducerRule(localDevice, configuration)
+        let outcome = rule.outcome(of: word.config, from: introducer, isComplete: word.isComplete)
+        for remark in outcome.remarks { logger.notice("the introducer \(introducer.shortID): \(remark.words)") }
+        return outcome.changes.compactMap { change in
+            if case .addDevice(let device) = change, configuration.ignored.contains(device.id) { return nil }
+            if case .share(_, let device, _) = change, configuration.ignored.contains(device) { return nil }
+            return ConfigurationEdit(change)
+        }
+    }
+
+    /// Whether the folder has a directory now. What is in the way is left alone, and the offer stays one to be taken by hand.
+    private func prepare(_ folder: FolderConfiguration, _ configuration: Configuration) -> Bool {
+        do {
+            try FolderPreparation.prepare(folder, others: configuration.folders, places: places)
+            return true
+        } catch {
+            logger.warning("the folder \(folder.id) that an admin offers cannot be taken: \(error)")
+            return false
+        }
+    }
+
+    private static func words(_ edit: ConfigurationEdit) -> String {
+        switch edit {
+        case .addDevice(let device): "device \(device.id) was added"
+        case .removeDevice(let id): "device \(id) was removed"
+        case .setFolderDevices(let folder, let devices): "folder \(folder) is shared with \(devices.count) devices"
+        case .shareFolder(let folder, let device, _): "folder \(folder) is shared with \(device.shortID)"
+        case .unshareFolder(let folder, let device): "folder \(folder) is no longer shared with \(device.shortID)"
+        case .addFolder(let folder): "folder \(folder.id) was taken to \(folder.path), with nothing selected"
+        default: "the configuration was changed"
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// How this device can be reached from elsewhere, and how it finds others.
+package struct ReachReport: Codable, Equatable, Sendable {
+    /// A discovery server.
+    package struct Server: Codable, Equatable, Sendable {
+        package var url: String
+        /// Seconds since this device was announced there; nil if it never was.
+        package var announcedSeconds: Int?
+        /// Seconds until it is announced again.
+        package var nextSeconds: Int?
+        /// What is the matter, with what to do.
+        package var problem: String?
+
+        package init(url: String, announcedSeconds: Int?, nextSeconds: Int?, problem: String?) {
+            self.url = url
+            self.announcedSeconds = announcedSeconds
+            self.nextSeconds = nextSeconds
+            self.problem = problem
+        }
+    }
+
+    /// A relay, or a pool of which the best is joined.
+    package struct Relay: Codable, Equatable, Sendable {
+        /// As configured, without a token.
+        package var source: String
+        /// The relay that is joined or was tried last.
+        package var address: String?
+        /// `choosing`, `connecting`, `joined`, `waiting` or `stopped`.
+        package var state: String
+        package var joinedSeconds: Int?
+        package var roundTripMilliseconds: Int?
+        package var problem: String?
+
+        package init(
+            source: String, address: String?, state: String, joinedSeconds: Int?, roundTripMilliseconds: Int?,
+            problem: String?
+        ) {
+            self.source = source
+            self.address = address
+            self.state = state
+            self.joinedSeconds = joinedSeconds
+            self.roundTripMilliseconds = roundTripMilliseconds
+            self.problem = problem
+        }
+    }
+
+    /// A known device.
+    package struct Device: Codable, Equatable, Sendable {
+        /// What a dial came to that led to no link.
+        package struct Failure: Codable, Equatable, Sendable {
+            package var address: String
+            /// Who says that the device is there: `configured`, `local`, `lastKnown` or `global`.
+            package var source: String
+            /// What was the matter, with what to do.
+            package var message: String
+            package var time: String
+
+            package init(address: String, source: String, message: String, time: String) {
+                self.address = address
+                self.source = source
+                self.message = message
+                self.time = time
+            }
+        }
+
+        package var id: String
+        package var name: String
+        /// The addresses of the links in use, that of the index exchange first; empty while it is not connected.
+        package var links: [String]
+        package var failures: [Failure]
+
+        package init(id: String, name: String, links: [String], failures: [Failure]) {
+            self.id = id
+            self.name = name
+            self.links = links
+            self.failures = failures
+        }
+    }
+
+    /// What is announced to discovery servers; empty while nothing is.
+    package var announcedAddresses: [String]
+    package var servers: [Server]
+    package var relays: [Relay]
+    /// A sentence for each router that was asked to map a port.
+    package var routers: [String]
+    /// The proxy that connections take, without user and password; nil for none.
+    package var proxy: String?
+    package var devices: [Device]
+
+    package init(
+        announcedAddresses: [String] = [], servers: [Server] = [], relays: [Relay] = [], routers: [String] = [],
+        proxy: String? = nil, devices: [Device] = []
+    ) {
+        self.announcedAddresses = announcedAddresses
+        self.servers = servers
+        self.relays = relays
+        self.routers = routers
+        self.proxy = proxy
+        self.devices = devices
+    }
+}

@@ -1,0 +1,43 @@
+import Transport
+
+/// From which networks a device is accepted, and in which it is dialled: `allowed-networks`, with the rules of Syncthing.
+///
+/// The first entry decides that contains the address; one with `!` in front excludes. An address that none contains is not
+/// allowed. No entries at all allow every address. For a link over a relay the relay's address counts.
+package struct AllowedNetworks: Sendable, Equatable {
+    /// More entries are refused: each is checked for each link.
+    static let entryLimit = 256
+
+    private struct Entry: Equatable {
+        var network: NetworkPrefix
+        var isAllowed: Bool
+    }
+
+    private var entries: [Entry] = []
+
+    /// Allows every address.
+    package init() {}
+
+    /// - Throws: `invalidNetwork`, where a Syncthing would ignore the entry, and `tooManyNetworks`.
+    package init(parsing texts: [String]) throws(LinkRuleError) {
+        guard texts.count <= Self.entryLimit else {
+            throw LinkRuleError(
+                .tooManyNetworks, "allowed-networks has \(texts.count) entries; use at most \(Self.entryLimit)")
+        }
+        for text in texts {
+            let isAllowed = !text.hasPrefix("!")
+            let network = try NetworkPrefix(parsing: isAllowed ? text : String(text.dropFirst()))
+            entries.append(Entry(network: network, isAllowed: isAllowed))
+        }
+    }
+
+    package var isEmpty: Bool { entries.isEmpty }
+
+    /// Only exclusions allow nothing, which is hardly ever what was meant.
+    package var allowsNothing: Bool { !entries.isEmpty && entries.allSatisfy { !$0.isAllowed } }
+
+    package func allow(_ address: IPAddress) -> Bool {
+        guard !entries.isEmpty else { return true }
+        return entries.first { $0.network.contains(address) }?.isAllowed ?? false
+    }
+}

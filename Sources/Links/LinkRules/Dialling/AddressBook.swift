@@ -1,0 +1,68 @@
+/// Where a device may be found, by all who say so: bounded, without doubles, without what must not be dialled.
+struct AddressBook: Sendable {
+    /// Of each source no more texts are read.
+    static let readLimit = 1000
+    /// In all no more are kept.
+    static let limit = 32
+    /// Names cost a look-up each, and any number may lead to one place.
+    static let foundNameLimit = 4
+
+    struct Entry: Sendable, Equatable {
+        var target: DialTarget
+        var source: AddressSource
+    }
+
+    private var texts: [AddressSource: [DialTarget]] = [:]
+    private(set) var entries: [Entry] = []
+    private var hasProxy = false
+
+    /// Replaces what a source has said.
+    mutating func set(_ source: AddressSource, _ texts: [String]) {
+        var targets: [DialTarget] = []
+        for text in texts.prefix(Self.readLimit) {
+            // What cannot be dialled says nothing of the rest: a peer may be newer, or lie.
+            guard let target = try? DialTarget(parsing: text), !targets.contains(target) else { continue }
+            targets.append(target)
+            if targets.count >= Self.limit * 4 { break }
+        }
+        self.texts[source] = targets
+        merge()
+    }
+
+    mutating func set(hasProxy: Bool) {
+        guard hasProxy != self.hasProxy else { return }
+        self.hasProxy = hasProxy
+        merge()
+    }
+
+    private mutating func merge() {
+        var seen: Set<DialTarget> = []
+        entries = []
+        for source in AddressSource.allCases.sorted() {
+            var room = Self.room(source)
+            var names = source == .configured ? Self.limit : Self.foundNameLimit
+            for target in texts[source] ?? [] where entries.count < Self.limit {
+                guard let places = room[target.kind], places > 0, !seen.contains(target),
+                    AddressSanity.problem(target, from: source, hasProxy: hasProxy) == nil
+                else { continue }
+                if target.ipAddress == nil, target.kind != .radio {
+                    guard names > 0 else { continue }
+                    names -= 1
+                }
+                room[target.kind] = places - 1
+                seen.insert(target)
+                entries.append(Entry(target: target, source: source))
+            }
+        }
+    }
+
+    /// How many a source may have of each kind. Nobody but the user may send this device to a radio address.
+    private static func room(_ source: AddressSource) -> [DialTarget.Kind: Int] {
+        switch source {
+        case .configured: [.tcp: limit, .relay: 8, .radio: 4]
+        case .local: [.tcp: 8, .relay: 2]
+        case .lastKnown: [.tcp: 4, .relay: 2]
+        case .global: [.tcp: 16, .relay: 4]
+        }
+    }
+}

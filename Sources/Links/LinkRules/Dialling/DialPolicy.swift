@@ -1,0 +1,103 @@
+import Transport
+
+/// What of the ways to a device may be dialled, as the user has set it and as the connection underneath is now.
+package struct DialPolicy: Sendable, Equatable {
+    package var isPaused = false
+    package var allowsRelays = true
+    /// Off for Tor: no TCP of this machine's own; a name that ends in `.onion` still goes through the proxy.
+    package var allowsDirect = true
+    /// Whether there is a reason to use the radio now.
+    package var allowsRadio = false
+    /// Only what costs nothing: the connection is metered, and the user wants nothing sent over it.
+    package var isLocalOnly = false
+    /// Whether a proxy resolves names, those of Tor as well.
+    package var hasProxy = false
+    package var allowed = AllowedNetworks()
+
+    package init() {}
+
+    /// For a name, the address that it led to is to be checked again when the link is connected.
+    func allow(_ target: DialTarget, _ group: DialGroup) -> Bool {
+        guard !isPaused else { return false }
+        switch target.kind {
+        case .radio: return allowsRadio
+        case .relay: guard allowsRelays, !isLocalOnly else { return false }
+        case .tcp:
+            let isThroughProxy = hasProxy && target.host.hasSuffix(".onion")
+            guard allowsDirect || isThroughProxy, !isLocalOnly || group == .local else { return false }
+        }
+        return target.ipAddress.map(allowed.allow) ?? true
+    }
+}
+
+extension DialPlan {
+    /// What is in the way of using a link that a dial has led to; nil if nothing is. Only a name can lead elsewhere than was
+    /// checked before the dial.
+    ///
+    /// - Parameter remoteAddress: the other end's, as the transport knows it.
+    package static func problem(
+        of attempt: Attempt, connectedTo remoteAddress: String, policy: DialPolicy?
+    ) -> String? {
+        guard attempt.target.kind == .tcp, attempt.target.ipAddress == nil, policy?.hasProxy != true,
+            case .tcp(_, let port)? = try? LinkAddress(parsing: remoteAddress),
+            let address = try? LinkAddress(parsing: remoteAddress).ipAddress
+        else { return nil }
+        if AddressSanity.problem(connectedTo: address, port: port, from: attempt.source) != nil {
+            return "the name leads to \(address), which is not the address of a device; correct the name"
+        }
+        guard policy?.allowed.allow(address) ?? true else {
+            return "the name leads to \(address), which allowed-networks excludes; add the network or another address"
+        }
+        return nil
+    }
+}
+
+/// Targets that are dialled together. Each group has a head start before the next.
+package enum DialGroup: Int, Sendable, Hashable, CaseIterable, Comparable {
+    case local
+    case wide
+    case relay
+    case radio
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    init(_ target: DialTarget, from source: AddressSource, networks: [NetworkPrefix]) {
+        switch target.kind {
+        case .radio: self = .radio
+        case .relay: self = .relay
+        case .tcp:
+            let isLocal =
+                target.ipAddress.map { NetworkPrefix.isLocal($0, networks: networks) }
+                ?? (target.host == "localhost" || target.host.hasSuffix(".local"))
+            self = isLocal ? .local : .wide
+        }
+    }
+
+    /// The ways that its links may go; over a radio that is known only when the device was asked.
+    var ways: Set<LinkWay> {
+        switch self {
+        case .local: [.localTCP]
+        case .wide: [.wideTCP]
+        case .relay: [.relay]
+        case .radio: [.l2cap, .gatt, .virtual]
+        }
+    }
+}
+
+/// How many dials are under way to all devices together. A value for the one who performs the dials.
+package struct DialBudget: Sendable {
+    package static let limit = 64
+
+    package private(set) var underWay = 0
+
+    package init() {}
+
+    /// False if there is no room: the plan is told that the dial failed with `noRoom`.
+    package mutating func take() -> Bool {
+        guard underWay < Self.limit else { return false }
+        underWay += 1
+        return true
+    }
+
+    package mutating func give() { underWay = max(0, underWay - 1) }
+}

@@ -1,0 +1,130 @@
+import Transport
+
+/// Which links are doubted after this machine's network has changed, and when they are given up: the hand-over of a laptop on
+/// a train. A value; the owner performs the actions, and comes back with `time` at `nextWake`.
+///
+/// TCP does not say that its path is gone: a link would stay for the 300 s that BEP allows. So all that may have lost its path is
+/// dialled again at once, beside the old link, which is probed and given up within 2.5 s.
+package struct LinkProbes: Sendable {
+    /// How long a probe waits: four round trips, but at least and at most so long.
+    static let shortest: Duration = .seconds(1)
+    static let longest: Duration = .milliseconds(2500)
+    /// An address that has gone may come back within so long, as when it is renewed.
+    static let addressGrace: Duration = .seconds(1)
+
+    package struct Path: Sendable, Equatable {
+        package var way: LinkWay
+        /// This end's address of the link; nil where there is none or it is not known.
+        package var localAddress: IPAddress?
+        package var roundTrip: Duration?
+
+        package init(_ way: LinkWay, localAddress: IPAddress?, roundTrip: Duration? = nil) {
+            self.way = way
+            self.localAddress = localAddress
+            self.roundTrip = roundTrip
+        }
+    }
+
+    package enum Event: Sendable {
+        case began(LinkNumber, Path)
+        case ended(LinkNumber)
+        /// The addresses of this machine now, and whether its default route is another.
+        case networks(Set<IPAddress>)
+        /// The address by which others see this machine has changed: the router, a relay or a discovery server says so.
+        case outsideChanged
+        /// What was sent has not been acknowledged for two seconds, or another link was dialled as if this one were gone.
+        case doubted(LinkNumber)
+        /// Something came over the link that was sent after it was probed.
+        case answered(LinkNumber)
+        case time
+    }
+
+    package enum Action: Sendable, Equatable {
+        /// Ask for an answer over the link and report `answered`.
+        case probe(LinkNumber)
+        case giveUp(LinkNumber, Reason)
+        /// Dial the device again, whatever is connected: `DialPlan.Event.networks`, and links in doubt count for nothing.
+        case redial
+    }
+
+    package enum Reason: String, Sendable {
+        case addressGone = "this device left the network of the link"
+        case silent = "the link does not answer after a change of the network"
+    }
+
+    private struct Doubt {
+        /// Since when nothing has shown that the link works.
+        var since: Duration
+        var until: Duration
+        var reason: Reason
+    }
+
+    private var paths: [LinkNumber: Path] = [:]
+    private var doubts: [LinkNumber: Doubt] = [:]
+
+    package init() {}
+
+    /// Links that count as lost when it is decided what to dial.
+    package var doubtful: Set<LinkNumber> { Set(doubts.keys) }
+
+    package var nextWake: Duration? { doubts.values.map(\.until).min() }
+
+    package mutating func handle(_ event: Event, at now: Duration) -> [Action] {
+        switch event {
+        case .began(let number, let path): paths[number] = path
+        case .ended(let number):
+            paths[number] = nil
+            doubts[number] = nil
+        case .networks(let addresses): return changed(addresses, at: now)
+        case .outsideChanged:
+            let outside = paths.filter { $0.value.way == .wideTCP || $0.value.way == .relay }
+            let steady = outside.keys.filter { doubts[$0] == nil }
+            return doubt(steady.sorted(), at: now) + (outside.isEmpty ? [] : [.redial])
+        case .doubted(let number):
+            return paths[number] == nil || doubts[number] != nil ? [] : doubt([number], at: now)
+        case .answered(let number): if doubts[number]?.reason == .silent { doubts[number] = nil }
+        case .time:
+            let due = doubts.filter { $0.value.until <= now }.sorted { $0.key < $1.key }
+            for (number, _) in due {
+                doubts[number] = nil
+                paths[number] = nil
+            }
+            return due.map { .giveUp($0.key, $0.value.reason) }
+        }
+        return []
+    }
+
+    private mutating func changed(_ addresses: Set<IPAddress>, at now: Duration) -> [Action] {
+        var questionable: [LinkNumber] = []
+        let isHere = Set(addresses.map(\.bytes))
+        for (number, path) in paths.sorted(by: { $0.key < $1.key }) where !path.way.isRadio {
+            guard let local = path.localAddress else {
+                questionable.append(number)
+                continue
+            }
+            if local.isLoopback { continue }
+            if isHere.contains(local.bytes) {
+                questionable.append(number)
+            } else if doubts[number]?.reason != .addressGone {
+                let since = doubts[number]?.since ?? now
+                let until = min(since + Self.longest, now + Self.addressGrace)
+                doubts[number] = Doubt(since: since, until: until, reason: .addressGone)
+            }
+        }
+        let actions = doubt(questionable, at: now)
+        return actions + (questionable.isEmpty && doubts.isEmpty ? [] : [.redial])
+    }
+
+    /// A link that is in doubt already keeps its end: changes that follow each other do not keep a dead link.
+    private mutating func doubt(_ numbers: [LinkNumber], at now: Duration) -> [Action] {
+        var actions: [Action] = []
+        for number in numbers where doubts[number]?.reason != .silent {
+            let patience = paths[number]?.roundTrip.map { min(max($0 * 4, Self.shortest), Self.longest) }
+            let since = doubts[number]?.since ?? now
+            let until = min(since + Self.longest, now + (patience ?? Self.longest))
+            doubts[number] = Doubt(since: since, until: until, reason: .silent)
+            actions.append(.probe(number))
+        }
+        return actions
+    }
+}

@@ -1,0 +1,34 @@
+import NIOCore
+import Transport
+
+/// Links that are dialled through `streams`, and listened for without it: no proxy passes on what comes from outside.
+///
+/// A link says that it leads to the address that was dialled, never to the proxy.
+package struct ProxiedLinks<Base: LinkTransport>: LinkTransport {
+    private let base: Base
+    private let streams: any StreamDialing
+
+    /// - Parameter base: what listens, and says which addresses are served.
+    package init(base: Base, streams: any StreamDialing) {
+        self.base = base
+        self.streams = streams
+    }
+
+    package func serves(_ address: LinkAddress) -> Bool { base.serves(address) }
+
+    package func dial<Output: Sendable>(
+        _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
+    ) async throws -> Output {
+        guard case .tcp(let host, let port) = address, address.isDialable else {
+            return try await base.dial(address, timeout: timeout, install: install)
+        }
+        let information = LinkInformation(kind: .tcp, remoteAddress: address.description, isInitiator: true)
+        return try await streams.connect(to: host, port: port, timeout: timeout) { install($0, information) }
+    }
+
+    package func listen<Output: Sendable>(
+        on address: LinkAddress, install: @escaping LinkInstaller<Output>
+    ) async throws -> LinkListener<Output> {
+        try await base.listen(on: address, install: install)
+    }
+}

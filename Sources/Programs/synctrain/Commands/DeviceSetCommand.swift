@@ -1,0 +1,66 @@
+import AgentConfiguration
+import ArgumentParser
+import ControlAPI
+
+struct DeviceSetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Change a device's settings.",
+        discussion: """
+            An introducer's devices are added here for every folder that this device has, too, and removed when it no \
+            longer lists them, unless --skip-introduction-removals.
+
+            Example: synctrain device set nas --introducer --up 500KiB/s --allowed-networks 192.168.0.0/16,fe80::/10
+            """)
+
+    @Argument(help: "Device id or name.")
+    var device: String
+
+    @Flag(inversion: .prefixedNo, help: "Add the devices it introduces.")
+    var introducer: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Keep what it introduced when it no longer lists it.")
+    var skipIntroductionRemovals: Bool?
+
+    @Option(
+        help: ArgumentHelp(
+            "Networks where it may connect, separated by commas, ! before one to exclude; \"\" for all.",
+            valueName: "networks"))
+    var allowedNetworks: String?
+
+    @Option(
+        help: ArgumentHelp("Upload limit, for example 2MiB/s; 0 for none.", valueName: "rate"),
+        transform: Self.rate)
+    var up: Int64?
+
+    @Option(
+        help: ArgumentHelp("Download limit, for example 2MiB/s; 0 for none.", valueName: "rate"),
+        transform: Self.rate)
+    var down: Int64?
+
+    @Option(help: ArgumentHelp("Connections, 1 to 8; 0 for the default.", valueName: "n"))
+    var connections: Int64?
+
+    @OptionGroup var global: GlobalOptions
+
+    private var change: DeviceChange {
+        DeviceChange(
+            device: device, introducer: introducer, skipIntroductionRemovals: skipIntroductionRemovals,
+            allowedNetworks: allowedNetworks.map { text in
+                text.split(separator: ",").map { $0.filter { $0 != " " } }
+            }, up: up, down: down, connections: connections)
+    }
+
+    func validate() throws {
+        guard !change.isEmpty else { throw ValidationError("Give a setting to change, for example --introducer.") }
+    }
+
+    func execute(in context: CommandContext) async throws { try await context.edit(.setDevice(change)) }
+
+    private static func rate(_ text: String) throws -> Int64 {
+        let size = text.hasSuffix("/s") ? String(text.dropLast(2)) : text
+        guard let rate = ByteCountText.parse(size) else {
+            throw ValidationError("“\(text)” is not a rate. Use 2MiB/s, 500KB/s, or 0 for no limit.")
+        }
+        return rate
+    }
+}

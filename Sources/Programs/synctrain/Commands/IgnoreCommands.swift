@@ -1,0 +1,118 @@
+import ArgumentParser
+import ControlAPI
+
+struct DeviceIgnoreCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ignore", abstract: "Ignore an unknown device for good: it is never listed as pending.",
+        discussion: "`synctrain device ignored` lists them; adding the device ends this, too.")
+
+    @Argument(help: "Device id.")
+    var id: String
+
+    @Flag(help: "List the device as pending again.")
+    var undo = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.edit(.setIgnored(IgnoreChange(device: id, isIgnored: !undo)))
+    }
+}
+
+struct DeviceIgnoredCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ignored", abstract: "List ignored devices.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let ignored = try await context.ignored()
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(ignored))
+        } else if ignored.devices.isEmpty {
+            try context.remark("No ignored devices.")
+        } else {
+            for device in ignored.devices { try context.output.print(device) }
+        }
+    }
+}
+
+struct FolderIgnoreCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ignore", abstract: "Ignore a folder that others offer for good: it is never listed as pending.",
+        discussion: """
+            `synctrain folder ignored` lists them; adding the folder ends this, too.
+
+            Example: synctrain folder ignore photos --from nas
+            """)
+
+    @Argument(help: "Folder id.")
+    var folder: String
+
+    @Option(help: ArgumentHelp("Only offers of this device: its id or name.", valueName: "device"))
+    var from: String?
+
+    @Flag(help: "List the folder as pending again.")
+    var undo = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.edit(.setIgnored(IgnoreChange(device: from, folder: folder, isIgnored: !undo)))
+    }
+}
+
+struct FolderIgnoredCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ignored", abstract: "List ignored folders.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let ignored = try await context.ignored()
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(ignored))
+        } else if ignored.folders.isEmpty {
+            try context.remark("No ignored folders.")
+        } else {
+            for offer in ignored.folders {
+                let from = offer.device.map { " from \($0)" } ?? ""
+                try context.output.print(context.style.name(offer.folder) + from)
+            }
+        }
+    }
+}
+
+struct FolderRelaysCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relays", abstract: "Allow or forbid a folder on relays.",
+        discussion: """
+            off: the folder waits for a direct connection or Bluetooth, whatever relays the device uses.
+
+            Example: synctrain folder relays films off
+            """)
+
+    @Argument(help: "Folder id.")
+    var folder: String
+
+    @Argument(help: "on or off.")
+    var use: OnOff
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await context.edit(.setFolderRelays(FolderRelaysChange(folder: folder, relays: use.isOn)))
+    }
+}
+
+extension CommandContext {
+    /// Who and what is ignored, as the agent says, or as configured if none runs.
+    fileprivate func ignored() async throws -> IgnoredList {
+        do {
+            return try await agent().call(Endpoints.ignored)
+        } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
+            return try environment.configured(try places()).ignored
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import ControlAPI
+
+/// How this device is reached, and what was tried to reach others.
+struct ReachRendering: Sendable {
+    var style: Style
+
+    func lines(_ report: ReachReport) -> [String] {
+        var lines = ["Announced addresses:"]
+        lines += indented(report.announcedAddresses.map(style.name), ifNone: "none")
+        lines += section("Discovery servers:", report.servers.map(server), ifNone: "off")
+        lines += section("Relays:", report.relays.map(relay), ifNone: "off")
+        lines += section("Routers:", report.routers.map(style.name), ifNone: "not asked for a port")
+        if let proxy = report.proxy { lines += section("Proxy:", [style.name(proxy)], ifNone: "") }
+        for device in report.devices {
+            lines += section("\(style.name(device.name)):", ways(device), ifNone: "not connected; no address to try")
+        }
+        return lines
+    }
+
+    private func section(_ title: String, _ entries: [String], ifNone none: String) -> [String] {
+        ["", title] + indented(entries, ifNone: none)
+    }
+
+    private func indented(_ entries: [String], ifNone none: String) -> [String] {
+        (entries.isEmpty ? [none] : entries).map { "  " + $0 }
+    }
+
+    private func server(_ server: ReachReport.Server) -> String {
+        let state =
+            if let problem = server.problem {
+                problem
+            } else if let seconds = server.announcedSeconds {
+                "announced \(seconds) s ago" + (server.nextSeconds.map { ", again in \($0) s" } ?? "")
+            } else {
+                server.nextSeconds.map { "announcing in \($0) s" } ?? "lookups only"
+            }
+        return "\(style.name(server.url)): \(state)"
+    }
+
+    private func relay(_ relay: ReachReport.Relay) -> String {
+        let address = style.name(relay.address ?? relay.source)
+        guard relay.state == "joined" else {
+            return "\(address): \(relay.state)" + (relay.problem.map { "; \($0)" } ?? "")
+        }
+        return "\(address): joined" + (relay.roundTripMilliseconds.map { ", \($0) ms" } ?? "")
+    }
+
+    private func ways(_ device: ReachReport.Device) -> [String] {
+        device.links.map { "connected: " + style.name($0) }
+            + device.failures.map { failure in
+                "\(style.name(failure.address)) (\(source(failure.source))): \(failure.message)"
+            }
+    }
+
+    private func source(_ source: String) -> String {
+        switch source {
+        case "configured": "configuration"
+        case "local": "local discovery"
+        case "global": "discovery server"
+        default: "last known"
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import BlockExchange
+
+/// A change of the configuration file.
+package enum ConfigurationEdit: Equatable, Sendable {
+    /// One that was ignored is no longer.
+    case addDevice(DeviceConfiguration)
+    case renameDevice(DeviceID, name: String)
+    case setAddresses(DeviceID, [String])
+    /// Takes the device out of all folders too.
+    case removeDevice(DeviceID)
+    /// One that was ignored is no longer.
+    case addFolder(FolderConfiguration)
+    /// `until` in seconds since 1970; nil: until told otherwise.
+    case setFolderPaused(FolderID, Bool, until: Int64? = nil)
+    case setDevicePaused(DeviceID, Bool, until: Int64? = nil)
+    case setFolderDevices(FolderID, [DeviceID])
+    /// Of a device that the folder is shared with.
+    case setFolderRole(FolderID, DeviceID, DeviceRole)
+    /// Notes that a device keeps the folder encrypted; without effect for one that the folder is not shared with.
+    case distrust(FolderID, DeviceID)
+    case setFolderMode(FolderID, FolderConfiguration.Mode)
+    /// Nil leaves either as it is.
+    case setFolderBluetooth(FolderID, BluetoothUse?, limit: Int64?)
+    case setDeviceBluetooth(DeviceID, BluetoothUse)
+    case setFolderRelays(FolderID, Bool)
+    /// Shares the folder with one more. What an introducer shares stays its own to unshare; what the user shares does not.
+    case shareFolder(FolderID, DeviceID, introducedBy: DeviceID? = nil)
+    /// Without effect for a device that the folder is not shared with.
+    case unshareFolder(FolderID, DeviceID)
+    case setIntroducer(DeviceID, Bool)
+    case setSkipsIntroductionRemovals(DeviceID, Bool)
+    case setAllowedNetworks(DeviceID, [String])
+    case setDeviceRates(DeviceID, TransferLimits.Rates)
+    /// Nil: as many as all devices.
+    case setDeviceConnections(DeviceID, Int?)
+    /// Without effect if it is so already.
+    case setDeviceIgnored(DeviceID, Bool)
+    /// Without effect if it is so already.
+    case setFolderIgnored(IgnoredFolder, Bool)
+    case setNetwork(Configuration.NetworkSwitch, Bool)
+    /// Files stay untouched.
+    case removeFolder(FolderID)
+}
+
+extension Configuration {
+    /// What the configuration is after `edit`.
+    ///
+    /// Throws without a file or line: `noSuchDevice`, `noSuchFolder`, `duplicate`, `nestedFolder` or `invalidValue`.
+    package func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> Configuration {
+        var changed = self
+        switch edit {
+        case .addDevice(let device):
+            guard !devices.contains(where: { $0.id == device.id }) else {
+                throw ConfigurationError(
+                    .duplicate,
+                    "the device \(device.id) is already known; `synctrain device rename` gives it another name")
+            }
+            changed.devices.append(device)
+            changed.ignored.devices.set(device.id, false)
+        case .renameDevice(let id, let name):
+            changed.devices[try index(of: id)].name = name
+        case .setAddresses(let id, let addresses):
+            changed.devices[try index(of: id)].addresses = addresses
+        case .removeDevice(let id):
+            changed.devices.remove(at: try index(of: id))
+            for index in changed.folders.indices {
+                changed.folders[index].share(with: changed.folders[index].devices.filter { $0 != id })
+            }
+        case .addFolder(let folder):
+            changed.folders.append(folder)
+            changed.ignored.folders.removeAll { $0.folder == folder.id }
+        case .setFolderPaused(let id, let isPaused, let until):
+            let index = try index(of: id)
+            changed.folders[index].isPaused = isPaused
+            changed.folders[index].pausedUntil = isPaused ? until : nil
+        case .setDevicePaused(let id, let isPaused, let until):
+            let index = try index(of: id)
+            changed.devices[index].isPaused = isPaused
+            changed.devices[index].pausedUntil = isPaused ? until : nil
+        case .setFolderDevices(let id, let devices):
+            changed.folders[try index(of: id)].share(with: devices)
+        case .setFolderRole(let id, let device, let role):
+            changed.folders[try index(of: id)].setRole(role, of: device)
+        case .distrust(let id, let device):
+            changed.folders[try index(of: id)].distrust(device)
+        case .setFolderMode(let id, let mode):
+            changed.folders[try index(of: id)].mode = mode
+        case .setFolderBluetooth(let id, let use, let limit):
+            let index = try index(of: id)
+            if let use { changed.folders[index].bluetooth = use }
+            if let limit { changed.folders[index].bluetoothLimit = limit }
+        case .setDeviceBluetooth(let id, let use):
+            changed.devices[try index(of: id)].bluetooth = use
+        case .setFolderRelays(let id, let uses): changed.folders[try index(of: id)].usesRelays = uses
+        case .shareFolder(let id, let device, let introducer):
+            changed.folders[try index(of: id)].share(with: device, introducedBy: introducer)
+        case .unshareFolder(let id, let device):
+            let index = try index(of: id)
+            changed.folders[index].share(with: changed.folders[index].devices.filter { $0 != device })
+        case .setIntroducer(let id, let isIntroducer): changed.devices[try index(of: id)].isIntroducer = isIntroducer
+        case .setSkipsIntroductionRemovals(let id, let skips):
+            changed.devices[try index(of: id)].skipsIntroductionRemovals = skips
+        case .setAllowedNetworks(let id, let networks): changed.devices[try index(of: id)].allowedNetworks = networks
+        case .setDeviceRates(let id, let rates): changed.devices[try index(of: id)].rates = rates
+        case .setDeviceConnections(let id, let count): changed.devices[try index(of: id)].connections = count
+        case .setDeviceIgnored(let id, let isIgnored): changed.ignored.devices.set(id, isIgnored)
+        case .setFolderIgnored(let folder, let isIgnored): changed.ignored.folders.set(folder, isIgnored)
+        case .setNetwork(let setting, let isOn): changed[keyPath: setting.isOn] = isOn
+        case .removeFolder(let id):
+            changed.folders.remove(at: try index(of: id))
+        }
+        if let (_, problem) = changed.firstProblem() { throw problem.at(nil) }
+        return changed
+    }
+
+    private func index(of id: DeviceID) throws(ConfigurationError) -> Int {
+        let device = try device(id.description)
+        return devices.firstIndex { $0.id == device.id } ?? devices.startIndex
+    }
+
+    private func index(of id: FolderID) throws(ConfigurationError) -> Int {
+        let folder = try folder(id)
+        return folders.firstIndex { $0.id == folder.id } ?? folders.startIndex
+    }
+}
+
+extension Array where Element: Equatable {
+    /// Makes an element be in it, at its end, or not.
+    fileprivate mutating func set(_ element: Element, _ isIn: Bool) {
+        if !isIn {
+            removeAll { $0 == element }
+        } else if !contains(element) {
+            append(element)
+        }
+    }
+}

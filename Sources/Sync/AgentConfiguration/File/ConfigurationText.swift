@@ -1,0 +1,252 @@
+import BlockExchange
+
+/// The configuration file as text and as what it says; edits touch the lines that they mean and no others.
+struct ConfigurationText {
+    let bytes: [UInt8]
+    let configuration: Configuration
+    private let reader: ConfigurationReader
+
+    init(_ bytes: [UInt8], reader: ConfigurationReader) throws(ConfigurationError) {
+        self.bytes = bytes
+        self.reader = reader
+        configuration = try reader.read(bytes)
+    }
+
+    /// The text after `edit`.
+    ///
+    /// Comments stay, save those between the first and the last line of a block that is removed, or on the line of a list
+    /// entry that is. The result is read again and must say what the edit means; else `notEditable` is thrown.
+    func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> ConfigurationText {
+        let expected: Configuration
+        do throws(ConfigurationError) {
+            expected = try configuration.applying(edit)
+        } catch {
+            throw ConfigurationError(error.code, error.message, file: reader.file)
+        }
+        var draft = TOMLDraft(bytes)
+        switch edit {
+        case .addDevice(let device):
+            draft.append(block: "device", Self.settings(of: device))
+        case .renameDevice(let id, let name):
+            draft.set("name", of: "device", at: index(id), to: TOMLDraft.quoted(name))
+        case .setAddresses(let id, let addresses):
+            let old = configuration.devices.first { $0.id == id }?.addresses ?? []
+            draft.setList("addresses", of: "device", at: index(id), from: old, to: addresses, quoting: { $0 })
+        case .removeDevice(let id):
+            for (index, folder) in configuration.folders.enumerated() where folder.devices.contains(id) {
+                var without = folder
+                without.share(with: folder.devices.filter { $0 != id })
+                Self.setSharing(of: folder, to: without, at: index, &draft)
+            }
+            draft.remove(block: "device", at: index(id))
+        case .addFolder(let folder):
+            var lines = [("id", TOMLDraft.quoted(folder.id.rawValue))]
+            if !folder.label.isEmpty { lines.append(("label", TOMLDraft.quoted(folder.label))) }
+            lines += [
+                ("path", TOMLDraft.quoted(folder.path)), ("mode", TOMLDraft.quoted(folder.mode.rawValue)),
+                ("type", TOMLDraft.quoted(folder.kind.rawValue)),
+                ("devices", TOMLDraft.list(folder.devices.map(\.description))),
+                ("paused", String(folder.isPaused)),
+            ]
+            lines += Self.syncSettings(of: folder)
+            draft.append(block: "folder", lines)
+        case .setFolderPaused(let id, let isPaused, let until):
+            draft.setPaused(isPaused, until: until, of: "folder", at: index(id))
+        case .setDevicePaused(let id, let isPaused, let until):
+            draft.setPaused(isPaused, until: until, of: "device", at: index(id))
+        case .setFolderDevices(let id, let devices):
+            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
+            var new = old
+            new.share(with: devices)
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .setFolderRole(let id, let device, let role):
+            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
+            var new = old
+            new.setRole(role, of: device)
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .distrust(let id, let device):
+            guard let old = configuration.folders.first(where: { $0.id == id }) else { break }
+            var new = old
+            new.distrust(device)
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .setFolderMode(let id, let mode):
+            draft.set("mode", of: "folder", at: index(id), to: TOMLDraft.quoted(mode.rawValue))
+        case .setFolderBluetooth(let id, let use, let limit):
+            if let use { draft.set("bluetooth", of: "folder", at: index(id), to: TOMLDraft.quoted(use.rawValue)) }
+            if let limit {
+                let text = limit == 0 ? "0" : TOMLDraft.quoted(ByteCountText.format(limit))
+                draft.set("bluetooth-limit", of: "folder", at: index(id), to: text)
+            }
+        case .setDeviceBluetooth(let id, let use):
+            draft.set("bluetooth", of: "device", at: index(id), to: TOMLDraft.quoted(use.rawValue))
+        case .shareFolder(let id, _, _), .unshareFolder(let id, _):
+            guard let old = configuration.folders.first(where: { $0.id == id }),
+                let new = expected.folders.first(where: { $0.id == id })
+            else { break }
+            Self.setSharing(of: old, to: new, at: index(id), &draft)
+        case .setFolderRelays(let id, let uses):
+            draft.set("relays", of: "folder", at: index(id), to: String(uses))
+        case .setIntroducer(let id, let isIntroducer):
+            draft.set("introducer", of: "device", at: index(id), to: String(isIntroducer))
+        case .setSkipsIntroductionRemovals(let id, let skips):
+            draft.set("skip-introduction-removals", of: "device", at: index(id), to: String(skips))
+        case .setAllowedNetworks(let id, let networks):
+            let old = configuration.devices.first { $0.id == id }?.allowedNetworks ?? []
+            draft.setList("allowed-networks", of: "device", at: index(id), from: old, to: networks, quoting: { $0 })
+        case .setDeviceRates(let id, let rates):
+            for (key, rate) in [("up", rates.up), ("down", rates.down)] {
+                draft.set(key, of: "device", at: index(id), toOrRemove: rate.map(Self.text(ofRate:)))
+            }
+        case .setDeviceConnections(let id, let count):
+            draft.set("connections", of: "device", at: index(id), toOrRemove: count.map { String($0) })
+        // Below, for whatever changes them.
+        case .setDeviceIgnored, .setFolderIgnored: break
+        case .setNetwork(let setting, let isOn):
+            draft.set(setting.place.key, ofTable: setting.place.section, to: String(isOn))
+        case .removeFolder(let id):
+            draft.remove(block: "folder", at: index(id))
+        }
+        if expected.ignored.devices != configuration.ignored.devices {
+            let devices = expected.ignored.devices.map(\.description)
+            draft.set("devices", ofTable: "ignored", to: TOMLDraft.list(devices))
+        }
+        if expected.ignored.folders != configuration.ignored.folders {
+            draft.set("folders", ofTable: "ignored", to: TOMLDraft.list(expected.ignored.folders.map(\.text)))
+        }
+        let edited = try? ConfigurationText(draft.bytes, reader: reader)
+        guard let edited, edited.configuration == expected else {
+            throw ConfigurationError(
+                .notEditable,
+                "synctrain cannot edit a file with this layout safely; make this change in an editor",
+                file: reader.file)
+        }
+        return edited
+    }
+
+    private static func setSharing(
+        of old: FolderConfiguration, to new: FolderConfiguration, at index: Int, _ draft: inout TOMLDraft
+    ) {
+        for (key, before, after) in [
+            ("devices", old.devices, new.devices), ("readers", old.readers, new.readers),
+            ("admins", old.admins, new.admins), ("untrusted", old.untrusted, new.untrusted),
+        ] where before != after {
+            draft.setList(key, of: "folder", at: index, from: before, to: after, quoting: \.description)
+        }
+        guard old.introductions != new.introductions else { return }
+        draft.setList(
+            "introduced", of: "folder", at: index, from: old.introductions, to: new.introductions, quoting: \.text)
+    }
+
+    /// What a block of a new device says.
+    private static func settings(of device: DeviceConfiguration) -> [(String, String)] {
+        var lines = [
+            ("id", TOMLDraft.quoted(device.id.description)), ("name", TOMLDraft.quoted(device.name)),
+            ("addresses", TOMLDraft.list(device.addresses)),
+        ]
+        if device.bluetooth != .all { lines.append(("bluetooth", TOMLDraft.quoted(device.bluetooth.rawValue))) }
+        if device.isPaused { lines.append(("paused", "true")) }
+        if device.isPaused, let until = device.pausedUntil {
+            lines.append(("paused-until", TOMLDraft.quoted(MomentText.format(until))))
+        }
+        if let admin = device.introducedBy {
+            lines.append(("introduced-by", TOMLDraft.quoted(admin.description)))
+        }
+        if device.isIntroducer { lines.append(("introducer", "true")) }
+        if device.skipsIntroductionRemovals { lines.append(("skip-introduction-removals", "true")) }
+        if !device.allowedNetworks.isEmpty {
+            lines.append(("allowed-networks", TOMLDraft.list(device.allowedNetworks)))
+        }
+        for (key, rate) in [("up", device.rates.up), ("down", device.rates.down)] {
+            if let rate { lines.append((key, text(ofRate: rate))) }
+        }
+        if let connections = device.connections { lines.append(("connections", String(connections))) }
+        return lines
+    }
+
+    private static func text(ofRate rate: Int64) -> String { TOMLDraft.quoted(ByteCountText.format(rate) + "/s") }
+
+    /// What of a new folder is not as everyone has it: the rest is left to the defaults.
+    private static func syncSettings(of folder: FolderConfiguration) -> [(String, String)] {
+        let usual = FolderConfiguration(id: folder.id, path: folder.path)
+        var lines: [(String, String)] = []
+        for (key, devices) in [
+            ("readers", folder.readers), ("admins", folder.admins), ("untrusted", folder.untrusted),
+        ] where !devices.isEmpty {
+            lines.append((key, TOMLDraft.list(devices.map(\.description))))
+        }
+        if !folder.introductions.isEmpty {
+            lines.append(("introduced", TOMLDraft.list(folder.introductions.map(\.text))))
+        }
+        if folder.rescanInterval != usual.rescanInterval {
+            lines.append(("rescan-interval", String(folder.rescanInterval)))
+        }
+        if folder.isWatched != usual.isWatched { lines.append(("watch", String(folder.isWatched))) }
+        if folder.ignoresPermissions != usual.ignoresPermissions {
+            lines.append(("ignore-permissions", String(folder.ignoresPermissions)))
+        }
+        if folder.order != usual.order { lines.append(("order", TOMLDraft.quoted(folder.order.rawValue))) }
+        if folder.priority != usual.priority { lines.append(("priority", TOMLDraft.list(folder.priority))) }
+        if folder.groups != usual.groups { lines.append(("groups", TOMLDraft.list(folder.groups))) }
+        if folder.minimumFree != usual.minimumFree {
+            lines.append(("minimum-free", TOMLDraft.quoted(folder.minimumFree.text)))
+        }
+        if folder.maxConflicts != usual.maxConflicts {
+            lines.append(("max-conflicts", String(folder.maxConflicts ?? -1)))
+        }
+        if folder.minimumCopies != usual.minimumCopies {
+            lines.append(("min-copies", String(folder.minimumCopies)))
+        }
+        if let keepFree = folder.keepFree { lines.append(("keep-free", TOMLDraft.quoted(keepFree.text))) }
+        if folder.bluetooth != usual.bluetooth {
+            lines.append(("bluetooth", TOMLDraft.quoted(folder.bluetooth.rawValue)))
+        }
+        if folder.bluetoothLimit != usual.bluetoothLimit {
+            lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
+        }
+        if folder.usesRelays != usual.usesRelays { lines.append(("relays", String(folder.usesRelays))) }
+        let (versions, usualVersions) = (folder.versions, usual.versions)
+        if versions.kind != usualVersions.kind {
+            lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))
+        }
+        if let path = versions.path { lines.append(("versions-path", TOMLDraft.quoted(path))) }
+        for (key, number, usual) in [
+            ("versions-keep", versions.keep, usualVersions.keep),
+            ("versions-cleanout-days", versions.cleanoutDays, usualVersions.cleanoutDays),
+            ("versions-max-age-days", versions.maximumAgeDays, usualVersions.maximumAgeDays),
+            ("versions-clean-interval", versions.cleanInterval, usualVersions.cleanInterval),
+        ] where number != usual {
+            lines.append((key, String(number)))
+        }
+        let (conflicts, usualConflicts) = (folder.conflicts, usual.conflicts)
+        for (key, policy, usual) in [
+            ("conflicts", conflicts.policy, usualConflicts.policy),
+            ("conflicts-deleted", conflicts.deletedPolicy, usualConflicts.deletedPolicy),
+        ] where policy != usual {
+            lines.append((key, TOMLDraft.quoted(policy.rawValue)))
+        }
+        if !conflicts.command.isEmpty { lines.append(("conflicts-command", TOMLDraft.list(conflicts.command))) }
+        if conflicts.commandSeconds != usualConflicts.commandSeconds {
+            lines.append(("conflicts-command-seconds", String(conflicts.commandSeconds)))
+        }
+        return lines
+    }
+
+    private func index(_ id: DeviceID) -> Int { configuration.devices.firstIndex { $0.id == id } ?? 0 }
+    private func index(_ id: FolderID) -> Int { configuration.folders.firstIndex { $0.id == id } ?? 0 }
+}
+
+extension TOMLDraft {
+    /// Sets a setting, or takes it out where there is no value.
+    fileprivate mutating func set(_ key: String, of name: String, at index: Int, toOrRemove value: String?) {
+        if let value { set(key, of: name, at: index, to: value) } else { remove(key, of: name, at: index) }
+    }
+
+    fileprivate mutating func setPaused(_ isPaused: Bool, until: Int64?, of name: String, at index: Int) {
+        set("paused", of: name, at: index, to: String(isPaused))
+        if isPaused, let until {
+            set("paused-until", of: name, at: index, to: Self.quoted(MomentText.format(until)))
+        } else {
+            remove("paused-until", of: name, at: index)
+        }
+    }
+}

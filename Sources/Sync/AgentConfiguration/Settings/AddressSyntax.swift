@@ -1,0 +1,110 @@
+/// What an address in the configuration may look like.
+package enum AddressSyntax {
+    package static let defaultPort = 22000
+
+    /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `relay://host:port/?id=…`,
+    /// `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`, else what is wrong and what to write.
+    package static func problem(deviceAddress text: String) -> String? {
+        if text == "dynamic" || isBluetooth(text) || isVirtual(text) { return nil }
+        if text.hasPrefix("relay://") { return ServerSyntax.problem(relay: text) }
+        guard let (host, port) = split(text) else {
+            return "unrecognised address `\(text)`; use `dynamic` or `tcp://HOST:PORT`, "
+                + "with an IPv6 address in brackets: `tcp://[fe80::1%eth0]:22000`"
+        }
+        guard port > 0 else { return "the address `\(text)` has port 0; give the port that the device listens on" }
+        guard !isWildcard(host) else {
+            return "the address `\(text)` is not the address of a device; use the device's own address, or `dynamic`"
+        }
+        return nil
+    }
+
+    /// Nil if `text` is `tcp://:port` for all addresses of this machine, `tcp://address:port` for one, or a name on the
+    /// virtual radio, else what is wrong and what to write. Port 0 lets the system choose one. A host's name is refused:
+    /// it may change its meaning.
+    package static func problem(listenAddress text: String) -> String? {
+        if ["relay://", "dynamic+http://", "dynamic+https://"].contains(where: text.hasPrefix) {
+            return "`\(text.prefix(120))` is a relay; list it under `servers` of `[relays]`"
+        }
+        if portOnly(text) != nil || isVirtual(text) { return nil }
+        if let (host, _) = split(text), host == "localhost" || host.contains(":") || isIPv4(host) { return nil }
+        return "the address `\(text)` cannot be listened on; use `tcp://:\(defaultPort)` for all addresses of this "
+            + "device, or one of them in numbers, such as `tcp://192.0.2.7:\(defaultPort)`"
+    }
+
+    /// The port of `tcp://:port`.
+    static func portOnly(_ text: String) -> Int? {
+        let prefix = "tcp://:"
+        guard text.hasPrefix(prefix) else { return nil }
+        return split("tcp://localhost:" + text.dropFirst(prefix.count))?.port
+    }
+
+    /// Whether `text` is `virtual://name`.
+    private static func isVirtual(_ text: String) -> Bool {
+        let prefix = "virtual://"
+        guard text.hasPrefix(prefix), text.utf8.count <= 200 else { return false }
+        let name = text.utf8.dropFirst(prefix.utf8.count)
+        return !name.isEmpty && name.allSatisfy { $0 < 0x80 && isHostByte($0) }
+    }
+
+    private static func isIPv4(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4
+            && parts.allSatisfy { $0.utf8.count <= 3 && $0.utf8.allSatisfy(isDigit) && UInt8($0) != nil }
+    }
+
+    static func isWildcard(_ host: String) -> Bool { host == "0.0.0.0" || host == "::" }
+
+    /// The host, without the brackets of an IPv6 address, and the port of `tcp://host:port`.
+    static func split(_ text: String) -> (host: String, port: Int)? {
+        let scheme = "tcp://"
+        guard text.hasPrefix(scheme), text.utf8.count <= 300 else { return nil }
+        guard let (host, port) = hostAndPort(text.dropFirst(scheme.count), needsPort: true), let port else {
+            return nil
+        }
+        return (host, port)
+    }
+
+    /// The host, without the brackets of an IPv6 address, and the port of `host:port`, or of `host` where none is needed.
+    static func hostAndPort(_ text: Substring, needsPort: Bool) -> (host: String, port: Int?)? {
+        var host = text
+        var port: Int?
+        // Inside brackets a colon separates no port.
+        if let colon = text.lastIndex(of: ":"), needsPort || !text.hasSuffix("]") {
+            let digits = text[text.index(after: colon)...]
+            guard (1...5).contains(digits.utf8.count), digits.utf8.allSatisfy({ isDigit($0) }),
+                let number = Int(digits), number <= 65535
+            else { return nil }
+            (host, port) = (text[..<colon], number)
+        } else if needsPort {
+            return nil
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+            let address = host.prefix { $0 != "%" }
+            guard address.contains(":"), address.utf8.allSatisfy({ isHexDigit($0) || $0 == 0x3A || $0 == 0x2E })
+            else { return nil }
+            let zone = host.dropFirst(address.count)
+            guard zone.isEmpty || (zone.count > 1 && zone.dropFirst().utf8.allSatisfy(isHostByte)) else { return nil }
+        } else {
+            guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else { return nil }
+        }
+        return (String(host), port)
+    }
+
+    /// Whether `text` is `ble://AA:BB:CC:DD:EE:FF`.
+    private static func isBluetooth(_ text: String) -> Bool {
+        let scheme = "ble://"
+        guard text.hasPrefix(scheme) else { return false }
+        let octets = text.dropFirst(scheme.count).split(separator: ":", omittingEmptySubsequences: false)
+        return octets.count == 6
+            && octets.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { isHexDigit($0) } }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    private static func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (0x61...0x66).contains(byte | 0x20) }
+    /// Letters, digits, `-`, `.`, `_` and the bytes of other scripts.
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == 0x2D || byte == 0x2E || byte == 0x5F
+            || byte >= 0x80
+    }
+}

@@ -1,0 +1,97 @@
+import AgentConfiguration
+
+/// The policies that hold at a moment, and what each lets over a link. Pure.
+package struct HeldTransfers: Equatable, Sendable {
+    package var holds: [TransferPolicies.Hold] = []
+    /// Bytes per second each way, where one of them limits.
+    package var meteredRate: Int64 = 0
+    /// Whether a connection that is metered is so for the local network, too.
+    package var includesLocalNetwork = false
+
+    package init() {}
+
+    /// - Parameter isIgnored: whether the user has set all policies aside.
+    package init(_ policies: TransferPolicies, in conditions: MachineConditions, isIgnored: Bool) {
+        guard !isIgnored else { return }
+        holds = policies.holds(in: conditions)
+        // What does not count is no difference.
+        guard !holds.isEmpty else { return }
+        meteredRate = policies.meteredRate
+        includesLocalNetwork = policies.includesLocalNetwork
+    }
+
+    /// What keeps a use of such a link from being made, the strictest first; nil if nothing does.
+    package func obstacle(to purpose: SlowLinkPolicy.Purpose, over route: LinkRoute) -> TransferPolicies.Hold? {
+        holds.filter { concerns($0, route) && Self.obstructs($0.restraint, purpose) }
+            .max { $0.restraint < $1.restraint }
+    }
+
+    /// What a link of this route may carry in a second each way; nil for no limit.
+    package func rate(over route: LinkRoute) -> Int64? {
+        holds.contains { $0.restraint == .limit && concerns($0, route) } ? meteredRate : nil
+    }
+
+    private func concerns(_ hold: TransferPolicies.Hold, _ route: LinkRoute) -> Bool {
+        switch (hold.cause, route) {
+        case (.battery, _), (.metered, .internet): true
+        case (.metered, .localNetwork): includesLocalNetwork
+        case (.metered, .radio): false
+        }
+    }
+
+    private static func obstructs(_ restraint: TransferPolicies.Restraint, _ purpose: SlowLinkPolicy.Purpose) -> Bool {
+        switch purpose {
+        case .index: false
+        case .kept: restraint >= .onDemandOnly
+        case .onDemand, .answer: restraint >= .pause
+        }
+    }
+}
+
+/// Why something may not go over a link.
+package enum LinkObstacle: Equatable, Sendable {
+    case slowLink(SlowLinkPolicy.Obstacle)
+    case policy(TransferPolicies.Hold)
+
+    package var isPolicy: Bool {
+        if case .policy = self { true } else { false }
+    }
+
+    /// For programs.
+    package var reason: String {
+        switch self {
+        case .slowLink: "bluetooth"
+        case .policy(let hold): hold.cause.rawValue
+        }
+    }
+
+    /// Why something waits, and what to do, to be read after the names or numbers of what waits.
+    package func text(folder: String) -> String {
+        switch self {
+        case .slowLink(let obstacle): obstacle.text(folder: folder)
+        case .policy(let hold): "\(hold.text); \(hold.remedy)"
+        }
+    }
+}
+
+extension TransferPolicies.Hold {
+    /// Why, as a part of a sentence.
+    package var text: String {
+        let what =
+            switch restraint {
+            case .nothing: "nothing waits"
+            case .limit: "transfers are limited"
+            case .onDemandOnly: "only requested files are downloaded"
+            case .pause: "only indexes are exchanged"
+            }
+        return switch cause {
+        case .metered: "the connection is metered; \(what) (on-metered)"
+        case .battery: "the battery is low; \(what) (on-battery)"
+        }
+    }
+
+    package var remedy: String {
+        let ignore = "`synctrain policy ignore --for 1h` suspends the policies"
+        return restraint == .onDemandOnly ? "\(ignore), `synctrain fetch` downloads a file" : ignore
+    }
+}

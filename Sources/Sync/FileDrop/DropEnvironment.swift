@@ -1,0 +1,72 @@
+import AgentConfiguration
+import AgentContext
+import AsyncTools
+import BlockExchange
+import ControlAPI
+import GhostDrop
+import Logging
+import PeerLinks
+import Transport
+
+/// What transfers need of the agent around them.
+package struct DropEnvironment: Sendable {
+    package var registry: DropRegistry
+    package var devices: DeviceRegistry
+    /// The paired devices.
+    package var known: @Sendable () -> [DeviceConfiguration]
+    package var transports: [any LegacyTransport]
+    package var nearby: [any NearbyDevices]
+    /// Runs something to its end though the request that began it is over.
+    package var start: @Sendable (@escaping @Sendable () async -> Void) -> Void
+    package var threads: any DiskThreads
+    package var time: AgentTime
+    package var logger: Logger
+
+    package init(
+        registry: DropRegistry, devices: DeviceRegistry, known: @escaping @Sendable () -> [DeviceConfiguration],
+        transports: [any LegacyTransport], nearby: [any NearbyDevices],
+        start: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void, threads: any DiskThreads,
+        time: AgentTime, logger: Logger
+    ) {
+        self.registry = registry
+        self.devices = devices
+        self.known = known
+        self.transports = transports
+        self.nearby = nearby
+        self.start = start
+        self.threads = threads
+        self.time = time
+        self.logger = logger
+    }
+
+    package func now() -> Duration { time.monotonic() }
+
+    package func name(of device: DeviceID) -> String? {
+        known().first { $0.id == device }.flatMap { $0.name.isEmpty ? nil : $0.name }
+    }
+
+    /// What is known near-by of the device at an address.
+    func nearbyName(at address: String) -> String? {
+        nearby.lazy.flatMap(\.nearby).first { $0.address.description == address }?.name.map { String($0.prefix(64)) }
+    }
+
+    package func peer(of session: PeerSession) -> DropPeer {
+        DropPeer(
+            device: session.device.description, name: name(of: session.device),
+            address: session.information.remoteAddress, transport: session.information.kind.rawValue)
+    }
+
+    package func peer(of link: LegacyLink) -> DropPeer {
+        DropPeer(
+            name: nearbyName(at: link.information.remoteAddress), address: link.information.remoteAddress,
+            transport: link.information.kind.rawValue)
+    }
+
+    /// What this device says of itself in v1.
+    package static let capabilities = Capabilities(supportsL2CAP: true)
+}
+
+/// How long something takes, for people.
+extension Duration {
+    var inSeconds: Double { self / .seconds(1) }
+}

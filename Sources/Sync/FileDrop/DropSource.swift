@@ -1,0 +1,95 @@
+import AsyncTools
+import ControlAPI
+import Cryptography
+import FileAccess
+import Glibc
+import Synchronization
+
+/// A file that is being sent, read in blocks.
+final class DropSource: Sendable {
+    private static let blockByteCount = 64 << 10
+    private static let hashedByteCount = 1 << 20
+
+    /// As it is announced: the last part of the path that the user gave.
+    let name: String
+    let size: Int64
+    private let file: OpenFile
+    private let status: FileStatus
+    private let threads: any DiskThreads
+    private let block = Mutex<(offset: Int64, bytes: [UInt8])>((0, []))
+
+    /// Opens the regular file at an absolute path, which is the user's own and may lead through links. Throws
+    /// `ControlError`.
+    init(path: String, threads: any DiskThreads) async throws {
+        self.threads = threads
+        name = String(path.split(separator: "/").last ?? "")
+        (file, status) = try await threads.runIfActive { try Self.open(path) }
+        size = status.size
+    }
+
+    private static func open(_ path: String) throws -> (OpenFile, FileStatus) {
+        guard let resolved = realpath(path, nil) else {
+            let words = String(cString: strerror(errno))
+            throw ControlError(.noSuchPath, "\(path) cannot be sent: \(words). Check the path.", path: path)
+        }
+        defer { free(resolved) }
+        let place = String(cString: resolved)
+        guard let slash = place.lastIndex(of: "/"),
+            let name = RelativePath(String(place[place.index(after: slash)...]))
+        else {
+            throw ControlError(.noSuchPath, "\(path) is not a regular file; choose another one.", path: path)
+        }
+        do throws(FileAccessError) {
+            let root = try RootDirectory(path: slash == place.startIndex ? "/" : String(place[..<slash]))
+            let file = try root.open(reading: name)
+            return (file, try file.status())
+        } catch {
+            guard error.code == .isADirectory else { throw ControlError(error, path: path) }
+            throw ControlError(
+                .failed, "\(path) is a directory; pack it into one file first, with tar for example.", path: path)
+        }
+    }
+
+    /// Reads the whole file once. Throws `ControlError` if it changes meanwhile.
+    func digest() async throws -> SHA256Digest {
+        let digest = try await threads.runIfActive { [file, size] in
+            var hasher = SHA256Hasher()
+            var offset: Int64 = 0
+            while offset < size {
+                let bytes = try file.read(count: Int(min(Int64(Self.hashedByteCount), size - offset)), at: offset)
+                guard !bytes.isEmpty else { break }
+                bytes.withUnsafeBytes { hasher.update($0) }
+                offset += Int64(bytes.count)
+            }
+            return hasher.finalize()
+        }
+        guard try await isUnchanged() else {
+            throw ControlError(.failed, "\(name) is being written to; send it once it is complete.", isRetryable: true)
+        }
+        return digest
+    }
+
+    /// Whether the file is as it was when it was opened.
+    func isUnchanged() async throws -> Bool {
+        try await threads.runIfActive { [file, status] in try file.status().isUnchanged(since: status) }
+    }
+
+    /// The bytes of a range; fewer if the file has become shorter.
+    func read(_ range: Range<Int64>) async throws -> [UInt8] {
+        if let bytes = cached(range) { return bytes }
+        let count = max(Int64(Self.blockByteCount), range.upperBound - range.lowerBound)
+        let bytes = try await threads.runIfActive { [file] in
+            try file.read(count: Int(count), at: range.lowerBound)
+        }
+        if bytes.count <= Self.blockByteCount { block.withLock { $0 = (range.lowerBound, bytes) } }
+        return Array(bytes.prefix(range.count))
+    }
+
+    private func cached(_ range: Range<Int64>) -> [UInt8]? {
+        block.withLock { block in
+            let end = block.offset + Int64(block.bytes.count)
+            guard range.lowerBound >= block.offset, range.upperBound <= end else { return nil }
+            return Array(block.bytes[Int(range.lowerBound - block.offset)..<Int(range.upperBound - block.offset)])
+        }
+    }
+}

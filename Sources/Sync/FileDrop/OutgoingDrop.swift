@@ -1,0 +1,208 @@
+import BlockExchange
+import ControlAPI
+import Cryptography
+import Fetching
+import GhostDrop
+import NIOCore
+import PeerLinks
+import SyncDecisions
+import Synchronization
+
+/// A file on its way to a paired device, which asks for it piece by piece.
+package final class OutgoingDrop: Sendable {
+    private struct State {
+        var end: DeviceDropMessage.End?
+        var isAskedFor = false
+        var lastAsked: Duration
+        var sent: Int64 = 0
+        var peer: DropPeer
+    }
+
+    /// The longest piece.
+    static let pieceLimit = 1 << 20
+
+    /// How often a device that is not connected is dialled without heeding its back-off.
+    private static let dialInterval = Duration.seconds(5)
+
+    /// How long a receiver is waited for that asks for nothing, which may be its user thinking.
+    private static let patience = Duration.seconds(180)
+
+    package let id: UniqueID
+    package let device: DeviceID
+    private let source: DropSource
+    private let digest: SHA256Digest
+    private let conversation: DropConversation
+    private let environment: DropEnvironment
+    private let progress = FetchProgress()
+    private let state: Mutex<State>
+    /// How long a lost link is waited for.
+    private let linkLimit: Duration
+
+    init(
+        _ source: DropSource, digest: SHA256Digest, to device: DeviceID, linkLimit: Duration,
+        conversation: DropConversation, environment: DropEnvironment
+    ) {
+        var random = SystemRandomNumberGenerator()
+        id = UniqueID(using: &random)
+        self.device = device
+        self.source = source
+        self.digest = digest
+        self.linkLimit = linkLimit
+        self.conversation = conversation
+        self.environment = environment
+        state = Mutex(
+            State(
+                lastAsked: environment.now(),
+                peer: DropPeer(
+                    device: device.description, name: environment.name(of: device), address: "", transport: "")))
+    }
+
+    /// Where it goes, over the link in use.
+    package var peer: DropPeer { state.withLock { $0.peer } }
+
+    // MARK: what the receiver asks
+
+    package func serve(_ message: DeviceDropMessage, _ request: BlockRequest) async -> BlockAnswer {
+        state.withLock { state in
+            state.lastAsked = environment.now()
+            state.isAskedFor = true
+            if let end = message.end { state.end = state.end ?? end }
+        }
+        conversation.wake.notify()
+        switch message.kind {
+        case .about:
+            let about = DeviceDropAbout(size: source.size, digest: digest, name: source.name).bytes
+            guard about.count <= Int(request.size) else { return BlockAnswer(.generic) }
+            return BlockAnswer(ByteBuffer(bytes: about))
+        case .data:
+            let (end, overflow) = request.offset.addingReportingOverflow(Int64(request.size))
+            guard !overflow, request.size > 0, Int(request.size) <= Self.pieceLimit, request.offset >= 0,
+                end <= source.size, let bytes = try? await source.read(request.offset..<end),
+                bytes.count == Int(request.size)
+            else { return BlockAnswer(.noSuchFile) }
+            report(upTo: end)
+            return BlockAnswer(ByteBuffer(bytes: bytes))
+        case .end: return BlockAnswer(ByteBuffer())
+        case .offer, .cancel: return BlockAnswer(.noSuchFile)
+        }
+    }
+
+    private func report(upTo end: Int64) {
+        let (added, peer) = state.withLock { state in
+            defer { state.sent = max(state.sent, end) }
+            return (max(0, end - state.sent), state.peer)
+        }
+        guard let report = progress.add(added, from: nil, at: environment.now()) else { return }
+        conversation.tell(
+            .progress(
+                file: source.name, size: source.size, peer, done: report.bytesDone,
+                bytesPerSecond: report.bytesPerSecond))
+    }
+
+    // MARK: the sender's side
+
+    /// Offers the file over whatever link there is until the receiver has said how it ended. Throws `ControlError`; a
+    /// cancelled task ends the transfer, and the receiver is told.
+    package func run() async throws {
+        environment.registry.offer(self)
+        defer { environment.registry.withdraw(self) }
+        do {
+            try await offer()
+        } catch {
+            let (registry, device, id) = (environment.devices, device, id)
+            environment.start {
+                guard let session = registry.device(device)?.session else { return }
+                _ = try? await session.request(DeviceDropMessage(.cancel, id).request(), isBulk: false)
+            }
+            throw error
+        }
+    }
+
+    private func offer() async throws {
+        var told: PeerSession?
+        var lostAt: Duration?
+        var dialledAt: Duration?
+        while true {
+            try Task.checkCancellation()
+            if let end = state.withLock({ $0.end }) { return try finish(end) }
+            let session = environment.devices.device(device)?.session
+            if let session, session !== told {
+                lostAt = nil
+                told = try await offer(on: session) ? session : nil
+                if told != nil { continue }
+            } else if session == nil {
+                let now = environment.now()
+                if lostAt == nil {
+                    lostAt = now
+                    conversation.tell(
+                        told == nil
+                            ? .connecting(address: peer.name ?? "\(device.shortID)")
+                            : .retrying(file: source.name, message: "The link was lost; waiting for it."))
+                    told = nil
+                }
+                if now - (dialledAt ?? now - Self.dialInterval) >= Self.dialInterval {
+                    dialledAt = now
+                    await environment.devices.device(device)?.seek()
+                }
+                guard now - (lostAt ?? now) < linkLimit else { throw Self.unreachable(peer) }
+            } else if environment.now() - state.withLock({ $0.lastAsked }) > Self.patience {
+                throw ControlError(
+                    .timeout,
+                    "The other device stopped requesting data. Check that it is awake, and send the "
+                        + "file again.",
+                    isRetryable: true)
+            }
+            // A look at the links now and then is all that a transfer of seconds needs.
+            await conversation.wake.wait(atMost: .milliseconds(500), clock: environment.time.clock)
+        }
+    }
+
+    /// False if the link was lost meanwhile.
+    private func offer(on session: PeerSession) async throws -> Bool {
+        guard session.speaksSynctrain else {
+            throw ControlError(
+                .dropFailed, "\(peer.name ?? "The device") does not run synctrain; share a folder with it instead.")
+        }
+        state.withLock { state in
+            state.peer = environment.peer(of: session)
+            state.lastAsked = environment.now()
+        }
+        do {
+            _ = try await session.request(DeviceDropMessage(.offer, id).request(), isBulk: false)
+            if !state.withLock({ $0.isAskedFor }) {
+                conversation.tell(.announced(file: source.name, size: source.size, peer))
+            }
+            return true
+        } catch let error as RequestError {
+            guard case .refused = error else { return false }
+            throw ControlError(
+                .dropRefused,
+                "\(peer.name ?? "The other device") is not receiving files: run `synctrain drop receive` there.",
+                isRetryable: true)
+        }
+    }
+
+    private func finish(_ end: DeviceDropMessage.End) throws {
+        switch end {
+        case .done: return
+        case .declined: throw ControlError(.dropRefused, "The other device's user declined \(source.name).")
+        case .noSpace:
+            throw ControlError(
+                .noSpace, "The other device has not enough space for \(source.name); free some space there.")
+        case .digestDiffers:
+            throw ControlError(
+                .digestDiffers, "\(source.name) changed while it was being sent; send it again.", isRetryable: true)
+        case .failed:
+            throw ControlError(
+                .dropFailed, "The other device could not store \(source.name); see the message there.",
+                isRetryable: true)
+        }
+    }
+
+    package static func unreachable(_ peer: DropPeer) -> ControlError {
+        ControlError(
+            .linkLost,
+            "\(peer.name ?? peer.device ?? peer.address) cannot be reached; bring the devices closer together or into one "
+                + "network, and send the file again to resume.", isRetryable: true)
+    }
+}

@@ -1,0 +1,69 @@
+import AgentConfiguration
+import ControlAPI
+import Cryptography
+import Fetching
+import FileAccess
+import IndexStore
+import LinkSecurity
+import Transport
+
+extension ControlError {
+    /// Any error as the control API says it.
+    package init(describing error: any Error, path: String? = nil) {
+        switch error {
+        case let error as ControlError: self = error
+        case let error as FileAccessError: self.init(error, path: path ?? error.path)
+        case let error as RelativePathError: self.init(.invalidRequest, error.message, path: path)
+        case let error as IndexStoreError where error.code == .noSuchFolder:
+            self.init(.noSuchFolder, error.message, path: path)
+        case let error as IndexStoreError:
+            self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
+        case let error as ConfigurationError: self.init(error)
+        case let error as FolderHalt: self.init(error, path: path)
+        case let error as FetchError: self.init(error, path: path)
+        default: self.init(.failed, "\(error)", path: path)
+        }
+    }
+}
+
+extension ControlError {
+    /// Why a folder is at a standstill, to somebody who asked for something in it.
+    package init(_ halt: FolderHalt, path: String?) {
+        let code: Code =
+            switch halt.reason {
+            case .selection: .selectionUnusable
+            case .error: .failed
+            case .rootMissing, .markerMissing, .rootEmptied, .massDeletion: .folderHalted
+            }
+        self.init(code, halt.message, path: path)
+    }
+
+    package init(_ error: ConfigurationError) {
+        let code: Code =
+            switch error.code {
+            case .noSuchDevice: .noSuchDevice
+            case .noSuchFolder: .noSuchFolder
+            case .duplicate, .alreadyExists: .alreadyExists
+            default: .invalidConfiguration
+            }
+        self.init(code, error.description)
+    }
+}
+
+extension ControlError {
+    /// What the disk said, in the words of the control API.
+    ///
+    /// - Parameter place: what the error's own path is told from, such as `library:`.
+    package init(_ error: FileAccessError, path: String, from place: String = "") {
+        let code: Code =
+            switch error.code {
+            case .noSpace, .quota: .noSpace
+            case .permission, .readOnly: .noPermission
+            case .exists, .changedOnDisk: .alreadyExists
+            case .busy: .busy
+            case .notFound: .noSuchPath
+            default: .failed
+            }
+        self.init(code, error.message(from: place), isRetryable: error.isTransient, path: path)
+    }
+}

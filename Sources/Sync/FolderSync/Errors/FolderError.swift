@@ -1,0 +1,56 @@
+import BlockExchange
+
+/// What a folder refuses, with what the words for people are made of (`ControlError+Folders`). Paths are relative to the
+/// folder's root.
+package enum FolderError: Error, Equatable, Sendable {
+    /// What only a device that sends its changes can do.
+    package enum Sending: Sendable { case delete, note, revert }
+
+    // MARK: paths
+
+    case notOnDisk(String)
+    case noDeviceHas(String)
+    case selected(String)
+    case notSelected(String)
+    case isDirectory(String)
+    case tooManyFiles(String, limit: Int)
+    /// Other devices have the name with other content.
+    case differsElsewhere(String)
+    /// An absolute directory is needed to move to.
+    case noTargetDirectory
+    case targetInsideFolder(String)
+
+    // MARK: the folder
+
+    case notSendOnly
+    case notReceiveOnly
+    case receivesOnly(Sending)
+    case notHalted
+    case notHaltedOverDeletions
+
+    // MARK: conflicts and versions
+
+    case noConflict(String)
+    case ambiguousConflict(String, copies: Int)
+    case copyGone(String)
+    case notInStep(String)
+    case nothingMerged
+    case noVersion(String, isAtTime: Bool)
+    /// Something is in the place: how large it is, when the version that replaces it was archived (local time), and whether
+    /// what is there goes to the archive.
+    case wouldReplace(String, size: Int64, archived: String, isArchiving: Bool)
+    case noSpace(String)
+
+    // MARK: notes
+
+    case badNoteKey(String)
+    case badNoteValue
+    case notesIncomplete(String)
+    case tooManyNotes(String)
+    case tooManyNoteLines
+    case notesTooLarge
+
+    // MARK: refused changes
+
+    case nothingRefused(String)
+}

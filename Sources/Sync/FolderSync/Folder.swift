@@ -1,0 +1,44 @@
+import AgentConfiguration
+import AgentContext
+import BlockExchange
+import FileAccess
+import IndexStore
+import Logging
+
+/// One folder of the agent: what works on it, what links talk to, and what others may read of it.
+package final class Folder: Sendable {
+    package let id: FolderID
+    package let boards: FolderBoards
+    package let runner: FolderRunner
+    package let exchange: FolderExchange
+    package let server: BlockServer
+
+    /// The folder's index must exist in `index`. Opens the folder's root; blocks its thread.
+    ///
+    /// - Parameters:
+    ///   - watchProgram: the program that watches directories; nil for none.
+    ///   - interposer: asked before anything in the folder is changed; for simulations.
+    package init(
+        _ configuration: FolderConfiguration, index: IndexStore, tools: FolderTools, events: EventHub,
+        watchProgram: String?, interposer: (any DiskInterposer)? = nil
+    ) {
+        id = configuration.id
+        boards = FolderBoards(configuration, interposer: interposer)
+        runner = FolderRunner(
+            boards: boards, store: index, tools: tools, events: events, watchProgram: watchProgram)
+        exchange = FolderExchange(
+            boards: boards, index: index, events: events, clock: tools.time.clock, logger: tools.logger)
+        server = BlockServer(places: boards.places, index: index, threads: tools.threads, logger: tools.logger)
+    }
+
+    package var configuration: FolderConfiguration { boards.places.configuration }
+
+    /// Whether something that this device keeps is missing here.
+    package var needsAnything: Bool { boards.status.snapshot.need != NeededTotals() }
+
+    /// Takes new settings. Blocks its thread.
+    package func configure(_ configuration: FolderConfiguration) {
+        exchange.configure(from: self.configuration, to: configuration)
+        runner.configure(configuration)
+    }
+}

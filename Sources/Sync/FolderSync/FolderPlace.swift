@@ -1,0 +1,137 @@
+import AgentConfiguration
+import FileAccess
+import Selection
+
+/// Where a folder is on this disk: its root, held open, and its selection as its `.stignore` had it.
+package struct FolderPlace: Sendable {
+    package static let marker = ".stfolder"
+    package static let ignoreFile = ".stignore"
+    /// A selection of a million paths has room; a runaway file does not.
+    private static let ignoreByteLimit = 64 << 20
+
+    package let root: RootDirectory
+    package let selection: Selection
+    /// What is selected for as long as there is space.
+    package let whileSpace: PathSet
+    /// What is not selected and is not to be asked about.
+    let leftAlone: PathSet
+    /// Selected names that their files have left.
+    package let moved: [String]
+    /// What the selection was read from: the ignore file, and those that it includes.
+    package let sources: [String: FileAccess.FileStatus?]
+
+    /// Opens the folder's root, checks its marker, and reads its selection, which in a selective folder has lines.
+    package static func open(
+        _ configuration: FolderConfiguration, interposer: (any DiskInterposer)? = nil
+    ) -> Result<FolderPlace, FolderHalt> {
+        let root: RootDirectory
+        do {
+            root = try RootDirectory(path: configuration.path, interposer: interposer, unlocksDirectories: true)
+        } catch {
+            let reason: FolderHalt.Reason = error.isAbsence ? .rootMissing : .error
+            let remedy = error.isAbsence ? "; mount its disk, or run: synctrain folder repair \(configuration.id)" : ""
+            return .failure(FolderHalt(reason: reason, message: error.message + remedy))
+        }
+        return read(configuration, in: root)
+    }
+
+    /// The same root, with its marker checked and its selection read again.
+    func reread(_ configuration: FolderConfiguration) -> Result<FolderPlace, FolderHalt> {
+        Self.read(configuration, in: root)
+    }
+
+    private static func read(
+        _ configuration: FolderConfiguration, in root: RootDirectory
+    ) -> Result<FolderPlace, FolderHalt> {
+        do {
+            guard try status(of: marker, in: root) != nil else {
+                return .failure(
+                    FolderHalt(
+                        reason: .markerMissing,
+                        message:
+                            "\(configuration.path) has no \(Self.marker); mount its disk, or if this is the right "
+                            + "directory, run: synctrain folder repair \(configuration.id)"))
+            }
+            var sources: [String: FileAccess.FileStatus?] = [:]
+            let text = try read(ignoreFile, in: root, noting: &sources)
+            let file = try IgnoreFile(parsing: text ?? "")
+            let selection = try Selection(file) { name in
+                guard let text = try read(name, in: root, noting: &sources) else {
+                    throw FolderHalt(reason: .selection, message: "\(name): no such file")
+                }
+                return text
+            }
+            // Seen in the middle of being written, or lost: keeping everything is the last thing that was asked for.
+            guard configuration.mode == .full || !selection.patterns.isEmpty else {
+                throw FolderHalt(
+                    reason: .selection,
+                    message:
+                        "\(configuration.path)/\(ignoreFile) \(text == nil ? "is gone" : "has no lines"), which would select "
+                        + "everything, so the folder is not synced. Restore its lines; or select nothing: synctrain folder "
+                        + "mode \(configuration.id) selective; or select everything: synctrain folder mode \(configuration.id) full"
+                )
+            }
+            return .success(
+                FolderPlace(
+                    root: root, selection: selection, whileSpace: PathSet(file.paths(marked: .whileSpace)),
+                    leftAlone: PathSet(file.paths(marked: .leaveAlone)), moved: file.paths(marked: .moved),
+                    sources: sources))
+        } catch let error as IgnoreError {
+            return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error)"))
+        } catch let error as FolderHalt {
+            return .failure(error)
+        } catch let error as FileAccessError {
+            return .failure(FolderHalt(reason: .error, message: error.message))
+        } catch {
+            return .failure(FolderHalt(reason: .error, message: "\(error)"))
+        }
+    }
+
+    /// Whether the root has its marker, and the selection's files are those that were read, and enough for the mode.
+    package func isCurrent(for configuration: FolderConfiguration) -> Bool {
+        guard (try? Self.status(of: Self.marker, in: root)) ?? nil != nil,
+            configuration.mode == .full || !selection.patterns.isEmpty
+        else { return false }
+        return sources.allSatisfy { name, then in
+            guard let now = try? Self.status(of: name, in: root) else { return then == nil }
+            guard let then else { return false }
+            return now.isUnchanged(since: then)
+        }
+    }
+
+    /// The ignore file as it is now, for editing; an empty one if there is none.
+    package func ignoreFile() throws -> IgnoreFile {
+        var sources: [String: FileAccess.FileStatus?] = [:]
+        return try IgnoreFile(parsing: try Self.read(Self.ignoreFile, in: root, noting: &sources) ?? "")
+    }
+
+    /// The text of a file that the ignore file includes.
+    func readIncluded(_ name: String) throws -> String {
+        var sources: [String: FileAccess.FileStatus?] = [:]
+        guard let text = try Self.read(name, in: root, noting: &sources) else {
+            throw FolderHalt(reason: .selection, message: "\(name): no such file")
+        }
+        return text
+    }
+
+    private static func status(of name: String, in root: RootDirectory) throws -> FileAccess.FileStatus? {
+        try RelativePath(name).flatMap { try root.status(of: $0) }
+    }
+
+    /// Nil if there is no such file. Only files of the folder are read: `../x` is not.
+    private static func read(
+        _ name: String, in root: RootDirectory, noting sources: inout [String: FileAccess.FileStatus?]
+    ) throws -> String? {
+        guard let path = RelativePath(name), let status = try root.status(of: path) else {
+            sources[name] = .some(nil)
+            return nil
+        }
+        guard status.size <= ignoreByteLimit else {
+            throw FolderHalt(
+                reason: .selection,
+                message: "\(name) has \(status.size) bytes; the limit is \(ignoreByteLimit); make it shorter")
+        }
+        sources[name] = status
+        return String(decoding: try root.open(reading: path).read(count: Int(status.size), at: 0), as: UTF8.self)
+    }
+}

@@ -1,0 +1,38 @@
+import BlockExchange
+import Synchronization
+
+/// The folders of this agent by id: looked up here, owned by nobody else.
+package final class FolderRegistry: Sendable {
+    private let folders = Mutex<[FolderID: Folder]>([:])
+    /// Folders that others offer and that are not here.
+    package let pending: PendingRegistry
+
+    package init(pending: PendingRegistry) { self.pending = pending }
+
+    package var all: [Folder] { folders.withLock { Array($0.values) }.sorted { $0.id < $1.id } }
+
+    package func folder(_ id: FolderID) -> Folder? { folders.withLock { $0[id] } }
+
+    package func folder(_ id: FolderID, sharedWith device: DeviceID) -> Folder? {
+        guard let folder = folder(id), folder.exchange.isShared(with: device) else { return nil }
+        return folder
+    }
+
+    package func insert(_ folder: Folder) { folders.withLock { $0[folder.id] = folder } }
+
+    @discardableResult
+    package func remove(_ id: FolderID) -> Folder? { folders.withLock { $0.removeValue(forKey: id) } }
+}
+
+/// A folder that a device offers and that is not here.
+package struct FolderOffer: Hashable, Sendable {
+    package var folder: FolderID
+    package var label: String
+    package var device: DeviceID
+
+    package init(folder: FolderID, label: String, device: DeviceID) {
+        self.folder = folder
+        self.label = label
+        self.device = device
+    }
+}

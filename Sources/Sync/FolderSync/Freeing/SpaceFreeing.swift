@@ -1,0 +1,272 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import Reconciliation
+import Selection
+
+/// Removes what is not selected from this disk, so far as other devices have the very same. The ignore line is written, and
+/// the index is in line with it, before: whatever stops it leaves extraneous files, and no deletion to be announced.
+struct SpaceFreeing {
+    private let folder: FolderContext
+    /// What the folder selects, or would select if this is a dry run.
+    private let selection: Selection
+    private let isForced: Bool
+    private let isDryRun: Bool
+    private(set) var outcome = FreeingOutcome()
+    /// What is to follow, for the step that frees.
+    private(set) var work: FolderWork
+
+    init(folder: FolderContext, selection: Selection, isForced: Bool, isDryRun: Bool, work: FolderWork) {
+        self.folder = folder
+        self.selection = selection
+        self.isForced = isForced
+        self.isDryRun = isDryRun
+        self.work = work
+    }
+
+    /// Frees what is at and below each of `paths` and is not selected, and directories above them that only were there for
+    /// them. None of the paths lies below another.
+    mutating func free(_ paths: [String]) async throws {
+        for path in paths {
+            var cursor: String?
+            repeat {
+                let page = try await folder.index.store.localDescendants(
+                    of: folder.id, below: path, after: cursor, limit: FolderIndex.pageLimit, deepestFirst: true)
+                try await free(named: page.entries.map(\.path))
+                cursor = page.next
+            } while cursor != nil
+            try await free(named: [path])
+        }
+        try await freeParents(of: paths)
+        outcome.freed.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        outcome.staying.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        outcome.givenUp.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        guard !isDryRun else { return }
+        work.effects.counts.extraneous = try await folder.countExtraneous()
+    }
+
+    // MARK: names
+
+    /// One name that is on this disk.
+    private struct Candidate: Sendable {
+        let facts: NameFacts
+        let path: RelativePath
+        let status: FileAccess.FileStatus
+        let sight: Freeing.Sight
+        let isEmptyDirectory: Bool
+
+        var name: String { path.text }
+        var isDirectory: Bool { status.type == .directory }
+        var size: Int64 { status.type == .regular ? status.size : 0 }
+    }
+
+    /// What was done about one name.
+    private enum Deed: Sendable {
+        case freed
+        case givenUp(Freeing.Reason)
+        case stays(Freeing.Reason, String?)
+        /// A directory that still holds something.
+        case holds([(path: String, size: Int64)])
+    }
+
+    private mutating func free(named names: [String]) async throws {
+        let names = names.filter { selection.isLeftOut($0) }
+        guard !names.isEmpty else { return }
+        let facts = try await folder.index.facts(names)
+        let known = Set(names)
+        let candidates = try await candidates(facts)
+        let rule = try await folder.copyRule()
+        var changes: [LocalChange] = []
+        for candidate in candidates {
+            try Task.checkCancellation()
+            let deed = try await deal(with: candidate, copies: rule.copies(candidate.facts.holders))
+            note(deed, candidate, known: known)
+            switch deed {
+            case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
+            case .stays, .holds: break
+            }
+        }
+        guard !changes.isEmpty else { return }
+        let root = folder.root
+        try await folder.onDisk { try root.synchronizeFileSystem() }
+        try await folder.index.apply(changes, &work)
+        work.log(.freed, changes.map(\.name), folder.index)
+    }
+
+    private func candidates(_ facts: [NameFacts]) async throws -> [Candidate] {
+        let root = folder.root
+        return try await folder.onDisk {
+            try facts.compactMap { facts -> Candidate? in
+                guard let path = RelativePath(facts.name), let status = try root.status(of: path) else { return nil }
+                return Candidate(
+                    facts: facts, path: path, status: status, sight: Self.sight(status, facts.local),
+                    isEmptyDirectory: try status.type == .directory && root.list(path).isEmpty)
+            }
+        }
+    }
+
+    static func sight(_ status: FileAccess.FileStatus, _ local: LocalEntry?) -> Freeing.Sight {
+        guard let expected = local.flatMap({ FileAccess.FileStatus($0) }), status.isUnchanged(since: expected) else {
+            return .changed
+        }
+        return expected.type == .regular && expected.changed == nil ? .unsettled : .unchanged
+    }
+
+    private func deal(with candidate: Candidate, copies: Copies) async throws -> Deed {
+        let shared = folder.settings
+        let reason = Freeing.reason(
+            against: candidate.facts.localVersion, global: candidate.facts.global, copies: copies,
+            minimumCopies: shared.minimumCopies, sight: candidate.sight)
+        if candidate.isDirectory { return try await dealWithDirectory(candidate, reason, copies) }
+        if let reason, !(isForced && reason.isForceable) { return .stays(reason, message(reason, copies)) }
+        do {
+            try await remove(candidate, purpose: reason == nil ? .freeing : .givingUp)
+        } catch let error as FileAccessError {
+            switch error.code {
+            case .busy: return .stays(.inUse, nil)
+            case .changedOnDisk, .isADirectory, .notARegularFile: return .stays(.changedHere, nil)
+            default: return .stays(.failed, error.message)
+            }
+        }
+        return reason.map { .givenUp($0) } ?? .freed
+    }
+
+    private func remove(_ candidate: Candidate, purpose: RemovalPurpose) async throws {
+        let (archive, isDryRun) = (folder.archive, isDryRun)
+        try await folder.onDisk {
+            guard !isDryRun else {
+                guard candidate.status.type == .regular, try archive.root.isBeingWritten(candidate.path) else { return }
+                throw FileAccessError(.busy, .remove, path: candidate.name)
+            }
+            try archive.removeUserFile(candidate.path, expecting: candidate.status, purpose: purpose)
+        }
+    }
+
+    // MARK: directories
+
+    /// A directory goes when nothing is left in it; only what no file needs makes way for that.
+    private func dealWithDirectory(
+        _ candidate: Candidate, _ reason: Freeing.Reason?, _ copies: Copies
+    ) async throws -> Deed {
+        // What is in it was counted by itself.
+        guard !isDryRun else { return .holds(try await strangers(in: candidate.path)) }
+        // A directory that others have deleted and that is empty here is of use to nobody.
+        if let reason, reason != .deletedElsewhere, !(isForced && reason.isForceable) {
+            return candidate.isEmptyDirectory
+                ? .stays(reason, message(reason, copies)) : .holds(try await strangers(in: candidate.path))
+        }
+        let root = folder.root
+        do {
+            try await folder.onDisk {
+                for entry in try root.list(candidate.path) {
+                    guard let name = entry.name, let path = try? candidate.path.appending(name), path.isTemporary,
+                        !path.isSwap
+                    else { continue }
+                    _ = try root.removeTemporary(path)
+                }
+                _ = try root.removeDirectory(candidate.path, durability: .deferred)
+            }
+            return .freed
+        } catch let error as FileAccessError {
+            guard error.code == .directoryNotEmpty else { return .stays(.failed, error.message) }
+            return .holds(try await strangers(in: candidate.path))
+        }
+    }
+
+    /// What lies in a directory and is nothing to the index.
+    private func strangers(in directory: RelativePath) async throws -> [(path: String, size: Int64)] {
+        let known = try await folder.index.store.localChildren(of: folder.id, directory: directory.text)
+        let names = Set(known.map(\.file.name))
+        let (root, selection) = (folder.root, selection)
+        return try await folder.onDisk {
+            try root.list(directory).compactMap { entry in
+                guard let name = entry.name, let path = try? directory.appending(name), !path.isTemporary,
+                    !names.contains(path.text), selection.isLeftOut(path.text), let status = try root.status(of: path)
+                else { return nil }
+                return (path.text, status.type == .regular ? status.size : 0)
+            }.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        }
+    }
+
+    /// Directories above what was freed that are not kept any more either.
+    private mutating func freeParents(of paths: [String]) async throws {
+        guard !isDryRun else { return }
+        var parents: Set<RelativePath> = []
+        for path in paths {
+            var parent = RelativePath(path)?.parent
+            while let directory = parent {
+                guard selection.isLeftOut(directory.text) else { break }
+                parents.insert(directory)
+                parent = directory.parent
+            }
+        }
+        // What is in a directory comes before it: its name is longer.
+        for directory in parents.sorted(by: { ($1.text.utf8.count, $0.text) < ($0.text.utf8.count, $1.text) }) {
+            let root = folder.root
+            let isEmpty = try await folder.onDisk {
+                try root.status(of: directory)?.type == .directory && root.list(directory).isEmpty
+            }
+            if isEmpty { try await free(named: [directory.text]) }
+        }
+    }
+
+    // MARK: -
+
+    private mutating func note(_ deed: Deed, _ candidate: Candidate, known: Set<String>) {
+        switch deed {
+        case .freed where candidate.isDirectory: outcome.freedDirectories += 1
+        case .freed: outcome.noteFreed(candidate.name, size: candidate.size)
+        case .givenUp(let reason): outcome.noteGivenUp(name(candidate.name, candidate.size, reason, nil))
+        case .stays(let reason, let message): noteStaying(candidate.name, candidate.size, reason, message)
+        case .holds(let strangers):
+            for stranger in strangers { noteStaying(stranger.path, stranger.size, .unknown, nil) }
+        }
+    }
+
+    private mutating func noteStaying(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: String?) {
+        outcome.noteStaying(name(path, size, reason, message))
+    }
+
+    private func name(_ path: String, _ size: Int64, _ reason: Freeing.Reason, _ message: String?) -> StayingName {
+        StayingName(
+            path: path, size: size, reason: reason.rawValue,
+            message: message ?? reason.message(minimumCopies: folder.settings.minimumCopies))
+    }
+
+    /// Names the devices that do not count; nil where the usual words do.
+    private func message(_ reason: Freeing.Reason, _ copies: Copies) -> String? {
+        guard reason == .uncertainCopies else { return nil }
+        let names = copies.uncertain.map(folder.tools.name)
+        return reason.message(
+            minimumCopies: folder.settings.minimumCopies,
+            holders: names.isEmpty ? nil : names.joined(separator: ", "))
+    }
+}
+
+extension Freeing.Reason {
+    /// A sentence for people that ends with what to do.
+    ///
+    /// - parameter holders: names of the devices that a reason is about; nil if they are not known.
+    package func message(minimumCopies: Int, holders: String? = nil) -> String {
+        switch self {
+        case .noOtherCopy:
+            "no other device has this version; keep it selected until one does, or use --force to delete it"
+        case .tooFewCopies:
+            "fewer than \(minimumCopies) other devices have it (min-copies); keep it selected until they do, or use --force to free it"
+        case .uncertainCopies:
+            "only devices that may free it too have a copy, and they are not connected (\(holders ?? "see `synctrain whereis`")); "
+                + "connect one and try again, or use --force to free it"
+        case .changedHere: "changed on this disk; use `synctrain extraneous resolve`"
+        case .outdated: "other devices have another version; use `synctrain extraneous resolve`"
+        case .deletedElsewhere: "deleted by the other devices; use `synctrain extraneous resolve`"
+        case .notCompared:
+            "not known to be the same as on other devices; use `synctrain extraneous resolve`"
+        case .unsettled: "just written; try again in a moment"
+        case .unknown: "not part of the folder; remove it by hand, or use `synctrain extraneous resolve`"
+        case .inUse: "a program has it open for writing; close it first"
+        case .failed: "disk error; see the log"
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import AgentConfiguration
+import AgentContext
+import BlockExchange
+import ControlAPI
+import IndexStore
+import Logging
+import Synchronization
+
+/// Unknown devices that tried to connect and folders that were offered, kept in the index until someone adds them. Those that
+/// the user ignores are neither kept nor shown.
+package final class PendingRegistry: Sendable {
+    private let index: IndexStore
+    private let ignored: @Sendable () -> Configuration.Ignored
+    private let events: EventHub
+    private let time: AgentTime
+    private let logger: Logger
+
+    /// - Parameter ignored: as the configuration has it at that moment.
+    package init(
+        index: IndexStore, ignored: @escaping @Sendable () -> Configuration.Ignored, events: EventHub, time: AgentTime,
+        logger: Logger
+    ) {
+        self.index = index
+        self.ignored = ignored
+        self.events = events
+        self.time = time
+        self.logger = logger
+    }
+
+    package func knocked(_ device: DeviceID, name: String, address: String) async {
+        guard !ignored().contains(device) else { return }
+        await note("pending device") {
+            try await self.index.notePending(
+                StoredPendingDevice(
+                    id: device, name: name, address: address, lastSeen: self.time.wall().seconds))
+        }
+        events.post("device-pending", device: device, message: name)
+    }
+
+    package func offered(_ offers: [FolderOffer]) async {
+        let ignored = ignored()
+        for offer in offers where !ignored.contains(offer.folder, from: offer.device) {
+            await note("pending folder") {
+                try await self.index.notePending(
+                    StoredPendingFolder(
+                        id: offer.folder, device: offer.device, label: offer.label,
+                        lastSeen: self.time.wall().seconds))
+            }
+            events.post("folder-pending", device: offer.device, folder: offer.folder, message: offer.label)
+        }
+    }
+
+    package func devices() async throws -> [ControlAPI.PendingDevice] {
+        let ignored = ignored()
+        return try await index.pendingDevices().filter { !ignored.contains($0.id) }.map {
+            ControlAPI.PendingDevice(
+                id: $0.id.description, name: $0.name, address: $0.address,
+                lastSeen: WallTime(seconds: $0.lastSeen).rfc3339)
+        }
+    }
+
+    package func folders() async throws -> [ControlAPI.PendingFolder] {
+        let ignored = ignored()
+        return try await index.pendingFolders().filter { !ignored.contains($0.id, from: $0.device) }.map {
+            ControlAPI.PendingFolder(
+                id: $0.id.rawValue, label: $0.label, device: $0.device.description,
+                lastSeen: WallTime(seconds: $0.lastSeen).rfc3339)
+        }
+    }
+
+    private func note(_ what: String, _ body: () async throws -> Void) async {
+        do { try await body() } catch { logger.warning("cannot record a \(what): \(error)") }
+    }
+}

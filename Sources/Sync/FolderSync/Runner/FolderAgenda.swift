@@ -1,0 +1,212 @@
+import AgentConfiguration
+import BlockExchange
+import FileAccess
+
+/// What a folder's engine has to do, and when: pure, so that its rules can be read and tested as a table.
+///
+/// Looks at the disk and pulls are taken by two loops, since a pull may take hours and a change made here must not wait
+/// for it. A pull is not begun while a look is due: a plan that is made of an old look would be dropped anyway.
+package struct FolderAgenda: Sendable {
+    enum Look: Equatable, Sendable {
+        /// Look at these names and all below them; nil for the whole folder.
+        case at([RelativePath]?)
+        /// Nothing to do before this time, or before something happens.
+        case wait(until: MonotonicTime?)
+    }
+
+    package enum Pull: Equatable, Sendable {
+        /// See what is needed of these names; nil for all that is kept.
+        case now([String]?)
+        case wait(until: MonotonicTime?)
+    }
+
+    private enum DuePull {
+        case none
+        case names(Set<String>)
+        case everything
+    }
+
+    /// More changed names than this are looked at by a scan, or a pull, of everything.
+    package static let pathLimit = 2000
+    private static let firstRetry: Duration = .seconds(5)
+    private static let lastRetry: Duration = .seconds(600)
+
+    /// Time between two looks at the whole folder; nil for none but those that are asked for.
+    package var rescanInterval: Duration?
+    private(set) var isWholeScanDue = true
+    private(set) var dueScans: Set<RelativePath> = []
+    private var duePull = DuePull.everything
+    /// Names that were not as a plan saw them, since all was well last.
+    private var doubted: Set<RelativePath> = []
+    /// Names that were still being written when they were looked at.
+    private var laterScans: Set<RelativePath> = []
+    private var laterScansDue: MonotonicTime?
+    /// Names that were reported, and to which more may belong.
+    private var reported: Set<RelativePath> = []
+    private var reportedDue: MonotonicTime?
+    /// Where names are gone, which others may follow or turn up elsewhere.
+    private var goneScans: Set<RelativePath> = []
+    private var goneScansDue: MonotonicTime?
+    private var nextRescan: MonotonicTime?
+    private var nextRetry: MonotonicTime?
+    private var retryPause = FolderAgenda.firstRetry
+
+    init(rescanInterval: Duration?) { self.rescanInterval = rescanInterval }
+
+    mutating func scanEverything() { isWholeScanDue = true }
+
+    /// These names may have changed on this disk.
+    package mutating func scan(_ paths: some Sequence<RelativePath>) {
+        guard !isWholeScanDue else { return }
+        dueScans.formUnion(paths)
+        if dueScans.count > Self.pathLimit { scanEverything() }
+    }
+
+    /// The same, but not before `due`.
+    package mutating func scan(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        laterScans.formUnion(paths)
+        laterScansDue = laterScansDue.map { max($0, due) } ?? due
+    }
+
+    /// These names were reported to have changed. They are looked at together with all that is reported until `due`, or
+    /// until the time that was said before if that is earlier: the two ends of a rename come in reports of their own.
+    mutating func scanReported(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        reported.formUnion(paths)
+        reportedDue = min(reportedDue ?? due, due)
+    }
+
+    /// Names are gone there: they are looked at again at `due`, or together with what is to be looked at before, so that
+    /// both ends of a rename are seen at once.
+    mutating func scanGone(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
+        goneScans.formUnion(paths)
+        goneScansDue = due
+    }
+
+    /// These names were not on the disk what a plan took them for. They are looked at now, but if that has not helped
+    /// once, only with the next try: else a name that never is as expected would keep the disk busy for ever.
+    mutating func doubt(_ paths: some Sequence<RelativePath>, at now: MonotonicTime) {
+        let paths = Set(paths)
+        scan(paths.subtracting(doubted))
+        let stubborn = paths.intersection(doubted)
+        if !stubborn.isEmpty { scan(stubborn, at: now + retryPause) }
+        if doubted.count + paths.count <= Self.pathLimit { doubted.formUnion(paths) }
+    }
+
+    /// Whether the last pull left something undone that time or another look may mend.
+    var awaitsRetry: Bool { nextRetry != nil }
+
+    /// Whether there is something to do now.
+    package var hasWork: Bool { isWholeScanDue || !dueScans.isEmpty || !reported.isEmpty || isPullDue }
+
+    private var isPullDue: Bool {
+        if case .none = duePull { false } else { true }
+    }
+
+    /// The selection, the settings or the links changed: anything may be needed now.
+    mutating func pullSoon() {
+        duePull = .everything
+        retryPause = Self.firstRetry
+    }
+
+    /// The index changed at these names: they may be needed now.
+    mutating func pullSoon(_ names: some Collection<String>) {
+        pullLater(names)
+        retryPause = Self.firstRetry
+    }
+
+    private mutating func pullLater(_ names: some Collection<String>) {
+        var due: Set<String>
+        switch duePull {
+        case .everything: return
+        case .none: due = []
+        case .names(let names): due = names
+        }
+        due.formUnion(names)
+        duePull = due.count > Self.pathLimit ? .everything : due.isEmpty ? .none : .names(due)
+    }
+
+    /// Takes the next look; what it stands for is no longer due.
+    mutating func nextLook(at now: MonotonicTime) -> Look {
+        if let nextRescan, now >= nextRescan { isWholeScanDue = true }
+        if let laterScansDue, now >= laterScansDue {
+            scan(laterScans)
+            laterScans = []
+            self.laterScansDue = nil
+        }
+        if let due = reportedDue, now >= due || isWholeScanDue {
+            scan(reported)
+            reported = []
+            reportedDue = nil
+        }
+        if !dueScans.isEmpty || goneScansDue.map({ now >= $0 }) ?? false {
+            scan(goneScans)
+            goneScans = []
+            goneScansDue = nil
+        }
+        if isWholeScanDue {
+            isWholeScanDue = false
+            goneScans = []
+            goneScansDue = nil
+            dueScans = []
+            nextRescan = rescanInterval.map { now + $0 }
+            // What the scan finds decides what there is to pull.
+            duePull = .everything
+            return .at(nil)
+        }
+        if !dueScans.isEmpty {
+            let paths = dueScans.sorted()
+            dueScans = []
+            pullLater(paths.map(\.text))
+            return .at(paths)
+        }
+        return .wait(until: [nextRescan, laterScansDue, goneScansDue, reportedDue].compactMap { $0 }.min())
+    }
+
+    /// Takes the next pull; it is no longer due.
+    mutating func nextPull(at now: MonotonicTime) -> Pull {
+        if let nextRetry, now >= nextRetry {
+            self.nextRetry = nil
+            duePull = .everything
+        }
+        guard isPullDue else { return .wait(until: nextRetry) }
+        guard !isWholeScanDue, dueScans.isEmpty, reported.isEmpty else { return .wait(until: nil) }
+        defer { duePull = .none }
+        guard case .names(let names) = duePull else { return .now(nil) }
+        return .now(names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+    }
+
+    /// Something was left undone by an error that may pass: it is tried again, later each time.
+    mutating func retryLater(at now: MonotonicTime) {
+        guard nextRetry == nil else { return }
+        nextRetry = now + retryPause
+        retryPause = min(retryPause * 2, Self.lastRetry)
+    }
+
+    /// Everything was done: the next error is tried again soon.
+    package mutating func succeeded() {
+        nextRetry = nil
+        retryPause = Self.firstRetry
+        doubted = []
+    }
+
+    /// The folder cannot be worked on at all; after `pause` all of it is looked at anew.
+    package mutating func halted(at now: MonotonicTime, pause: Duration) {
+        isWholeScanDue = false
+        dueScans = []
+        duePull = .none
+        laterScans = []
+        laterScansDue = nil
+        goneScans = []
+        goneScansDue = nil
+        reported = []
+        reportedDue = nil
+        doubted = []
+        nextRetry = nil
+        nextRescan = now + pause
+    }
+}
+
+extension FolderConfiguration {
+    /// How long after a scan of everything the next one is due; nil for never.
+    var rescanPause: Duration? { rescanInterval > 0 ? .seconds(rescanInterval) : nil }
+}

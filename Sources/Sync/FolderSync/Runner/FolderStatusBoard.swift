@@ -1,0 +1,214 @@
+import AgentContext
+import Arithmetic
+import FileAccess
+import FolderWatcher
+import IndexStore
+import Logging
+import SyncDecisions
+import Synchronization
+
+/// Why a folder is at a standstill: a word for programs, and a sentence for people that ends with the remedy.
+package struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Sendable {
+        case rootMissing = "halted-root-missing"
+        case markerMissing = "halted-marker-missing"
+        case rootEmptied = "halted-root-emptied"
+        case massDeletion = "halted-mass-delete"
+        case selection = "selection-error"
+        case error = "error"
+    }
+
+    package var reason: Reason
+    package var message: String
+    /// Something that is known could not be stored in the index: what it counts is not all there is.
+    package var isIndexIncomplete = false
+
+    package init(reason: Reason, message: String, isIndexIncomplete: Bool = false) {
+        self.reason = reason
+        self.message = message
+        self.isIndexIncomplete = isIndexIncomplete
+    }
+
+    package var description: String { message }
+}
+
+extension FolderHalt {
+    /// Whether the folder stands still until deletions are confirmed or undone.
+    var isOverDeletions: Bool { [.rootEmptied, .massDeletion].contains(reason) }
+}
+
+/// What a folder is at, for those who ask; written by its runner alone.
+package final class FolderStatusBoard: Sendable {
+    package struct Problem: Equatable, Sendable {
+        package var path: String
+        package var message: String
+    }
+
+    /// What may not come over the links there are.
+    package struct Waiting: Equatable, Sendable {
+        package var files: Int64 = 0
+        package var bytes: Int64 = 0
+        /// Of the first of them.
+        package var obstacle: LinkObstacle
+
+        package init(files: Int64 = 0, bytes: Int64 = 0, obstacle: LinkObstacle) {
+            self.files = files
+            self.bytes = bytes
+            self.obstacle = obstacle
+        }
+
+        package static func add(_ bytes: Int64, _ obstacle: LinkObstacle, to waiting: inout Waiting?) {
+            var sum = waiting ?? Waiting(obstacle: obstacle)
+            sum.files += 1
+            sum.bytes.addClamped(bytes)
+            waiting = sum
+        }
+    }
+
+    package struct Snapshot: Sendable {
+        /// Whether the folder was scanned since it was started.
+        var hasScanned = false
+        package var isScanning = false
+        var isSyncing = false
+        package var halt: FolderHalt?
+        /// What looks at this disk found, each forgotten by the next look at its name.
+        package var found = Problems()
+        /// What pulls could not do, each forgotten by the next pull that can, or need not.
+        package var undone = Problems()
+        /// Names that the pull under way could not do, and those that the one before could not.
+        fileprivate var failing: Set<String> = []
+        fileprivate var failed: Set<String> = []
+        package var isShortOfSpace = false
+        package var need = NeededTotals()
+        package var waiting: Waiting?
+        /// Who holds what is needed, so far as it was looked at.
+        package var lacks: [FolderOutlook.Lack] = []
+        /// Names on this disk that are not selected, so far as they were counted.
+        package var extraneous: Int64 = 0
+        package var conflicts: Int64 = 0
+        /// Deletions that a halt holds back.
+        var heldDeletions: Int64 = 0
+        /// When the last look at the whole folder ended.
+        package var lastScan: WallTime?
+        package var watch = (state: "off", message: String?.none, watched: 0)
+
+        /// Names that something is wrong with, each once.
+        package var problemCount: Int { found.count + undone.names.count(where: { !found.contains($0) }) }
+
+        /// By name, so far as messages are kept.
+        package var problems: [String: String] { found.messages.merging(undone.messages) { _, undone in undone } }
+
+        /// In the order of their names.
+        package func firstProblems(_ count: Int) -> [Problem] {
+            problems.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.prefix(count).map {
+                Problem(path: $0.key, message: $0.value)
+            }
+        }
+    }
+
+    /// What is wrong with which names, each once.
+    package struct Problems: Sendable {
+        private static let messageLimit = 1000
+        private static let nameLimit = 100_000
+
+        package private(set) var messages: [String: String] = [:]
+        /// Names beyond the limit, of which only that is known.
+        private var others: Set<String> = []
+
+        package var count: Int { messages.count + others.count }
+        package var names: [String] { Array(messages.keys) + others }
+
+        package func contains(_ name: String) -> Bool { messages[name] != nil || others.contains(name) }
+
+        package mutating func note(_ message: String, at name: String) {
+            if messages[name] != nil || messages.count < Self.messageLimit {
+                messages[name] = message
+                others.remove(name)
+            } else if others.count < Self.nameLimit {
+                others.insert(name)
+            }
+        }
+
+        package mutating func clear(_ name: String) {
+            messages[name] = nil
+            others.remove(name)
+        }
+
+        /// Forgets what was said of these names and all below them.
+        package mutating func clear(below names: Set<String>) {
+            func isBelow(_ name: String) -> Bool {
+                names.contains(name)
+                    || name.utf8.indices.contains { index in
+                        name.utf8[index] == UInt8(ascii: "/") && names.contains(String(name[..<index]))
+                    }
+            }
+            messages = messages.filter { name, _ in !isBelow(name) }
+            others = others.filter { !isBelow($0) }
+        }
+    }
+
+    private let state = Mutex(Snapshot())
+
+    package var snapshot: Snapshot { state.withLock { $0 } }
+
+    package func set(hasScanned: Bool) { state.withLock { $0.hasScanned = hasScanned } }
+    package func set(isScanning: Bool) { state.withLock { $0.isScanning = isScanning } }
+    package func set(isSyncing: Bool) { state.withLock { $0.isSyncing = isSyncing } }
+    package func set(halt: FolderHalt?) { state.withLock { $0.halt = halt } }
+    package func set(waiting: Waiting?) { state.withLock { $0.waiting = waiting } }
+    package func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
+    package func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
+    package func set(isShortOfSpace: Bool) { state.withLock { $0.isShortOfSpace = isShortOfSpace } }
+    func setWatch(_ watchState: String, _ message: String? = nil, watched: Int = 0) {
+        state.withLock { $0.watch = (watchState, message, watched) }
+    }
+
+    /// Takes over what a step has found out.
+    package func take(_ effects: FolderEffects) {
+        state.withLock { state in
+            for entry in effects.problems.entries {
+                switch entry {
+                case .found(let message, let path): state.found.note(message, at: path)
+                case .undone(let message, let path):
+                    state.undone.note(message, at: path)
+                    state.failing.insert(path)
+                case .clear(let path):
+                    state.found.clear(path)
+                    state.undone.clear(path)
+                case .forgetFound(let paths?): state.found.clear(below: Set(paths.map(\.text)))
+                case .forgetFound(nil): state.found = Problems()
+                }
+            }
+            let counts = effects.counts
+            if let need = counts.need { state.need = need }
+            if let extraneous = counts.extraneous { state.extraneous = extraneous }
+            if let conflicts = counts.conflicts { state.conflicts = conflicts }
+            if let heldDeletions = counts.heldDeletions { state.heldDeletions = heldDeletions }
+            if let lacks = counts.lacks { state.lacks = lacks }
+            if let isShortOfSpace = counts.isShortOfSpace { state.isShortOfSpace = isShortOfSpace }
+            if let lastScan = counts.lastScan { state.lastScan = lastScan }
+        }
+    }
+
+    /// A pull is over. What was said of names that could not be done is over, but for those that this pull could not do either.
+    func pullEnded() {
+        state.withLock { state in
+            for name in state.failed.subtracting(state.failing) { state.undone.clear(name) }
+            (state.failed, state.failing) = (state.failing, [])
+        }
+    }
+
+    /// The watcher reported something of itself.
+    package func take(_ report: WatchReport, _ logger: Logger) {
+        switch report {
+        case .state(.stopped): setWatch("off")
+        case .state(.starting): setWatch("starting")
+        case .state(.running(let watched)): setWatch("watching", watched: watched)
+        case .state(.impaired(let impairment)):
+            setWatch(impairment.watched > 0 ? "partial" : "failed", impairment.message, watched: impairment.watched)
+            logger.warning("\(impairment.message)")
+        case .rescan(_, let reason): logger.debug("scanning again: \(reason)")
+        case .changed, .renamed, .ignoreFileChanged, .markerChanged: break
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import FolderScanner
+import IndexStore
+import Reconciliation
+import Selection
+
+/// Scans the disk, or a part of it, and brings the index in line with what is there.
+package struct ScanStep: FolderStep {
+    /// Names without their directory that one scan of everything goes after.
+    private static let orphanLimit = 10_000
+    /// Scans at most, for what is moved on while one is under way.
+    private static let roundLimit = 4
+    /// How soon a file that was still being written is scanned again.
+    private static let unsettledPause: Duration = .seconds(3)
+
+    /// What to scan, with all below; nil for the whole folder.
+    package var paths: [RelativePath]?
+    /// Somebody waits for the answer, so deletions are not left for later to see whether more come.
+    package var isRequested = false
+    /// Renames that the watcher reported.
+    package var reported: [Relocation.Move] = []
+
+    package init(paths: [RelativePath]? = nil, isRequested: Bool = false, reported: [Relocation.Move] = []) {
+        self.paths = paths
+        self.isRequested = isRequested
+        self.reported = reported
+    }
+
+    /// - Throws: `FolderHalt` if so much is gone that it looks like an accident, or the root is; what the index says.
+    package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> ScanSummary.Folder {
+        try await scan(folder, paths, isRequested: isRequested, Rounds(reported: reported), &work)
+    }
+
+    /// How often was scanned, and what lines have followed since the first time.
+    private struct Rounds: Sendable {
+        var count = 1
+        var reported: [Relocation.Move]
+        var moves: [Relocation.Move] = []
+    }
+
+    private func scan(
+        _ folder: FolderContext, _ paths: [RelativePath]?, isRequested: Bool, _ rounds: Rounds,
+        _ work: inout FolderWork
+    ) async throws -> ScanSummary.Folder {
+        let started = folder.tools.time.monotonic()
+        // Whether what is gone is back, only a scan of everything can say.
+        let paths = folder.deletionHalt == nil ? paths : nil
+        work.effects.problems.forgetFound(below: paths)
+        try await SettleGroupsStep().run(folder, &work)
+
+        var changes = ScannedChanges(
+            folder: folder, placed: try await folder.index.store.placing(in: folder.id), isWhole: paths == nil,
+            followed: rounds.moves.map(\.from))
+        let report = try await collect(folder, paths, &changes, &work)
+        if rounds.count < Self.roundLimit {
+            let follower = LocalRenames(folder: folder)
+            let outcome = try await follower.follow(
+                changes.gone, arrived: changes.arrived, reported: rounds.reported, &work)
+            if !outcome.moves.isEmpty {
+                // Both ends of a rename are seen at once, so that they are announced as one.
+                var next = rounds
+                next.moves += outcome.moves
+                next.count += 1
+                let ends = outcome.moves.flatMap { [RelativePath($0.from), RelativePath($0.to)] }.compactMap { $0 }
+                return try await scan(
+                    try await folder.reread(&work), paths.map { $0 + ends }, isRequested: isRequested, next, &work)
+            }
+            changes.hold(Set(outcome.held.keys))
+            // A scan of everything finds all names whose deletion waits.
+            if paths == nil {
+                work.memory.heldNames = outcome.held
+            } else {
+                work.memory.heldNames.merge(outcome.held) { $1 }
+            }
+        }
+        if paths == nil {
+            // While the index has their notes: a death here leaves them to the next scan.
+            let leftovers = Leftovers(folder: folder)
+            try await leftovers.settle(try await leftovers.unvisitedSwaps(of: changes.placed.keys), &work)
+        }
+        switch try await changes.finish(mayWait: !isRequested, &work) {
+        case .wait(let due): work.effects.goneScans = (paths ?? [], due)
+        // A scan of everything never asks for another one.
+        case .lookAtEverything: return try await scan(folder, nil, isRequested: false, rounds, &work)
+        case .proceed, .rootEmptied, .massDeletion: break
+        }
+        if folder.deletionHalt != nil { work.effects.endsHalt = true }
+        try await tidy(folder, changes, isWhole: paths == nil, &work)
+        let seconds = (folder.tools.time.monotonic() - started).components
+        return ScanSummary.Folder(
+            folder: folder.id.rawValue, files: Int64(report.entriesSeen), directories: Int64(report.directoriesOpened),
+            changed: changes.changedCount, deleted: changes.deletedCount, bytesHashed: report.bytesHashed,
+            problems: Int64(report.problems), problemList: changes.problems,
+            seconds: Double(seconds.seconds) + Double(seconds.attoseconds) / 1e18)
+    }
+
+    /// Scans, and writes into the index what was found, but for what is gone.
+    private func collect(
+        _ folder: FolderContext, _ paths: [RelativePath]?, _ changes: inout ScannedChanges, _ work: inout FolderWork
+    ) async throws -> ScanReport {
+        let scanner = FolderScanner(
+            root: folder.root, selection: folder.selection, known: IndexedNames(folder.index),
+            options: folder.scanOptions)
+        let collector = ScanCollector(changes, work)
+        let result: Result<ScanReport, any Error>
+        do {
+            let report = try await scanner.scan(paths) { try await collector.take($0.findings) }
+            if paths == nil {
+                // Gone before the directory that they were in: from the root one does not come by them.
+                let orphans = try await folder.index.store.localOrphans(of: folder.id, limit: Self.orphanLimit)
+                if !orphans.isEmpty {
+                    _ = try await scanner.scan(orphans.compactMap { RelativePath($0) }) {
+                        try await collector.take($0.findings)
+                    }
+                }
+            }
+            result = .success(report)
+        } catch let error as ScanError {
+            result = .failure(
+                FolderHalt(
+                    reason: error.code == .rootNotInPlace ? .rootMissing : .error, message: error.message))
+        } catch {
+            result = .failure(error)
+        }
+        (changes, work) = await collector.collected
+        return try result.get()
+    }
+
+    /// Ends what crashes and fetches have left, and counts what people should look at.
+    private func tidy(
+        _ folder: FolderContext, _ changes: ScannedChanges, isWhole: Bool, _ work: inout FolderWork
+    ) async throws {
+        work.memory.note(changes.temporaries)
+        try await Leftovers(folder: folder).settle(changes.swaps, &work)
+        try await Leftovers(folder: folder).removeTemporaries(&work)
+        if !changes.again.isEmpty {
+            work.effects.laterScans = (changes.again, folder.tools.time.monotonic() + Self.unsettledPause)
+        }
+        if isWhole {
+            work.effects.counts.extraneous = try await folder.countExtraneous()
+            work.effects.touchesConflicts = true
+            work.effects.counts.lastScan = folder.tools.time.wall()
+        }
+        try await LocalRenames(folder: folder).endMoves(&work)
+    }
+}
+
+/// Lends what a scan finds to the scanner's callbacks, which come one at a time.
+private actor ScanCollector {
+    private(set) var collected: (changes: ScannedChanges, work: FolderWork)
+
+    init(_ changes: ScannedChanges, _ work: FolderWork) { collected = (changes, work) }
+
+    func take(_ findings: [Finding]) async throws {
+        // Moved out, so that it is changed in place and not in a copy.
+        var (changes, work) = collected
+        collected = (changes.emptied, FolderWork())
+        defer { collected = (changes, work) }
+        try await changes.take(findings, &work)
+    }
+}
+
+/// What the index knows of names, for the scanner.
+private struct IndexedNames: KnownEntries {
+    let store: IndexStore
+    let folder: FolderID
+
+    init(_ index: FolderIndex) { (store, folder) = (index.store, index.folder) }
+
+    func children(of directory: String) async throws -> [KnownEntry] {
+        try await store.localChildren(of: folder, directory: directory).compactMap { KnownEntry($0) }
+    }
+
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] {
+        try await store.localChildren(of: folder, directory: directory, named: names).compactMap { KnownEntry($0) }
+    }
+}
+
+/// For walks that ask nothing of the index.
+struct NothingKnown: KnownEntries {
+    func children(of directory: String) async throws -> [KnownEntry] { [] }
+    func children(of directory: String, named names: [String]) async throws -> [KnownEntry] { [] }
+}

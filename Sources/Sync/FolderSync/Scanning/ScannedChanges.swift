@@ -1,0 +1,306 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import FolderScanner
+import IndexStore
+import Reconciliation
+import Selection
+import SyncDecisions
+
+/// Gathers what a scan finds, and announces it in an order in which other devices see renames.
+struct ScannedChanges: Sendable {
+    /// Changes that are held together, so that a new name and the deletion of the old one are announced as a rename.
+    private static let heldChangeLimit = 2000
+    private static let heldBlockLimit = 50_000
+    private static let arrivalLimit = 100_000
+
+    private let folder: FolderContext
+    /// What was about to be put into its place when this device last noted it.
+    let placed: [String: FileInfo]
+    private let isWhole: Bool
+    /// Names that lines of the selection have followed to others.
+    private let followed: PathSet
+
+    private(set) var changedCount: Int64 = 0
+    private(set) var deletedCount: Int64 = 0
+    private(set) var problems: [FolderProblem] = []
+    /// Files that were being put together.
+    private(set) var temporaries: [RelativePath] = []
+    /// What was about to swap names with others.
+    private(set) var swaps: [RelativePath] = []
+    /// To be scanned again soon.
+    private(set) var again: Set<RelativePath> = []
+    private(set) var gone: [KnownEntry] = []
+    /// What is new at selected names, or was put in the place of what was there.
+    private(set) var arrived: [PlacedItem] = []
+
+    private var held: [AnnouncementOrder.Change] = []
+    private var statuses: [String: IndexedStatus] = [:]
+    private var heldBlocks = 0
+    /// Names that `placed` has and that are known by now.
+    private var settled: Set<String> = []
+    /// How many names there were not before.
+    private var created = 0
+    private var others: [LocalChange] = []
+
+    init(folder: FolderContext, placed: [String: FileInfo], isWhole: Bool, followed: [String]) {
+        self.folder = folder
+        self.placed = placed
+        self.isWhole = isWhole
+        self.followed = PathSet(followed)
+    }
+
+    /// The same with nothing gathered.
+    var emptied: ScannedChanges {
+        ScannedChanges(folder: folder, placed: [:], isWhole: isWhole, followed: [])
+    }
+
+    mutating func take(_ findings: [Finding], _ work: inout FolderWork) async throws {
+        var observations: [Seen] = []
+        for finding in findings {
+            switch finding {
+            case .changed(let entry):
+                if !entry.isSettled, let path = RelativePath(entry.name) { again.insert(path) }
+                if entry.known?.status.inode != entry.status.inode, arrived.count < Self.arrivalLimit {
+                    arrived.append(PlacedItem(entry.name, entry.status))
+                }
+                observations.append(Seen(entry.name, .item(ObservedItem(entry)), IndexedStatus(entry.status)))
+            case .metadata(let known, let status):
+                observations.append(Seen(known.name, .item(ObservedItem(known, status)), IndexedStatus(status)))
+            case .status(let known, let status):
+                others.append(.note(known.name, IndexedStatus(status)))
+            case .gone(let known): gone.append(known)
+            case .unkept(let known, let presence):
+                observations.append(Seen(known.name, presence == .absent ? .missing : .unsupported, nil))
+            case .temporary(let name):
+                guard let path = RelativePath(name) else { continue }
+                if path.isSwap {
+                    if swaps.count < FolderMemory.temporaryLimit { swaps.append(path) }
+                } else if temporaries.count < FolderMemory.temporaryLimit {
+                    temporaries.append(path)
+                }
+            case .problem(let problem):
+                note(problem, &work)
+                guard problem.code == .unsupportedType else { continue }
+                observations.append(Seen(problem.name, .unsupported, nil))
+            }
+        }
+        try await note(observations, &work)
+        if held.count >= Self.heldChangeLimit || heldBlocks >= Self.heldBlockLimit { try await flush(&work) }
+    }
+
+    /// Of these names nothing is announced.
+    mutating func hold(_ names: Set<String>) {
+        if !names.isEmpty { gone.removeAll { names.contains($0.name) } }
+    }
+
+    /// Judges what is gone, and announces the rest. Throws `FolderHalt` if so much is gone that it looks like an accident.
+    ///
+    /// - parameter mayWait: whether more deletions may be waited for.
+    mutating func finish(mayWait: Bool, _ work: inout FolderWork) async throws -> DeletionGuard.Verdict {
+        var verdict = DeletionGuard.Verdict.proceed
+        if !gone.isEmpty {
+            var staying: Set<String> = []
+            // What a line followed is not lost, whatever was known of its new name.
+            let moved = gone.count { followed.contains($0.name) }
+            verdict = try await folder.judge(
+                gone.map(\.name), lost: gone.count - max(moved, created), isWhole: isWhole, mayWait: mayWait, &work)
+            if verdict != .proceed { gone = [] }
+            for known in gone where known.status.type == .directory && followed.contains(known.name) {
+                guard try await folder.holdsUnselected(below: known.name) else { continue }
+                // What others have there and nobody selects here stays, and so does the directory it is in.
+                others.append(.forget(known.name))
+                staying.insert(known.name)
+            }
+            gone.removeAll { staying.contains($0.name) }
+            for start in stride(from: 0, to: gone.count, by: FolderIndex.pageLimit) {
+                let page = gone[start..<min(start + FolderIndex.pageLimit, gone.count)]
+                try await note(page.map { Seen($0.name, .missing, nil) }, &work)
+            }
+            if isWhole { work.memory.confirmsDeletions = false }
+        }
+        if isWhole { settled.formUnion(placed.keys) }
+        try await flush(&work)
+        return verdict
+    }
+
+    // MARK: -
+
+    /// What the disk shows at a name.
+    private struct Seen {
+        var name: String
+        var observed: Observation
+        var status: IndexedStatus?
+
+        init(_ name: String, _ observed: Observation, _ status: IndexedStatus?) {
+            self.name = name
+            self.observed = observed
+            self.status = status
+        }
+    }
+
+    private mutating func note(_ problem: FileProblem, _ work: inout FolderWork) {
+        if problem.isTransient, let path = RelativePath(problem.name) { again.insert(path) }
+        work.effects.problems.noteFound(problem.message, at: problem.name)
+        guard problems.count < FolderStatus.problemLimit else { return }
+        problems.append(FolderProblem(path: problem.name, message: problem.message))
+    }
+
+    /// Decides what follows from what was seen.
+    private mutating func note(_ seen: [Seen], _ work: inout FolderWork) async throws {
+        guard !seen.isEmpty else { return }
+        let facts = try await folder.index.facts(seen.map(\.name))
+        let (now, rules) = (folder.now, folder.rules)
+        var returned: [String] = []
+        for (seen, facts) in zip(seen, facts) {
+            if placed[seen.name] != nil { settled.insert(seen.name) }
+            var observed = seen.observed
+            // The scanner says that the contents are what they were; what that is only the index knows.
+            if case .item(var item) = observed, item.kind == .file, item.blocksHash == nil {
+                item.blocksHash = facts.local?.file.blocksHash
+                observed = .item(item)
+            }
+            let update = LocalChanges.update(
+                of: seen.name, observed: observed, previous: facts.localVersion, global: facts.global,
+                placed: placed[seen.name], isKept: !folder.selection.isLeftOut(seen.name), rules: rules,
+                unixSeconds: now)
+            switch update {
+            case .unchanged:
+                if let status = seen.status, facts.local != nil { others.append(.note(seen.name, status)) }
+            case .forget: others.append(.forget(seen.name))
+            case .set(let version):
+                statuses[seen.name] = seen.status ?? facts.local?.status
+                held.append(AnnouncementOrder.Change(previous: facts.localVersion, version: version))
+                heldBlocks += version.file.blocks.count
+                if version.file.isDeleted { deletedCount += 1 } else { changedCount += 1 }
+                if version.isOnDisk, !version.file.isDeleted {
+                    if facts.local == nil { created += 1 }
+                    let wasHere = facts.local?.status != nil && facts.local?.file.isDeleted == false
+                    if !wasHere { returned.append(seen.name) }
+                }
+            }
+        }
+        if !returned.isEmpty { work.memory.deletionGuard.returned(returned) }
+    }
+
+    private mutating func flush(_ work: inout FolderWork) async throws {
+        var changes = others
+        let order = AnnouncementOrder(held)
+        let origins = Dictionary(order.renames.map { ($0.to, $0.from) }, uniquingKeysWith: { first, _ in first })
+        for version in order.versions {
+            let name = version.file.name
+            guard var file = try await folder.index.withBlocks(version.file) else {
+                // What it was is not known any more: its contents are read by the next scan.
+                changes.append(.forget(name))
+                continue
+            }
+            // Syncthing 1 finds a renamed file by weak hashes too, which only the old name's blocks may have.
+            if let origin = origins[name], let old = try await folder.index.store.local(folder.id, origin)?.file,
+                old.blocksHash == file.blocksHash, !old.blocks.isEmpty
+            {
+                (file.blocks, file.blockSize) = (old.blocks, old.blockSize)
+            }
+            let full = LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk)
+            changes.append(.set(LocalEntry(full, statuses[name])))
+        }
+        let placed = settled
+        (others, held, statuses, heldBlocks, settled) = ([], [], [:], 0, [])
+        try await folder.index.apply(changes, placed: placed, &work)
+    }
+}
+
+extension FolderContext {
+    /// Judges deletions that a scan found. `lost` is how many names are gone, less those that came. Throws `FolderHalt` for
+    /// those that look like an accident, unless somebody has confirmed them; what is not to proceed is found again by another
+    /// scan.
+    fileprivate func judge(
+        _ gone: [String], lost: Int, isWhole: Bool, mayWait: Bool, _ work: inout FolderWork
+    ) async throws -> DeletionGuard.Verdict {
+        let known = try await index.store.totals(of: id).local
+        let total = Int(clamping: known.files &+ known.symlinks &+ known.directories)
+        let now = tools.time.monotonic()
+        let isRootEmpty = try isEmpty(root)
+        guard !work.memory.confirmsDeletions else {
+            work.memory.deletionGuard.reset()
+            return .proceed
+        }
+        let verdict = work.memory.deletionGuard.verdict(
+            gone: gone, lost: lost, known: total, isRootEmpty: isRootEmpty, isWhole: isWhole, mayWait: mayWait, at: now)
+        let remedy =
+            "; if this was intended: synctrain folder confirm \(id); to restore everything: synctrain folder repair \(id)"
+        switch verdict {
+        case .proceed:
+            work.memory.deletionGuard.noted(gone: gone, lost: lost, at: now)
+            return verdict
+        case .wait, .lookAtEverything: return verdict
+        case .rootEmptied:
+            work.effects.counts.heldDeletions = Int64(lost)
+            throw FolderHalt(
+                reason: .rootEmptied, message: "\(settings.path) is empty; it had \(total) names\(remedy)")
+        case .massDeletion(let all, let total):
+            work.effects.counts.heldDeletions = Int64(lost)
+            throw FolderHalt(
+                reason: .massDeletion, message: "\(all) of \(total) names in \(settings.path) are missing\(remedy)")
+        }
+    }
+
+    private func isEmpty(_ root: RootDirectory) throws -> Bool {
+        var isEmpty = true
+        try root.directory(nil).forEachEntry { entry in
+            guard let name = entry.name, let path = RelativePath(name), path.isInternal || path.isTemporary else {
+                isEmpty = false
+                return false
+            }
+            return true
+        }
+        return isEmpty
+    }
+}
+
+extension KnownEntry {
+    /// Nil for what is not on this disk.
+    init?(_ entry: LocalEntry) {
+        guard !entry.file.isDeleted, let status = FileAccess.FileStatus(entry) else { return nil }
+        self.init(
+            name: entry.file.name, status: status, hasPermissions: !entry.file.hasNoPermissions,
+            symlinkTarget: entry.file.symlinkTarget, blockSize: Int(entry.file.blockSize),
+            blocksHash: entry.file.blocksHash, isIgnored: entry.flags.contains(.ignored),
+            mustRescan: !entry.flags.isDisjoint(with: [.mustRescan, .unsupported]))
+    }
+}
+
+extension ObservedItem {
+    init(_ entry: ScannedEntry) {
+        let status = entry.status
+        switch entry.contents {
+        case .file(let contents):
+            self.init(
+                kind: .file, size: contents.size, permissions: status.permissions,
+                modifiedSeconds: status.modified.seconds, modifiedNanoseconds: status.modified.nanoseconds,
+                blockSize: Int32(clamping: contents.blockSize), blocks: contents.blocks,
+                blocksHash: contents.blocksHash)
+        case .directory:
+            self.init(
+                kind: .directory, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
+                modifiedNanoseconds: status.modified.nanoseconds)
+        case .symlink(let target):
+            self.init(
+                kind: .symlink, modifiedSeconds: status.modified.seconds,
+                modifiedNanoseconds: status.modified.nanoseconds, symlinkTarget: target)
+        }
+    }
+
+    /// What is known, with the permissions and the time that the disk has now.
+    init(_ known: KnownEntry, _ status: FileAccess.FileStatus) {
+        let kind: FileInfo.Kind =
+            switch known.status.type {
+            case .directory: .directory
+            case .symlink: .symlink
+            case .regular, .other: .file
+            }
+        self.init(
+            kind: kind, size: status.size, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
+            modifiedNanoseconds: status.modified.nanoseconds, blockSize: Int32(clamping: known.blockSize),
+            blocksHash: known.blocksHash, symlinkTarget: known.symlinkTarget)
+    }
+}

@@ -1,0 +1,226 @@
+import AgentConfiguration
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import Selection
+
+/// Selects paths. On return the totals of `status` are those of the new selection.
+package struct SelectStep: FolderStep {
+    package let paths: [String]
+    /// Only as long as there is space.
+    package var whileSpace = false
+    package var isDryRun = false
+
+    package init(paths: [String], whileSpace: Bool = false, isDryRun: Bool = false) {
+        self.paths = paths
+        self.whileSpace = whileSpace
+        self.isDryRun = isDryRun
+    }
+
+    /// - Throws: `IgnoreError` where the ignore file cannot say that.
+    package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
+        let change = SelectionChangeStep(paths: paths, isSelecting: true, isDryRun: isDryRun) { [paths, whileSpace] in
+            try $0.selecting(paths, whileSpace: whileSpace)
+        }
+        return try await change.run(folder, &work).outcome
+    }
+}
+
+/// Deselects paths, and frees the space of what is not selected any more.
+package struct DeselectStep: FolderStep {
+    package let paths: [String]
+    /// What becomes of the files on this disk.
+    package let local: LocalFiles
+    package var isDryRun = false
+
+    package init(paths: [String], local: LocalFiles, isDryRun: Bool = false) {
+        self.paths = paths
+        self.local = local
+        self.isDryRun = isDryRun
+    }
+
+    /// - Throws: `IgnoreError` where the ignore file cannot say that; `FolderHalt` while deletions are held back.
+    package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
+        if local != .keep { try folder.requireNoDeletionHalt() }
+        let change = SelectionChangeStep(paths: paths, isSelecting: false, isDryRun: isDryRun) { [paths] in
+            try $0.deselecting(paths)
+        }
+        let changed = try await change.run(folder, &work)
+        guard local != .keep else { return changed.outcome }
+        // Were the index to forget that these names are not selected, a file that is gone could pass for deleted.
+        if !isDryRun { try await folder.index.store.makeDurable() }
+        var freeing = SpaceFreeing(
+            folder: changed.folder, selection: changed.selection, isForced: local == .force, isDryRun: isDryRun,
+            work: work)
+        defer { work = freeing.work }
+        try await freeing.free(PathSet.topmost(paths))
+        var outcome = changed.outcome
+        outcome.freeing = freeing.outcome
+        outcome.cost.extraneousFiles = freeing.outcome.stayingFiles
+        outcome.cost.extraneousBytes = freeing.outcome.stayingBytes
+        return outcome
+    }
+}
+
+/// Edits the ignore file, and says what that costs.
+struct SelectionChangeStep: FolderStep {
+    let paths: [String]
+    let isSelecting: Bool
+    let isDryRun: Bool
+    let edit: @Sendable (SelectionEditor) throws -> SelectionEdit
+
+    struct Change: Sendable {
+        var outcome: SelectionOutcome
+        /// With the new selection, unless this was a dry run.
+        var folder: FolderContext
+        /// As edited, also after a dry run.
+        var selection: Selection
+    }
+
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Change {
+        let edit = try edit(try folder.selectionEditor())
+        let new = try Selection(edit.file, include: folder.place.readIncluded)
+        var outcome = SelectionOutcome(
+            folder: folder.id.rawValue, mode: folder.settings.mode.rawValue, isDryRun: isDryRun, added: edit.added,
+            removed: edit.removed)
+        for path in paths {
+            let found = try await folder.index.global(path)
+            outcome.paths.append(
+                SelectionOutcome.Path(
+                    path: path, exists: found.exists, kind: found.kind,
+                    selected: Entry.Selected(new.selectedState(of: path)),
+                    isException: Self.isException(path, isSelecting: isSelecting, in: new)))
+        }
+        outcome.cost = try await folder.cost(of: PathSet.topmost(paths), to: new)
+        let changed = !isDryRun && edit.isChange ? try await folder.writing(edit.file, &work) : folder
+        return Change(outcome: outcome, folder: changed, selection: new)
+    }
+
+    /// Whether a directory above the path says the opposite of what the path's own line says.
+    private static func isException(_ path: String, isSelecting: Bool, in selection: Selection) -> Bool {
+        guard let parent = RelativePath(path)?.parent?.text else { return false }
+        return isSelecting
+            ? selection.selectedState(of: path) == .explicit && isExcludedByName(parent, in: selection)
+            : !selection.isIgnored(parent)
+    }
+
+    /// Whether a rooted line without `!` excludes the directory, and not only the rule for the rest.
+    private static func isExcludedByName(_ directory: String, in selection: Selection) -> Bool {
+        let explanation = selection.explain(directory)
+        return explanation.decision.isIgnored && explanation.pattern?.matchesEverything == false
+    }
+}
+
+/// Makes the ignore file one of the other mode; the configuration is the caller's.
+struct ConvertStep: FolderStep {
+    let mode: FolderConfiguration.Mode
+    var isDryRun = false
+
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
+        let editor = try folder.selectionEditor()
+        let edit = try mode == .selective ? editor.convertedToSelective() : editor.convertedToFull()
+        let new = try Selection(edit.file, include: folder.place.readIncluded)
+        var outcome = SelectionOutcome(
+            folder: folder.id.rawValue, mode: mode.rawValue, isDryRun: isDryRun, added: edit.added,
+            removed: edit.removed)
+        outcome.cost = try await folder.cost(of: [""], to: new)
+        if !isDryRun, edit.isChange { _ = try await folder.writing(edit.file, &work) }
+        return outcome
+    }
+}
+
+extension FolderContext {
+    /// What another selection means for the files at and below `paths`, none of which lies below another.
+    fileprivate func cost(of paths: [String], to new: Selection) async throws -> SelectionOutcome.Cost {
+        var cost = SelectionOutcome.Cost()
+        let old = selection
+        func count(_ entry: GlobalEntry) {
+            guard !entry.isDirectory else { return }
+            let (was, will) = (!old.isLeftOut(entry.path), !new.isLeftOut(entry.path))
+            guard was != will else { return }
+            let local = entry.local.flatMap { $0.status == nil || $0.file.isDeleted ? nil : $0.file.size }
+            if let local {
+                if will {
+                    cost.adoptedFiles += 1
+                    cost.adoptedBytes &+= local
+                } else {
+                    cost.extraneousFiles += 1
+                    cost.extraneousBytes &+= local
+                }
+                if !will || entry.isLocalCurrent { return }
+            }
+            guard entry.isPresent, let size = entry.file?.size else { return }
+            if will {
+                cost.fetchFiles += 1
+                cost.fetchBytes &+= size
+            } else {
+                cost.sparedFiles += 1
+                cost.sparedBytes &+= size
+            }
+        }
+        for path in paths {
+            if !path.isEmpty, let entry = try await index.global(path) { count(entry) }
+            try await index.eachDescendant(of: path) { page in for entry in page { count(entry) } }
+        }
+        return cost
+    }
+}
+
+/// What the selection says. Reads only; needs no turn.
+package struct SelectionReading: Sendable {
+    package let folder: FolderContext
+
+    package init(folder: FolderContext) {
+        self.folder = folder
+    }
+
+    package func list(emit: @Sendable (SelectedPath) async throws -> Void) async throws {
+        for path in try folder.selectionEditor().list() {
+            let found = try await folder.index.global(path)
+            try await emit(
+                SelectedPath(folder: folder.id.rawValue, path: path, exists: found.exists, kind: found.kind))
+        }
+    }
+
+    package func explain(_ path: String) async throws -> ExplainedPath {
+        let explanation = folder.selection.explain(path)
+        let found = try await folder.index.global(path)
+        let reason: ExplainedPath.Reason =
+            switch explanation.decision.reason {
+            case .pattern: .line
+            case .noPattern: .noLine
+            case .root: .root
+            case .internalName: .internalName
+            case .temporaryName: .temporaryName
+            }
+        return ExplainedPath(
+            folder: folder.id.rawValue, path: path, selected: Entry.Selected(explanation.selected), reason: reason,
+            line: explanation.pattern.map { ExplainedPath.Line(text: $0.text, file: $0.file, number: $0.line) },
+            matchedPath: explanation.matchedPath, isParentOfSelected: explanation.isParentOfSelected,
+            isDeletable: explanation.decision.isDeletable, exists: found.exists)
+    }
+}
+
+extension GlobalEntry? {
+    /// Whether any device has the name, or something below it.
+    fileprivate var exists: Bool { map { $0.isPresent || $0.below != .zero } ?? false }
+
+    /// Nil for what does not exist.
+    fileprivate var kind: Entry.Kind? {
+        guard exists, let entry = self else { return nil }
+        if entry.isDirectory { return .directory }
+        return entry.file.map { $0.kind.isSymlink ? .symlink : .file }
+    }
+}
+
+extension Entry.Selected {
+    package init(_ state: SelectedState) {
+        self =
+            switch state {
+            case .explicit: .explicit
+            case .implicit: .implicit
+            case .no: .no
+            }
+    }
+}

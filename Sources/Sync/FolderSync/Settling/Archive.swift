@@ -1,0 +1,105 @@
+import AgentConfiguration
+import FileAccess
+import Reconciliation
+
+/// What a folder keeps of what is replaced and deleted in it.
+package struct ArchiveAccess: Sendable {
+    package let root: RootDirectory
+    package let settings: FolderVersions
+    /// Unix seconds.
+    package let now: Int64
+    package let utcOffset: @Sendable (Int64) -> Int64
+
+    /// Opens the folder's archive; nil if it keeps nothing, or, unless it is to be made, has none yet. Blocks its thread.
+    package func open(isCreating: Bool = true) throws -> VersionArchive? {
+        if isCreating, settings.kind == .none { return nil }
+        return try VersionArchive.open(of: root, settings, isCreating: isCreating, now: now, utcOffset: utcOffset)
+    }
+
+    /// Takes a user's file or symbolic link away from its place on purpose, into the archive if the folder has one;
+    /// nothing but a file goes there. Gives where in the archive it is, nil if it is gone. Blocks its thread.
+    ///
+    /// - parameter durability: with `.deferred` the caller calls `synchronizeFileSystem`.
+    /// - Throws: `changedOnDisk` if what is there is not what was `expected`, and what the archive says.
+    @discardableResult
+    func takeOrRemove(
+        _ path: RelativePath, expecting expected: FileAccess.FileStatus, durability: Durability = .immediate
+    ) throws -> RelativePath? {
+        guard expected.type == .regular, let archive = try open() else {
+            try root.remove(path, expecting: expected, durability: durability)
+            return nil
+        }
+        let archived = try archive.take(path, expecting: expected, durability: durability)
+        try archive.expire([path])
+        return archived
+    }
+
+    /// Removes a file or symbolic link of the user's from this disk because somebody asked for it, and not because another
+    /// device replaced or deleted it. Blocks; the change is durable when the caller has called `synchronizeFileSystem`.
+    ///
+    /// - parameter expected: what was seen there; anything else stays, and `changedOnDisk` is thrown.
+    /// - Throws: `busy` if a program has the file open for writing, and what the archive says.
+    /// - Returns: false if nothing was there.
+    @discardableResult
+    func removeUserFile(
+        _ path: RelativePath, expecting expected: FileAccess.FileStatus, purpose: RemovalPurpose
+    ) throws -> Bool {
+        if expected.type == .regular, try root.isBeingWritten(path) {
+            throw FileAccessError(.busy, .remove, path: path.text)
+        }
+        guard purpose == .deleting, try root.status(of: path) != nil else {
+            return try root.remove(path, expecting: expected, durability: .deferred)
+        }
+        try takeOrRemove(path, expecting: expected, durability: .deferred)
+        return true
+    }
+
+    /// Lets the oldest conflict copies of a name go, if the folder keeps only so many; gives their names. Blocks.
+    ///
+    /// - parameter limit: copies that are kept; all of them if negative.
+    func removeExcessConflicts(of path: RelativePath, limit: Int) throws -> Set<RelativePath> {
+        guard limit >= 0 else { return [] }
+        let names = try root.list(path.parent).compactMap(\.name).map { name in
+            path.parent.map { $0.text + "/" + name } ?? name
+        }
+        var removed: Set<RelativePath> = []
+        for name in ConflictName.excess(of: path.text, among: names, limit: limit) {
+            guard let copy = RelativePath(name), let status = try root.status(of: copy) else { continue }
+            if status.type == .regular, let archive = try open() {
+                try archive.take(copy, expecting: status, durability: .deferred)
+                try archive.expire([copy])
+            } else {
+                try root.remove(copy, expecting: nil, durability: .deferred)
+            }
+            removed.insert(copy)
+        }
+        return removed
+    }
+}
+
+/// Why a file of the user's goes from this disk by its user's own wish.
+enum RemovalPurpose: Hashable, Sendable {
+    /// To free its space: other devices have the very same.
+    case freeing
+    /// To free its space, though it may be the last of its kind: the user was told and agreed.
+    case givingUp
+    /// Because it is not wanted any more: it goes to the folder's archive, if there is one.
+    case deleting
+}
+
+extension FolderContext {
+    package var archive: ArchiveAccess {
+        ArchiveAccess(root: root, settings: settings.versions, now: now, utcOffset: tools.utcOffset)
+    }
+}
+
+/// Lets versions go that the folder's rules do not keep any more.
+struct CleanArchiveStep: FolderStep {
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        let archive = folder.archive
+        try await folder.onDisk {
+            guard archive.settings.kind != .none else { return }
+            try archive.open(isCreating: false)?.clean()
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import BlockExchange
+import ControlAPI
+import FileAccess
+import IndexStore
+import Reconciliation
+import Selection
+
+/// What this device has replaces what the others made of it, in a folder that only sends.
+package struct OverrideStep: FolderStep {
+    package var isDryRun = false
+
+    package init(isDryRun: Bool = false) {
+        self.isDryRun = isDryRun
+    }
+
+    /// - Throws: `FolderError.notSendOnly`.
+    package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome {
+        guard folder.rules.kind == .sendOnly else { throw FolderError.notSendOnly }
+        var tally = ActionTally()
+        var cursor: String?
+        repeat {
+            let page = try await folder.index.needed(after: cursor)
+            var changes: [LocalChange] = []
+            for name in page.entries.map({ NameFacts($0) }) {
+                guard
+                    let version = Reconciler.override(
+                        local: name.localVersion, global: name.global, isKept: true, rules: folder.rules,
+                        unixSeconds: folder.now)
+                else { continue }
+                tally.count(version.file)
+                guard !isDryRun, let file = try await folder.index.withBlocks(version.file) else { continue }
+                let full = LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk)
+                changes.append(.set(LocalEntry(full, name.local?.status)))
+            }
+            try await folder.index.apply(changes, &work)
+            cursor = page.next
+        } while cursor != nil
+        if !isDryRun { work.effects.counts.need = try await folder.index.neededTotals() }
+        return tally.outcome(.override, folder, isDryRun: isDryRun)
+    }
+}
+
+/// What was changed here gives way to what the others have, in a folder that only receives: all but what is to be fetched,
+/// or all if nothing is.
+struct RevertStep: FolderStep {
+    /// Files that were tried already.
+    var attempted: Set<String> = []
+    var isDryRun = false
+
+    struct Round: Sendable {
+        var folder: FolderContext
+        var outcome: FolderActionOutcome
+        var fetches: [FileStaging.Item] = []
+    }
+
+    /// - Throws: `FolderError.notReceiveOnly`.
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Round {
+        guard folder.rules.kind == .receiveOnly else { throw FolderError.notReceiveOnly }
+        var tally = ActionTally()
+        var actions: [Action] = []
+        var all: [NameFacts] = []
+        var cursor: Int64?
+        repeat {
+            let page = try await folder.index.store.localEntries(
+                in: folder.id, flags: .receiveOnlyChanged, after: cursor, limit: FolderIndex.pageLimit)
+            let facts = try await folder.index.facts(page.entries.map(\.file.name))
+            for name in facts where !attempted.contains(name.name) {
+                let action = Reconciler.revert(
+                    local: name.localVersion, global: name.global, isKept: !folder.selection.isLeftOut(name.name),
+                    rules: folder.rules)
+                guard action != .nothing else { continue }
+                actions.append(action)
+                if let global = name.global, !global.isInvalid {
+                    tally.count(global)
+                } else if var file = name.local?.file {
+                    file.isDeleted = true
+                    tally.count(file)
+                }
+            }
+            all += facts
+            cursor = page.next
+        } while cursor != nil
+        var round = Round(folder: folder, outcome: tally.outcome(.revert, folder, isDryRun: isDryRun))
+        guard !isDryRun else { return round }
+        var execution = PlanExecution(folder: folder, facts: all, work: work)
+        defer { work = execution.work }
+        round.fetches = try await execution.perform(
+            Plan(actions: actions, rules: folder.rules, unixSeconds: folder.now))
+        return round
+    }
+}
+
+/// What is gone was meant to go: it is deleted on the other devices too.
+struct ConfirmStep: FolderStep {
+    /// Deletions that the halt holds back.
+    let heldDeletions: Int64
+    var isDryRun = false
+
+    /// - Throws: `FolderError.notHaltedOverDeletions`.
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome {
+        guard folder.deletionHalt != nil else { throw FolderError.notHaltedOverDeletions }
+        var outcome = FolderActionOutcome(folder: folder.id.rawValue, action: .confirm, isDryRun: isDryRun)
+        guard !isDryRun else {
+            outcome.deletions = heldDeletions
+            return outcome
+        }
+        let before = try await folder.index.store.totals(of: folder.id).local
+        work.memory.confirmsDeletions = true
+        do {
+            _ = try await ScanStep(isRequested: true).run(folder, &work)
+        } catch {
+            work.memory.confirmsDeletions = false
+            throw error
+        }
+        let after = try await folder.index.store.totals(of: folder.id).local
+        outcome.deletions = max(0, (before.files &+ before.directories) &- (after.files &+ after.directories))
+        return outcome
+    }
+}
+
+/// What is gone was not meant to go: what is missing is forgotten and so needed again. Nothing is deleted anywhere.
+struct RepairStep: FolderStep {
+    var isDryRun = false
+
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome {
+        var tally = ActionTally()
+        var cursor: String?
+        let root = folder.root
+        repeat {
+            let page = try await folder.index.store.localDescendants(
+                of: folder.id, after: cursor, limit: FolderIndex.pageLimit)
+            var forgotten: [LocalChange] = []
+            for entry in page.entries {
+                guard let name = RelativePath(entry.path), try await folder.onDisk({ try root.status(of: name) }) == nil
+                else { continue }
+                forgotten.append(.forget(entry.path))
+                if let global = try await folder.index.global(entry.path)?.file { tally.count(global) }
+            }
+            if !isDryRun { try await folder.index.apply(forgotten, &work) }
+            cursor = page.next
+        } while cursor != nil
+        if !isDryRun {
+            work.memory.deletionGuard.reset()
+            work.effects.endsHalt = true
+            work.effects.scansEverything = true
+        }
+        return tally.outcome(.repair, folder, isDryRun: isDryRun)
+    }
+}
+
+/// Counts what an action changes.
+private struct ActionTally: Sendable {
+    private var files: Int64 = 0
+    private var bytes: Int64 = 0
+    private var directories: Int64 = 0
+    private var deletions: Int64 = 0
+    private var paths: [String] = []
+
+    mutating func count(_ file: FileInfo) {
+        if paths.count < FolderActionOutcome.pathLimit { paths.append(file.name) }
+        if file.isDeleted {
+            deletions += 1
+        } else if file.kind == .directory {
+            directories += 1
+        } else {
+            files += 1
+            bytes &+= file.size
+        }
+    }
+
+    func outcome(_ action: FolderAction.Kind, _ folder: FolderContext, isDryRun: Bool) -> FolderActionOutcome {
+        FolderActionOutcome(
+            folder: folder.id.rawValue, action: action, isDryRun: isDryRun, files: files, bytes: bytes,
+            directories: directories, deletions: deletions, paths: paths)
+    }
+}

@@ -1,0 +1,123 @@
+import AgentContext
+import BlockExchange
+import ControlAPI
+import FileAccess
+import Reconciliation
+
+/// Lists archived versions. Reads only; needs no turn.
+package struct VersionReading: Sendable {
+    package let folder: FolderContext
+
+    package init(folder: FolderContext) {
+        self.folder = folder
+    }
+
+    /// Those of a file, or of all at and below a directory; of everything for an empty path.
+    package func list(below path: String, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws {
+        let access = folder.archive
+        guard let archive = try await folder.onDisk({ try access.open(isCreating: false) }) else { return }
+        func emitAll(_ listing: VersionArchive.Listing) async throws {
+            for (_, versions) in listing.versions {
+                for version in versions { try await emit(ArchivedVersion(version, of: folder.id, in: archive)) }
+            }
+        }
+        var waiting: [RelativePath?] = [nil]
+        if !path.isEmpty {
+            let path = try RelativePath(parsing: path)
+            try await emitAll(
+                try await folder.onDisk { try archive.list(path.parent) { $0.utf8.elementsEqual(path.text.utf8) } })
+            waiting = [path]
+        }
+        while let directory = waiting.popLast() {
+            let listing = try await folder.onDisk { try archive.list(directory) }
+            try await emitAll(listing)
+            waiting += listing.directories.reversed()
+        }
+    }
+}
+
+/// Puts a copy of an archived version into its place; the archive keeps it until its rules let it go.
+package struct RestoreVersionStep: FolderStep {
+    package let path: String
+    /// Seconds since 1970: what was in the place then; nil for the last version.
+    package let time: Int64?
+    /// Whether something else may be replaced.
+    package let isConfirmed: Bool
+
+    package init(path: String, time: Int64?, isConfirmed: Bool) {
+        self.path = path
+        self.time = time
+        self.isConfirmed = isConfirmed
+    }
+
+    /// - Throws: `FolderError` for what is not selected, for a version that there is not, for something in the place, and for a
+    ///   disk without room.
+    package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> RestoredVersion {
+        let path = try RelativePath(parsing: path)
+        guard !path.isInternal, !path.isTemporary, !folder.selection.isLeftOut(path.text) else {
+            throw FolderError.notSelected(path.text)
+        }
+        let (archive, version, present) = try await find(path, folder)
+        // What would be in the staged file alone is lost if the process dies: so nothing gives way in the archive.
+        let replaced = try await folder.placeCopy(
+            of: version.path, in: archive.root, expecting: version.status, at: path,
+            permissions: version.status.permissions & 0o777, modified: version.status.modified, isTagged: true, &work)
+        work.log(.restored, [path.text], folder.index)
+        return RestoredVersion(
+            version: ArchivedVersion(version, of: folder.id, in: archive), isReplacement: present != nil,
+            replaced: replaced)
+    }
+
+    private func find(
+        _ path: RelativePath, _ folder: FolderContext
+    ) async throws -> (VersionArchive, VersionArchive.Version, FileAccess.FileStatus?) {
+        let (root, access, time, isConfirmed) = (folder.root, folder.archive, time, isConfirmed)
+        let freeBytes = try folder.freeBytes()
+        return try await folder.onDisk {
+            guard let archive = try access.open(isCreating: false),
+                let version = try archive.versions(of: path).version(at: time)
+            else { throw FolderError.noVersion(path.text, isAtTime: time != nil) }
+            let present = try root.status(of: path)
+            if let present {
+                guard present.type != .directory else { throw FolderError.isDirectory(path.text) }
+                guard isConfirmed else {
+                    throw FolderError.wouldReplace(
+                        path.text, size: present.size, archived: version.archivedText(archive),
+                        isArchiving: archive.rules != nil)
+                }
+            }
+            guard freeBytes > UInt64(clamping: version.status.size) else { throw FolderError.noSpace(path.text) }
+            return (archive, version, present)
+        }
+    }
+}
+
+extension [VersionArchive.Version] {
+    /// What was in the place at a time, which is the first that was archived then or later; the last of all for nil.
+    /// `self` is in the order in which they were archived.
+    fileprivate func version(at time: Int64?) -> VersionArchive.Version? {
+        guard let time else { return last }
+        return first { $0.archived >= time }
+    }
+}
+
+extension VersionArchive.Version {
+    fileprivate func archivedText(_ archive: VersionArchive) -> String {
+        ConflictTime(unixSeconds: archived, utcOffset: archive.utcOffset(archived)).description
+    }
+}
+
+extension VersionArchive {
+    package func absolutePath(_ path: RelativePath) -> String { root.path + "/" + path.text }
+}
+
+extension ArchivedVersion {
+    package init(_ version: VersionArchive.Version, of folder: FolderID, in archive: VersionArchive) {
+        let modified = version.status.modified
+        self.init(
+            folder: folder.rawValue, path: version.name, archived: WallTime(seconds: version.archived).rfc3339,
+            size: version.status.size,
+            modified: WallTime(seconds: modified.seconds, nanoseconds: modified.nanoseconds).rfc3339,
+            file: archive.absolutePath(version.path))
+    }
+}

@@ -1,0 +1,97 @@
+import AgentContext
+import BlockExchange
+import Fetching
+import FolderSync
+import IndexStore
+import SyncDecisions
+import Transport
+
+/// Decides for one link of a known device.
+struct DeviceLinkOwner: PeerSessionOwner {
+    let device: DeviceSession
+    let environment: LinkEnvironment
+    let kind: LinkKind
+    let route: LinkRoute
+
+    private var shared: SharedFolders {
+        let (environment, device, kind, route) = (environment, device, kind, route)
+        return SharedFolders(
+            device: device.id, localDevice: environment.localDevice, folders: environment.folders,
+            mayCarry: { environment.mayUse(kind, route, with: device.id, for: .index, of: $0) },
+            client: { device.state.clientName }, distrust: { environment.distrust($0, device.id) },
+            logger: environment.logger)
+    }
+
+    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool { await device.admit(session, hello) }
+    func opened(_ session: PeerSession) async { await device.opened(session) }
+
+    func received(_ config: ClusterConfig, _ session: PeerSession) async { await device.received(config, session) }
+
+    // MARK: indexes
+
+    func terms() -> [FolderID: IndexExchange.Terms] { shared.terms() }
+    func terms(of folder: FolderID) -> IndexExchange.Terms? { shared.terms(of: folder) }
+    func clusterConfig() async throws -> ClusterConfig { try await shared.clusterConfig() }
+    func exchange(of folder: FolderID) -> FolderExchange? { environment.folders.folder(folder)?.exchange }
+
+    func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] {
+        try await shared.facts(terms)
+    }
+
+    func heard(_ config: ClusterConfig) async {
+        environment.heard(config, device.id, kind == .tcp)
+    }
+
+    func perform(_ action: IndexExchange.Action) async throws { try await storing { try await shared.perform(action) } }
+
+    func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {
+        guard let exchange = exchange(of: batch.folder) else { return }
+        await exchange.waitForFirstScan()
+        try await storing {
+            if isUnnamed { try await exchange.forgetIndexName(of: device.id) }
+            try await exchange.apply(batch, from: device.id)
+        }
+        if device.state.hasUnstoredIndex { await device.indexWasStored() }
+    }
+
+    func dropped(_ folder: FolderID) async throws {
+        try await storing { try await exchange(of: folder)?.forgetIndexName(of: device.id) }
+    }
+
+    /// Runs what stores what the device says; where that cannot be, it is not asked to say it again at once.
+    private func storing<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as IndexStoreError where error.isAboutStoring {
+            await device.indexWasNotStored()
+            throw error
+        }
+    }
+
+    // MARK: blocks
+
+    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
+        var answers: [BlockAnswer] = []
+        var rest = requests[...]
+        while let first = rest.first {
+            let together = Array(rest.prefix { $0.folder == first.folder })
+            rest = rest.dropFirst(together.count)
+            answers += await serve(together, of: first.folder)
+        }
+        return answers
+    }
+
+    private func serve(_ requests: [BlockRequest], of id: FolderID) async -> [BlockAnswer] {
+        guard id != DeviceDropMessage.folder else {
+            var answers: [BlockAnswer] = []
+            for request in requests { answers.append(await environment.serveDrop(request, device.id)) }
+            return answers
+        }
+        guard environment.mayUse(kind, route, with: device.id, for: .answer, of: id),
+            let folder = environment.folders.folder(id, sharedWith: device.id)
+        else { return requests.map { _ in BlockAnswer(.generic) } }
+        let answers = await folder.server.serve(requests)
+        environment.transfers.served(requests, answers, of: id, to: device.id)
+        return answers
+    }
+}

@@ -1,0 +1,717 @@
+import AgentConfiguration
+import AgentContext
+import AsyncTools
+import BlockExchange
+import ControlAPI
+import Fetching
+import FolderSync
+import IndexStore
+import LinkRules
+import LinkSecurity
+import Logging
+import NIOCore
+import SyncDecisions
+import Synchronization
+import Transport
+
+/// What a device session needs of the agent around it.
+package struct LinkEnvironment: Sendable {
+    package var localDevice: DeviceID
+    /// What this device is called towards devices that it knows.
+    package var deviceName: @Sendable () -> String
+    /// Of the effort, only radios take notice.
+    package var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
+    /// Where others than the user say that the device is.
+    ///
+    /// - Parameter isSought: whether it is worth asking for more.
+    package var found: @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]]
+    /// What may be dialled of a device's addresses, as far as that is the same for all devices.
+    package var dialPolicy: @Sendable () -> DialPolicy
+    /// The networks that this machine is in now.
+    package var networks: @Sendable () -> MachineNetworks
+    /// Of all devices together.
+    package var dialBudget: SharedDialBudget
+    /// How many links to one device this one asks for.
+    package var connections: @Sendable () -> Int
+    package var folders: FolderRegistry
+    /// A link has come or gone.
+    package var linkChanged: @Sendable () -> Void
+    package var index: IndexStore
+    package var transfers: TransferRegistry
+    package var events: EventHub
+    package var time: AgentTime
+    package var partials: PartialBlocks
+    /// Answers what a paired device asks about files that are dropped.
+    package var serveDrop: @Sendable (BlockRequest, DeviceID) async -> BlockAnswer
+    /// What may go over a slow link; nil where nothing is in the way.
+    package var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
+    package var held: @Sendable () -> HeldTransfers
+    /// Nil for a link that has none.
+    package var limits: @Sendable (LinkRoute, DeviceID) -> LinkLimits?
+    /// What a device says of its folders; does not wait.
+    ///
+    /// - Parameter isComplete: whether it may name all of them over that link.
+    package var heard: @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void
+    /// Notes for good that a device keeps a folder encrypted; does not wait.
+    package var distrust: @Sendable (FolderID, DeviceID) -> Void
+    package var logger: Logger
+
+    package init(
+        localDevice: DeviceID, deviceName: @escaping @Sendable () -> String,
+        dial: @escaping @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink,
+        found: @escaping @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]],
+        dialPolicy: @escaping @Sendable () -> DialPolicy, networks: @escaping @Sendable () -> MachineNetworks,
+        dialBudget: SharedDialBudget, connections: @escaping @Sendable () -> Int, folders: FolderRegistry,
+        linkChanged: @escaping @Sendable () -> Void, index: IndexStore, transfers: TransferRegistry, events: EventHub,
+        time: AgentTime,
+        partials: PartialBlocks, serveDrop: @escaping @Sendable (BlockRequest, DeviceID) async -> BlockAnswer,
+        slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
+        held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute, DeviceID) -> LinkLimits?,
+        heard: @escaping @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void,
+        distrust: @escaping @Sendable (FolderID, DeviceID) -> Void, logger: Logger
+    ) {
+        self.localDevice = localDevice
+        self.deviceName = deviceName
+        self.dial = dial
+        self.found = found
+        self.dialPolicy = dialPolicy
+        self.networks = networks
+        self.dialBudget = dialBudget
+        self.connections = connections
+        self.folders = folders
+        self.linkChanged = linkChanged
+        self.index = index
+        self.transfers = transfers
+        self.events = events
+        self.time = time
+        self.partials = partials
+        self.serveDrop = serveDrop
+        self.slowLinkPolicy = slowLinkPolicy
+        self.held = held
+        self.limits = limits
+        self.heard = heard
+        self.distrust = distrust
+        self.logger = logger
+    }
+
+    func mayUse(
+        _ kind: LinkKind, _ route: LinkRoute, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose,
+        of folder: FolderID
+    ) -> Bool {
+        guard held().obstacle(to: purpose, over: route) == nil else { return false }
+        if kind == .relay, folders.folder(folder)?.configuration.usesRelays == false { return false }
+        guard kind.isSlow else { return true }
+        return slowLinkPolicy(folder, device)?.obstacle(to: purpose, over: kind) == nil
+    }
+
+    /// - Parameter connections: how many are wanted with the device.
+    package func hello(isKnown: Bool, connections: Int) -> Hello {
+        Hello(
+            deviceName: isKnown ? deviceName() : "", clientName: AgentVersion.clientName,
+            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections) : 0)
+    }
+}
+
+/// One known device: performs what `DeviceLinks` decides about the links with it.
+package actor DeviceSession {
+    private struct Link {
+        var session: PeerSession
+        /// The dial that it came of.
+        var attempt: DialPlan.Attempt?
+        var hello: Hello?
+        /// Its Hello may be sent; until this is known the link waits.
+        var mayProceed = false
+        let admission = Admission()
+        var isAdmitted = false
+    }
+
+    /// What takes time, for the task that runs the device.
+    private enum Job: Sendable {
+        case dial(DialPlan.Attempt)
+        case probe(LinkNumber, PeerSession)
+        case awaitIdle(LinkNumber, PeerSession)
+    }
+
+    /// How long a probed link has to answer; `DeviceLinks` may lose patience earlier.
+    private static let probeLimit: Duration = .seconds(10)
+    /// What others say of a device's addresses is asked for again after so long, while no link is in use.
+    private static let refreshInterval: Duration = .seconds(15)
+
+    private static let pauseReason = "the device is paused"
+    private static let networkReason = "links from this network are not allowed"
+    private static let storageReason = "this device cannot store the index at the moment"
+
+    package nonisolated let id: DeviceID
+    /// Answers requests by whichever of the links has the least to do.
+    package nonisolated let source: DeviceSource
+    private var configuration: DeviceConfiguration
+    private let environment: LinkEnvironment
+    private var links: DeviceLinks
+    private var open: [LinkNumber: Link] = [:]
+    private var lastNumber = 0
+    private var dials: [Int: Task<Void, Never>] = [:]
+    private let jobs = AsyncStream.makeStream(of: Job.self)
+    private var told = Told()
+    private var isStopped = false
+    private var storageBackoff = StorageBackoff()
+    private let exchangeTurn = Budget(limit: 1)
+    /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
+    private var rates: [LinkKind: Double] = [:]
+    /// What was in the own indexes of shared folders when the last link ended.
+    private var ownSequence: Int64?
+    private let wake = Signal()
+    private let snapshot: Mutex<Snapshot>
+
+    /// What `links` was told last.
+    private struct Told {
+        var addresses: [AddressSource: [String]] = [:]
+        var policy: DialPolicy?
+        var networks: MachineNetworks?
+    }
+
+    /// What others may read of a device without waiting for it.
+    package struct Snapshot: Sendable {
+        package var name: String
+        package var addresses: [String]
+        package var bluetooth: BluetoothUse
+        package var isPaused: Bool
+        package var pausedUntil: Int64?
+        /// The primary of the links in use.
+        package var session: PeerSession?
+        package var linkCount = 0
+        package var client: String?
+        /// Of the Hello of the link in use, or of the last one.
+        package var clientName = ""
+        package var lastSeen: WallTime?
+        package var lastError: String?
+        /// What became of the dials, by address.
+        package var ways: [String: DialReport] = [:]
+        /// Bytes over links that have ended.
+        package var pastBytesIn: Int64 = 0
+        package var pastBytesOut: Int64 = 0
+        /// The admin that brought it.
+        package var introducedBy: DeviceID?
+        package var radio = RadioStanding()
+        /// The last that it announced could not be stored.
+        package var hasUnstoredIndex = false
+    }
+
+    package init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
+        id = configuration.id
+        self.configuration = configuration
+        self.environment = environment
+        source = DeviceSource()
+        var settings = DeviceLinks.Settings()
+        settings.connections.own = configuration.connections ?? environment.connections()
+        links = DeviceLinks(
+            local: environment.localDevice, peer: configuration.id,
+            seed: UInt64(environment.time.random() * 0x1p53), settings: settings)
+        snapshot = Mutex(
+            Snapshot(
+                name: configuration.name, addresses: configuration.addresses, bluetooth: configuration.bluetooth,
+                isPaused: configuration.isPaused, pausedUntil: configuration.pausedUntil, lastSeen: lastSeen,
+                introducedBy: configuration.introducedBy))
+    }
+
+    package nonisolated var state: Snapshot { snapshot.withLock { $0 } }
+
+    /// The primary of the links in use; nil while the device is not connected.
+    package nonisolated var session: PeerSession? { snapshot.withLock { $0.session } }
+
+    package nonisolated var status: DeviceStatus {
+        let state = state
+        let sessions = source.sessions
+        return DeviceStatus(
+            id: id.description, name: state.name, isConnected: state.session != nil,
+            transport: state.session?.information.kind.rawValue,
+            address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
+            lastSeen: state.lastSeen?.rfc3339, bytesIn: sessions.reduce(state.pastBytesIn) { $0 + $1.bytesReceived },
+            bytesOut: sessions.reduce(state.pastBytesOut) { $0 + $1.bytesSent }, lastError: state.lastError,
+            isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
+            introducedBy: state.introducedBy?.description)
+    }
+
+    /// Which links are in use, and what became of the dials that led to none.
+    package nonisolated var reachReport: ReachReport.Device {
+        let state = state
+        return ReachReport.Device(
+            id: id.description, name: state.name,
+            links: source.sessions.map { "\($0.kind.rawValue) \($0.information.remoteAddress)" }.sorted(),
+            failures: state.ways.sorted { $0.key < $1.key }.map { address, report in
+                ReachReport.Device.Failure(
+                    address: address, source: report.source.rawValue, message: report.message,
+                    time: report.time.rfc3339)
+            })
+    }
+
+    package func configure(_ configuration: DeviceConfiguration) {
+        guard configuration != self.configuration else { return }
+        let wasPaused = self.configuration.isPaused
+        let hasNewAddresses = configuration.addresses != self.configuration.addresses
+        self.configuration = configuration
+        snapshot.withLock { snapshot in
+            snapshot.name = configuration.name
+            snapshot.addresses = configuration.addresses
+            snapshot.bluetooth = configuration.bluetooth
+            snapshot.introducedBy = configuration.introducedBy
+            snapshot.isPaused = configuration.isPaused
+            snapshot.pausedUntil = configuration.pausedUntil
+            if wasPaused != configuration.isPaused { snapshot.lastError = nil }
+        }
+        if configuration.isPaused {
+            closeAll(reason: Self.pauseReason)
+        } else if wasPaused {
+            dialNow()
+        }
+        for link in open.values where !isAllowed(link.session.information) {
+            link.session.close(reason: Self.networkReason)
+        }
+        if hasNewAddresses { dialNow() }
+    }
+
+    /// The device was heard on a network, or something waits for it: no waiting for the back-off.
+    ///
+    /// - Parameter isAsked: The user asks for it, and may have freed space for the index.
+    package func dialNow(isAsked: Bool = false) {
+        if isAsked { storageBackoff.asked() }
+        handle(.asked)
+    }
+
+    /// This machine is elsewhere than before: links are doubted, and the device is dialled.
+    package func networkChanged() { handle(.time) }
+
+    /// A person waits for the device: it is searched for by radio, too, for a while. False if no radio reaches it.
+    @discardableResult
+    package func seek() -> Bool {
+        let now = environment.time.monotonic()
+        snapshot.withLock { $0.radio.sought(at: now) }
+        dialNow(isAsked: true)
+        return !state.radioAddresses.isEmpty
+    }
+
+    /// A search by radio is over: dials the device if it was heard.
+    func wasSearchedFor(_ findings: RadioWatch.Findings) {
+        let addresses = state.radioAddresses
+        if findings.hasHeard(addresses) {
+            let now = environment.time.monotonic()
+            snapshot.withLock { $0.radio.heard(at: now) }
+            dialNow()
+        } else if links.best == nil, let reason = findings.whyAbsent(addresses) {
+            note(error: reason)
+        }
+    }
+
+    /// The device as `RadioSearch` sees it, but for its folders; nil if no radio reaches it.
+    nonisolated func radioCandidate(at now: Duration) -> RadioSearch.Candidate? {
+        let state = state
+        let addresses = state.radioAddresses
+        guard !addresses.isEmpty else { return nil }
+        return RadioSearch.Candidate(
+            addresses: addresses, isConnected: state.session != nil, isPaused: state.isPaused,
+            isSought: state.radio.isSought(at: now), unseen: state.radio.lastLinkEnd.map { now - $0 })
+    }
+
+    /// Whether something has changed here since the last link that the device may not know of.
+    package func hasNews() async -> Bool {
+        guard let ownSequence else { return false }
+        return await sharedSequence() != ownSequence
+    }
+
+    private func sharedSequence() async -> Int64? {
+        var sum: Int64 = 0
+        for folder in environment.folders.all where folder.exchange.isShared(with: id) {
+            guard let own = try? await environment.index.localIndex(of: folder.id) else { return nil }
+            sum &+= own.maxSequence
+        }
+        return sum
+    }
+
+    /// What the device announces cannot be stored: each link would end as soon as it brings it again.
+    func indexWasNotStored() {
+        snapshot.withLock { $0.hasUnstoredIndex = true }
+        storageBackoff.failed(at: environment.time.monotonic(), random: environment.time.random())
+    }
+
+    func indexWasStored() {
+        snapshot.withLock { $0.hasUnstoredIndex = false }
+        storageBackoff.stored()
+    }
+
+    /// How long links are refused yet; nil if they are not.
+    private var refusal: Duration? { storageBackoff.pause(at: environment.time.monotonic()) }
+
+    package func stop() {
+        isStopped = true
+        closeAll(reason: "this device no longer shares with you")
+        jobs.continuation.finish()
+        wake.notify()
+    }
+
+    private func closeAll(reason: String) {
+        for link in open.values { link.session.close(reason: reason) }
+    }
+
+    /// What is shared with the device has changed: nothing more is sent of what is not. The peer is told soon, and sent the
+    /// indexes of what it shares, too: a peer that offered a folder does not offer it again when it is accepted.
+    package func announceFolders() {
+        guard let session = links.primary.flatMap({ open[$0]?.session }) else { return }
+        session.share(owner(of: session.kind, session.route).terms())
+    }
+
+    private func owner(of kind: LinkKind, _ route: LinkRoute) -> DeviceLinkOwner {
+        DeviceLinkOwner(device: self, environment: environment, kind: kind, route: route)
+    }
+
+    // MARK: running
+
+    /// Dials, and performs what else takes time, until stopped or cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepTime() }
+            for await job in jobs.stream { group.addTask { await self.perform(job) } }
+            group.cancelAll()
+        }
+        for dial in dials.values { dial.cancel() }
+        closeAll(reason: "the agent closed the link")
+    }
+
+    /// Comes back to `links` when it says so, and sees what others say of the device meanwhile.
+    private func keepTime() async {
+        while !Task.isCancelled, !isStopped {
+            decide(.time)
+            await wake.wait(atMost: pause, clock: environment.time.clock)
+        }
+    }
+
+    private var pause: Duration {
+        let now = environment.time.monotonic()
+        let next = links.nextWake.map { max(.milliseconds(1), $0 - now) }
+        // A device that is connected as well as can be is asked nothing.
+        let refresh = links.best == nil ? Self.refreshInterval : .seconds(3600)
+        return min(next ?? refresh, refusal ?? refresh, refresh)
+    }
+
+    /// Tells `links` what has happened, and the time keeper that there may be something earlier to come back for.
+    private func handle(_ event: DeviceLinks.Event) {
+        decide(event)
+        wake.notify()
+    }
+
+    private func decide(_ event: DeviceLinks.Event) {
+        guard !isStopped else { return }
+        let now = environment.time.monotonic()
+        var actions = refreshed(at: now)
+        actions += links.handle(event, at: now)
+        for action in actions { perform(action) }
+        publish()
+    }
+
+    /// What has changed of where the device may be, and of what may be dialled.
+    private func refreshed(at now: Duration) -> [DeviceLinks.Action] {
+        var actions: [DeviceLinks.Action] = []
+        let networks = environment.networks()
+        if told.networks != networks {
+            told.networks = networks
+            actions += links.handle(.networks(networks.prefixes, own: networks.addresses), at: now)
+        }
+        var policy = environment.dialPolicy()
+        policy.isPaused = configuration.isPaused || refusal != nil
+        policy.allowed = allowedNetworks
+        policy.allowsRadio = state.radio.effort(at: now) != nil
+        if told.policy != policy {
+            told.policy = policy
+            actions += links.handle(.policy(policy), at: now)
+        }
+        // A direct link cannot be bettered by what others say.
+        let isSought = !configuration.isPaused && links.best?.way.tier != 0
+        var addresses = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
+        addresses[.configured] = configuration.addresses.filter { $0 != "dynamic" }
+        for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
+        {
+            told.addresses[source] = addresses[source]
+            actions += links.handle(.addresses(source, addresses[source, default: []]), at: now)
+        }
+        return actions
+    }
+
+    private func perform(_ action: DeviceLinks.Action) {
+        switch action {
+        case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
+        case .cancel(let attempt): dials[attempt.number]?.cancel()
+        case .giveUp(let number, let reason): open[number]?.session.abandon(reason: reason.rawValue)
+        case .link(let action): perform(action)
+        }
+    }
+
+    private func perform(_ action: ConnectionSet.Action) {
+        switch action {
+        case .proceed(let number): open[number]?.mayProceed = true
+        case .admit(let number):
+            open[number]?.isAdmitted = true
+            open[number]?.admission.answer(true)
+        case .refuse(let number, _): open[number]?.admission.answer(false)
+        case .probe(let numbers):
+            for number in numbers {
+                if let session = open[number]?.session { jobs.continuation.yield(.probe(number, session)) }
+            }
+        case .retire(let number):
+            if let session = open[number]?.session { jobs.continuation.yield(.awaitIdle(number, session)) }
+        case .close(let number, let reason): open[number]?.session.close(reason: reason.rawValue)
+        case .promote(let number, _):
+            // What was said on an earlier link does not hold on this one.
+            for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
+            open[number]?.session.take(.primary)
+        case .demote(let number): open[number]?.session.demote()
+        case .sendSecondary(let number): open[number]?.session.take(.secondary)
+        case .connected, .disconnected: break
+        }
+    }
+
+    private func perform(_ job: Job) async {
+        switch job {
+        case .dial(let attempt): await dial(attempt)
+        case .probe(let number, let session):
+            if await session.probe(within: Self.probeLimit) { handle(.answered(number)) }
+        case .awaitIdle(let number, let session):
+            await session.waitUntilIdle()
+            handle(.idle(number))
+        }
+    }
+
+    // MARK: dialling
+
+    private func dial(_ attempt: DialPlan.Attempt) async {
+        let task = Task { await self.carryOut(attempt) }
+        dials[attempt.number] = task
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        dials[attempt.number] = nil
+    }
+
+    private func carryOut(_ attempt: DialPlan.Attempt) async {
+        guard environment.dialBudget.take() else { return handle(.dialFailed(attempt, .noRoom)) }
+        let link: SecureLink
+        do {
+            defer { environment.dialBudget.give() }
+            let address = try LinkAddress(parsing: attempt.target.text)
+            let effort = state.radio.effort(at: environment.time.monotonic()) ?? .connecting
+            link = try await environment.dial(address, effort, id)
+        } catch is CancellationError {
+            return
+        } catch {
+            report(attempt, "\(error)")
+            return handle(.dialFailed(attempt, .unreachable))
+        }
+        guard link.peer == id else {
+            await link.close()
+            let isOurself = link.peer == environment.localDevice
+            let message =
+                isOurself
+                ? "this device itself answers at this address"
+                : "another device answers, \(link.peer); correct the address or the id"
+            // Others may say what they like of where the device is.
+            if attempt.source == .configured { report(attempt, message) }
+            return handle(.dialFailed(attempt, isOurself ? .ourself : .otherDevice))
+        }
+        if let problem = DialPlan.problem(of: attempt, connectedTo: link.information.remoteAddress, policy: told.policy)
+        {
+            await link.close()
+            report(attempt, problem)
+            return handle(.dialFailed(attempt, .notAllowed))
+        }
+        await serve(link, attempt)
+    }
+
+    /// Notes what a dial has come to.
+    private func report(_ attempt: DialPlan.Attempt, _ message: String) {
+        let text = attempt.target.text
+        let now = environment.time.wall()
+        snapshot.withLock { snapshot in
+            if snapshot.ways.count >= 64 { snapshot.ways = [:] }
+            snapshot.ways[text] = DialReport(message: message, time: now, source: attempt.source)
+        }
+        note(error: "\(text): \(message)")
+    }
+
+    private func note(error: String) {
+        let isNew = snapshot.withLock { snapshot in
+            guard snapshot.session == nil else { return false }
+            defer { snapshot.lastError = error }
+            return snapshot.lastError != error
+        }
+        if isNew { environment.logger.info("cannot reach \(configuration.name): \(error)") }
+    }
+
+    // MARK: links
+
+    private var allowedNetworks: AllowedNetworks {
+        // The configuration was checked when it was read.
+        (try? AllowedNetworks(parsing: configuration.allowedNetworks)) ?? AllowedNetworks()
+    }
+
+    /// Whether a link may be used where it leads. A radio is no network.
+    private func isAllowed(_ information: LinkInformation) -> Bool {
+        let networks = allowedNetworks
+        guard !networks.isEmpty, !information.kind.isSlow else { return true }
+        switch try? LinkAddress(parsing: information.remoteAddress) {
+        case .tcp(let host, _)?: return IPAddress(host).map(networks.allow) ?? false
+        case .relay(let relay)?: return IPAddress(relay.host).map(networks.allow) ?? false
+        default: return false
+        }
+    }
+
+    /// Runs a link with this device to its end.
+    package func serve(_ link: SecureLink) async {
+        guard isAllowed(link.information) else {
+            note(
+                error: "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
+                    + "`synctrain device set --allowed-networks`")
+            return await link.close()
+        }
+        await serve(link, nil)
+    }
+
+    private func serve(_ link: SecureLink, _ attempt: DialPlan.Attempt?) async {
+        var logger = environment.logger
+        logger[metadataKey: "device"] = "\(id.shortID)"
+        logger[metadataKey: "address"] = "\(link.information.remoteAddress)"
+        let networks = environment.networks()
+        let route = LinkRoute(link.information, networks: networks)
+        let session = PeerSession(
+            link: link, of: environment.localDevice, route: route,
+            hello: environment.hello(
+                isKnown: true, connections: configuration.connections ?? environment.connections()),
+            time: environment.time, partials: environment.partials, rate: rates[link.information.kind],
+            limits: environment.limits(route, id), exchangeTurn: exchangeTurn, logger: logger)
+        lastNumber += 1
+        let number = LinkNumber(lastNumber)
+        open[number] = Link(session: session, attempt: attempt)
+        let way = LinkWay(link.information.kind, isLocal: route == .localNetwork)
+        let view = LinkView(
+            number, way: way, isOurs: link.information.isInitiator, since: environment.time.monotonic())
+        let path = LinkProbes.Path(way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) })
+        handle(.arrived(view, path, attempt: attempt))
+        guard open[number]?.mayProceed == true, !isStopped else {
+            open[number] = nil
+            await link.close()
+            return handle(.ended(number, isLost: false))
+        }
+        if let attempt { snapshot.withLock { $0.ways[attempt.target.text] = nil } }
+        let reason = await session.run(owner: owner(of: session.kind, route))
+        rates[session.kind] = session.rate
+        await ended(number, session, reason, logger)
+    }
+
+    private func number(of session: PeerSession) -> LinkNumber? { open.first { $0.value.session === session }?.key }
+
+    /// The peer has introduced itself; returns when it is decided whether the link is kept.
+    package func admit(_ session: PeerSession, _ hello: Hello) async -> Bool {
+        guard !configuration.isPaused else {
+            session.close(reason: Self.pauseReason)
+            return false
+        }
+        guard refusal == nil else {
+            session.close(reason: Self.storageReason)
+            return false
+        }
+        guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission
+        else { return false }
+        open[number]?.hello = hello
+        handle(
+            .hello(
+                number, connectionCount: hello.connectionCount,
+                knowsRule: hello.clientName == AgentVersion.clientName))
+        return await admission.wait()
+    }
+
+    /// The peer was sent the ClusterConfig of the link's role: it may be used.
+    package func opened(_ session: PeerSession) async {
+        guard let number = number(of: session), open[number]?.isAdmitted == true else { return }
+        let wasConnected = state.session != nil
+        handle(.configSent(number))
+        guard !wasConnected, state.session === session, let hello = open[number]?.hello else { return }
+        let now = environment.time.wall()
+        snapshot.withLock { snapshot in
+            snapshot.client = [hello.clientName, hello.clientVersion].filter { !$0.isEmpty }.joined(separator: " ")
+            snapshot.clientName = hello.clientName
+            snapshot.lastSeen = now
+            snapshot.lastError = nil
+        }
+        environment.logger.info(
+            "connected to \(configuration.name)",
+            metadata: [
+                "device": "\(id.shortID)", "address": "\(session.information.remoteAddress)",
+                "client": "\(hello.clientName) \(hello.clientVersion)",
+            ])
+        environment.events.post("device-connected", device: id)
+        environment.linkChanged()
+        await rememberLastSeen(now)
+    }
+
+    /// The peer's ClusterConfig has come.
+    package func received(_ config: ClusterConfig, _ session: PeerSession) {
+        guard let number = number(of: session) else { return }
+        handle(.configReceived(number, isSecondary: config.isSecondary))
+    }
+
+    /// Lets everybody see which links are in use.
+    private func publish() {
+        let usable = links.openLinks.compactMap { number in open[number].map { (number, $0.session) } }
+        let hasChanged = source.set(usable, primary: links.primary)
+        let primary = links.primary.flatMap { number in usable.first { $0.0 == number }?.1 } ?? usable.first?.1
+        snapshot.withLock { snapshot in
+            snapshot.session = primary
+            snapshot.linkCount = usable.count
+        }
+        if hasChanged { environment.linkChanged() }
+    }
+
+    private func rememberLastSeen(_ time: WallTime) async {
+        do {
+            // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
+            try await environment.index.noteSeen(id, at: time.seconds)
+        } catch {
+            environment.logger.warning("cannot record when a device was last seen: \(error)")
+        }
+    }
+
+    private func ended(_ number: LinkNumber, _ session: PeerSession, _ reason: String, _ logger: Logger) async {
+        let wasConnected = state.session != nil
+        open[number] = nil
+        snapshot.withLock { snapshot in
+            snapshot.pastBytesIn += session.bytesReceived
+            snapshot.pastBytesOut += session.bytesSent
+        }
+        handle(.ended(number, isLost: !session.wasClosed))
+        let isOver = state.session == nil
+        let (now, moment) = (environment.time.wall(), environment.time.monotonic())
+        snapshot.withLock { snapshot in
+            if wasConnected, isOver {
+                snapshot.radio.linkEnded(at: moment, wasByRadio: session.kind.isSlow)
+                snapshot.lastSeen = now
+            }
+            if isOver { snapshot.lastError = reason }
+        }
+        if wasConnected, isOver {
+            for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
+            environment.events.post("device-disconnected", device: id, message: reason)
+            await rememberLastSeen(now)
+            ownSequence = await sharedSequence()
+        }
+        // Also when another link took over: what was asked for on this one is to be asked for again.
+        environment.linkChanged()
+        logger.info("link ended: \(reason)")
+        // The radio may be used for a while after a link by it.
+        if wasConnected, isOver { handle(.time) }
+    }
+}
+
+extension DeviceSession.Snapshot {
+    /// Where a radio reaches it.
+    var radioAddresses: Set<LinkAddress> {
+        Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))
+    }
+}

@@ -1,0 +1,495 @@
+import AgentContext
+import AsyncTools
+import BlockExchange
+import Fetching
+import LinkSecurity
+import Logging
+import NIOCore
+import Synchronization
+import Transport
+
+/// What a link's owner decides for it.
+package protocol PeerSessionOwner: IndexExchangeOwner {
+    /// The peer has introduced itself. False ends the link, quietly; the link that is admitted is given a role soon.
+    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
+    /// The peer was sent the ClusterConfig of the link's role: requests may follow it.
+    func opened(_ session: PeerSession) async
+    /// The peer's ClusterConfig has come.
+    func received(_ config: ClusterConfig, _ session: PeerSession) async
+    /// Answers to `requests`, in their order.
+    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
+}
+
+/// One link to one device, from Hello to its end: performs what the connection machine decides.
+///
+/// Once it is admitted, the link has a role: the *primary* of a device's links exchanges indexes, the others carry requests only.
+///
+/// The machine is behind a lock, and bytes are handed to the channel under that lock, so that they leave in the order
+/// they were made.
+package final class PeerSession: BlockSource {
+    private struct State {
+        var machine: ConnectionMachine
+        var waiters: [Int32: CheckedContinuation<ByteBuffer, any Error>] = [:]
+        var isOpen = true
+        var endReason: String?
+        /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
+        var answersSlices = false
+        /// Of the primary, or of a link that may become it.
+        var exchange: LinkExchange
+        /// False from the end of the primary's role until the peer says again what it shares: its indexes come elsewhere.
+        var takesIndexes = true
+    }
+
+    /// What a link is for, beside requests.
+    package enum Role: Sendable {
+        case primary
+        case secondary
+    }
+
+    /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
+    private static let slowRecordByteCount = 4200
+    /// A Ping each 90 s is all that BEP asks for. Over Bluetooth it costs energy and tells nothing: that a link is lost the
+    /// radio says within seconds.
+    private static let slowPingInterval: MonotonicTime = .seconds(90)
+    /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
+    /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
+    private static let waitingRequests = 4096
+    /// Batches of answers that are read from disk and sent at the same time: hardly more than a block each, so little more
+    /// than 32 MiB.
+    private static let answersAtOnce = 2
+    /// Requests that are answered together, and bytes from which on no more are.
+    private static let answersTogether = 32
+    private static let answersTogetherByteCount = 64 << 10
+
+    package let device: DeviceID
+    package let information: LinkInformation
+    package let route: LinkRoute
+    private let link: SecureLink
+    private let channel: any Channel
+    private let hello: Hello
+    private let state: Mutex<State>
+    private let logger: Logger
+    private let clock: any Clock<Duration>
+    private let now: @Sendable () -> MonotonicTime
+    private let makeExchange: @Sendable () -> LinkExchange
+    /// One for all links of a device: of one at a time the indexes are exchanged.
+    private let exchangeTurn: Budget
+    /// The last that was asked for has come, or will not.
+    private let answered = Signal()
+    private let roles = AsyncStream.makeStream(of: Role.self, bufferingPolicy: .bufferingNewest(8))
+    private let turns: SliceTurns
+    private let partials: PartialBlocks
+    private let limits: LinkLimits?
+    private let receivedBytes = Atomic<Int64>(0)
+    private let sentBytes = Atomic<Int64>(0)
+
+    /// - Parameter rate: what an earlier link of the same kind to this device gave as its `rate`.
+    package init(
+        link: SecureLink, of localDevice: DeviceID, route: LinkRoute = .internet, hello: Hello, time: AgentTime,
+        partials: PartialBlocks, rate: Double? = nil, limits: LinkLimits? = nil,
+        exchangeTurn: Budget = Budget(limit: 1),
+        logger: Logger
+    ) {
+        self.exchangeTurn = exchangeTurn
+        self.link = link
+        self.hello = hello
+        device = link.peer
+        information = link.information
+        self.route = route
+        channel = link.channel
+        clock = time.clock
+        now = time.monotonic
+        self.logger = logger
+        self.partials = partials
+        self.limits = limits
+        turns = SliceTurns(rate: rate, now: time.monotonic)
+        let isSlow = link.information.kind.isSlow
+        let makeExchange = { @Sendable [peer = link.peer] in
+            LinkExchange(local: localDevice, peer: peer, isSlow: isSlow, time: time, logger: logger)
+        }
+        self.makeExchange = makeExchange
+        var timers = ConnectionMachine.Timers()
+        if link.information.kind.isSlow { timers.pingInterval = Self.slowPingInterval }
+        state = Mutex(
+            State(
+                machine: ConnectionMachine(timers: timers, now: time.monotonic()), exchange: makeExchange()))
+    }
+
+    var bytesReceived: Int64 { receivedBytes.load(ordering: .relaxed) }
+    var bytesSent: Int64 { sentBytes.load(ordering: .relaxed) }
+
+    /// Runs the link to its end and says why it ended. Cancelling the task closes the link.
+    package func run(owner: some PeerSessionOwner) async -> String {
+        let outlet = outlet
+        let requests = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: Self.waitingRequests)
+        warnAboutOddities()
+        var reason = "the link was closed"
+        do {
+            try await link.executeThenClose { inbound, _ in
+                send { machine, now in machine.start(hello, at: now) }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await self.readLoop(inbound, owner, outlet, requests) }
+                    group.addTask { try await self.answerLoop(owner, requests) }
+                    group.addTask { try await self.roleLoop(owner, outlet) }
+                    group.addTask { try await self.timerLoop() }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            }
+        } catch let error as ProtocolError {
+            reason = error.message
+        } catch is CancellationError {
+            reason = "the agent closed the link"
+        } catch {
+            reason = "\(error)"
+        }
+        exchange.finish()
+        roles.continuation.finish()
+        requests.finish()
+        return close(fallbackReason: reason)
+    }
+
+    /// Whether the peer is known to be a synctrain, which answers what a Syncthing would not.
+    package var speaksSynctrain: Bool { state.withLock { $0.answersSlices } }
+
+    package var kind: LinkKind { information.kind }
+
+    /// Bytes per second that came of what was asked for in slices; nil while nothing is known.
+    package var rate: Double? { turns.rate }
+
+    package var isOpen: Bool { state.withLock { $0.isOpen && $0.endReason == nil } }
+
+    /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
+    /// that still comes is dropped.
+    package func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
+        await limits?.waitToAsk(Int(max(0, request.size)))
+        guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else {
+            do {
+                return try await ask(request)
+            } catch RequestError.cutShort {
+                throw RequestError.linkLost
+            }
+        }
+        let sliced = SlicedRequest(turns: turns, partials: partials, isBulk: isBulk) { try await self.ask($0) }
+        return try await sliced.run(request)
+    }
+
+    private func ask(_ request: BlockRequest) async throws -> ByteBuffer {
+        let requestID = Mutex<Int32?>(nil)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<ByteBuffer, any Error>) in
+                state.withLock { state in
+                    guard state.isOpen else { return continuation.resume(throwing: RequestError.linkLost) }
+                    guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                    let (id, bytes) = state.machine.request(request, at: now())
+                    requestID.withLock { $0 = id }
+                    state.waiters[id] = continuation
+                    write(bytes)
+                }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                requestID.withLock { $0 }.flatMap { state.waiters.removeValue(forKey: $0) }
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    private var exchange: LinkExchange { state.withLock { $0.exchange } }
+
+    /// What the peer said last that it shares; nil before it said so.
+    package var peerConfig: ClusterConfig? { exchange.peerConfig }
+
+    // MARK: roles
+
+    /// Gives the link a role, in the place of the one it had.
+    package func take(_ role: Role) { roles.continuation.yield(role) }
+
+    /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, or stored.
+    package func demote() {
+        let new = makeExchange()
+        let old = state.withLock { state in
+            // A link that has not begun keeps what the peer said already.
+            guard state.exchange.hasBegun else { return nil as LinkExchange? }
+            defer { state.exchange = new }
+            state.takesIndexes = false
+            return state.exchange
+        }
+        old?.finish()
+    }
+
+    /// Performs one role after the other, until the link ends.
+    private func roleLoop(_ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws {
+        for await role in roles.stream {
+            switch role {
+            case .primary:
+                try await lead(owner, outlet)
+            case .secondary:
+                _ = outlet.send(.clusterConfig(ClusterConfig(isSecondary: true)))
+                await owner.opened(self)
+            }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Exchanges indexes until the role ends.
+    private func lead(_ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws {
+        // What the last primary was told is stored before the next one says how much is known.
+        guard await exchangeTurn.take(1) else { return }
+        defer { exchangeTurn.give(1) }
+        let exchange = exchange
+        try await exchange.begin(owner, outlet)
+        // Only now may others send on it: what comes before the cluster config ends a link.
+        await owner.opened(self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await exchange.run(owner, outlet) }
+            group.addTask { try await exchange.feed(owner, outlet) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// This device shares something else than before: the peer is told, and gets nothing more of what is not shared now.
+    package func share(_ terms: [FolderID: IndexExchange.Terms]) { exchange.share(terms) }
+
+    private var outlet: LinkOutlet {
+        LinkOutlet(send: { self.sendNow([$0]) }, close: { self.close(reason: $0) })
+    }
+
+    /// Returns once nobody waits for an answer of the peer any more.
+    package func waitUntilIdle() async {
+        while isOpen, !Task.isCancelled, !state.withLock({ $0.waiters.isEmpty }) { await answered.wait() }
+    }
+
+    /// Whether one of the two devices ended the link: it was not lost.
+    package var wasClosed: Bool { state.withLock { $0.endReason != nil } }
+
+    /// Ends a link that is not believed to reach the peer: who waits for an answer is told at once.
+    package func abandon(reason: String) {
+        state.withLock { if $0.endReason == nil { $0.endReason = reason } }
+        _ = close(fallbackReason: reason)
+        channel.close(promise: nil)
+    }
+
+    /// Asks for a sign that the link still reaches the other end; true once there is one. False if there is none within `limit`.
+    package func probe(within limit: Duration) async -> Bool {
+        send { machine, now in machine.send(.ping, at: now) }
+        guard let socket = channel as? any SocketOptionProvider else { return true }
+        let (start, received) = (now(), bytesReceived)
+        while now() - start < limit, isOpen, !Task.isCancelled {
+            try? await clock.sleep(for: .milliseconds(100))
+            if bytesReceived != received { return true }
+            guard let standing = try? await socket.getTCPInfo().get() else { return true }
+            if standing.tcpi_unacked == 0 { return true }
+        }
+        return false
+    }
+
+    /// Ends the link; the peer is told `reason`.
+    package func close(reason: String) {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            if state.endReason == nil { state.endReason = reason }
+            write(state.machine.send(.close(reason: reason), at: now()))
+        }
+        channel.close(promise: nil)
+    }
+
+    // MARK: loops
+
+    /// What Syncthing warns of, too, and accepts.
+    private func warnAboutOddities() {
+        if link.applicationProtocol == nil {
+            logger.warning("\(device.shortID) at \(information.remoteAddress) announced no protocol; assuming BEP")
+        }
+        if !link.isNamedSyncthing {
+            logger.info(
+                "the certificate of \(device.shortID) is not named “syncthing”; a Syncthing needs `certName` for it")
+        }
+    }
+
+    private func readLoop(
+        _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ owner: some PeerSessionOwner,
+        _ outlet: LinkOutlet, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+    ) async throws {
+        for try await bytes in inbound {
+            receivedBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
+            state.withLock { $0.machine.receive(bytes, at: now()) }
+            while let event = try nextEvent() {
+                guard try await handle(event, owner, outlet, requests) else { return }
+            }
+        }
+    }
+
+    private func nextEvent() throws(ProtocolError) -> ConnectionEvent? {
+        let outcome = state.withLock { state -> Result<ConnectionEvent?, ProtocolError> in
+            do throws(ProtocolError) { return .success(try state.machine.nextEvent()) } catch { return .failure(error) }
+        }
+        do {
+            return try outcome.get()
+        } catch {
+            close(reason: error.message)
+            throw error
+        }
+    }
+
+    /// False when the link is over.
+    private func handle(
+        _ event: ConnectionEvent, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet,
+        _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+    ) async throws -> Bool {
+        switch event {
+        case .hello(let hello):
+            state.withLock { $0.answersSlices = hello.clientName == AgentVersion.clientName }
+            guard await owner.admit(self, hello) else { return false }
+        case .clusterConfig(let config):
+            if !config.isSecondary {
+                state.withLock { $0.takesIndexes = true }
+                guard await exchange.receive(.config(config)) else { return isOpen }
+            }
+            await owner.received(config, self)
+        case .index(let batch):
+            guard state.withLock({ $0.takesIndexes }) else { return true }
+            return await exchange.receive(.batch(batch)) || isOpen
+        case .request(let id, let request):
+            // Never waits: two devices that each send a large answer and read nothing meanwhile would wait for ever.
+            guard requests.sendIfRoom((id, request)) else {
+                close(reason: "more than \(Self.waitingRequests) requests are waiting for an answer")
+                return false
+            }
+        case .response(let response):
+            let (waiter, isLast) = state.withLock { state in
+                let waiter = state.waiters.removeValue(forKey: response.id)
+                return (waiter, state.waiters.isEmpty)
+            }
+            if isLast { answered.notify() }
+            if response.code == .ok {
+                waiter?.resume(returning: response.data)
+            } else {
+                waiter?.resume(throwing: RequestError.refused(response.code))
+            }
+        case .downloadProgress:
+            // A hint about half-done files; whole ones are asked for only.
+            break
+        case .closed(let reason):
+            state.withLock { state in
+                if state.endReason == nil { state.endReason = "the peer closed the link: \(reason)" }
+            }
+            return false
+        }
+        return true
+    }
+
+    private func answerLoop(
+        _ owner: some PeerSessionOwner, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
+    ) async throws {
+        let turns = Budget(limit: Self.answersAtOnce)
+        try await withThrowingDiscardingTaskGroup { group in
+            while let first = await requests.next(), await turns.take(1) {
+                var taken = [first]
+                var byteCount = Int(first.request.size)
+                while taken.count < Self.answersTogether, byteCount < Self.answersTogetherByteCount,
+                    let next = requests.nextIfReady()
+                {
+                    taken.append(next)
+                    byteCount += Int(next.request.size)
+                }
+                let batch = taken
+                group.addTask {
+                    defer { turns.give(1) }
+                    let answers = await owner.serve(batch.map(\.request))
+                    await self.limits?.waitToSend(answers.reduce(0) { $0 + $1.data.readableBytes })
+                    try await self.sendNow(
+                        zip(batch, answers).map {
+                            .response(BlockResponse(id: $0.id, data: $1.data, code: $1.code))
+                        }, isPaidFor: true
+                    ).get()
+                }
+            }
+        }
+        try Task.checkCancellation()
+    }
+
+    private func timerLoop() async throws {
+        while !Task.isCancelled {
+            let wait = state.withLock { $0.machine.nextDeadline } - now()
+            try await clock.sleep(for: max(wait, .milliseconds(10)))
+            let timeout = state.withLock { state -> ProtocolError? in
+                switch state.machine.advance(to: now()) {
+                case .none: return nil
+                case .write(let bytes):
+                    write(bytes)
+                    return nil
+                case .timedOut(let error): return error
+                }
+            }
+            if let timeout {
+                close(reason: timeout.message)
+                throw timeout
+            }
+        }
+    }
+
+    // MARK: sending
+
+    private func send(_ make: (inout ConnectionMachine, MonotonicTime) -> ByteBuffer) {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            write(make(&state.machine, now()))
+        }
+    }
+
+    /// Sends. The future succeeds when the bytes have left: waiting for it bounds what one producer can have in memory.
+    private func sendNow(_ messages: [OutgoingMessage], isPaidFor: Bool = false) -> EventLoopFuture<Void> {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        state.withLock { state in
+            guard state.isOpen else { return promise.fail(RequestError.linkLost) }
+            var bytes = ByteBuffer()
+            for message in messages {
+                var made = state.machine.send(message, at: now())
+                if bytes.readableBytes == 0 { bytes = made } else { bytes.writeBuffer(&made) }
+            }
+            put(bytes, promise: promise, isPaidFor: isPaidFor)
+        }
+        return promise.futureResult
+    }
+
+    private func write(_ bytes: ByteBuffer) {
+        if bytes.readableBytes > 0 { put(bytes, promise: nil) }
+    }
+
+    /// - Parameter isPaidFor: The limit has let it go; what has not waited for it is only counted.
+    private func put(_ bytes: ByteBuffer, promise: EventLoopPromise<Void>?, isPaidFor: Bool = false) {
+        if !isPaidFor { limits?.sent(bytes.readableBytes) }
+        sentBytes.add(Int64(bytes.readableBytes), ordering: .relaxed)
+        var rest = bytes
+        if information.kind.isSlow {
+            // Of equal length: a short one at the end would cost as much as a long one.
+            var count = max(1, (rest.readableBytes + Self.slowRecordByteCount - 1) / Self.slowRecordByteCount)
+            while count > 1, let piece = rest.readSlice(length: rest.readableBytes / count) {
+                channel.write(piece, promise: nil)
+                count -= 1
+            }
+        }
+        channel.writeAndFlush(rest, promise: promise)
+    }
+
+    /// Fails all who wait for an answer; the reason that was noted first is the one that counts.
+    private func close(fallbackReason: String) -> String {
+        let (waiters, part, reason) = state.withLock { state in
+            state.isOpen = false
+            defer { state.waiters = [:] }
+            return (state.waiters, state.machine.unfinishedResponse, state.endReason ?? fallbackReason)
+        }
+        turns.close()
+        answered.notify()
+        for (id, waiter) in waiters {
+            if let part, part.id == id {
+                waiter.resume(throwing: RequestError.cutShort(part.data))
+            } else {
+                waiter.resume(throwing: RequestError.linkLost)
+            }
+        }
+        return reason
+    }
+}

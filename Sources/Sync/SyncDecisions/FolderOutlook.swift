@@ -1,0 +1,252 @@
+import BlockExchange
+import ControlAPI
+
+/// What a folder has, what it waits for and what ends that: put together of what its engine, its devices and the index
+/// say. Pure.
+package struct FolderOutlook: Sendable {
+    /// A part of what is needed, by the devices that hold it whole.
+    package struct Lack: Equatable, Sendable {
+        package var holders: [DeviceID]
+        package var files: Int64
+        package var bytes: Int64
+
+        package init(holders: [DeviceID], files: Int64, bytes: Int64) {
+            self.holders = holders
+            self.files = files
+            self.bytes = bytes
+        }
+    }
+
+    /// A device that the folder is shared with.
+    package struct Peer: Sendable {
+        package enum Sharing: Sendable {
+            /// It is not connected, or has not said yet.
+            case unknown
+            case shares
+            case paused
+            case notSharing
+            /// It keeps the folder encrypted.
+            case encrypted
+        }
+
+        package var id: DeviceID
+        package var name: String
+        package var isConnected = false
+        package var isPaused = false
+        package var sharing = Sharing.unknown
+        /// Whether it has ever told what it has of the folder.
+        package var hasIndex = true
+
+        package init(
+            id: DeviceID, name: String, isConnected: Bool = false, isPaused: Bool = false,
+            sharing: Sharing = Sharing.unknown, hasIndex: Bool = true
+        ) {
+            self.id = id
+            self.name = name
+            self.isConnected = isConnected
+            self.isPaused = isPaused
+            self.sharing = sharing
+            self.hasIndex = hasIndex
+        }
+    }
+
+    package var folder: String
+    package var status: FolderStatus
+    /// RFC 3339.
+    package var pausedUntil: String?
+    package var peers: [Peer]
+    package var lacks: [Lack]
+
+    package init(folder: String, status: FolderStatus, pausedUntil: String? = nil, peers: [Peer], lacks: [Lack]) {
+        self.folder = folder
+        self.status = status
+        self.pausedUntil = pausedUntil
+        self.peers = peers
+        self.lacks = lacks
+    }
+
+    /// How much is here.
+    package var copy: FolderCopy {
+        guard !status.condition.isHalted, !status.isIncomplete, peers.isEmpty || peers.contains(where: \.hasIndex)
+        else { return .unknown }
+        guard status.need.isZero else { return .partial }
+        // With nothing extraneous, all that is here is selected; if that is as much as there is, it is all there is.
+        let isAll =
+            status.global.files == status.local.files && status.global.directories == status.local.directories
+            && status.global.bytes == status.local.bytes && (status.extraneous ?? 0) == 0
+        return isAll ? .complete : .selected
+    }
+
+    /// What is in the way, the most important first. Empty only if nothing is needed that does not come by itself.
+    package var waits: [FolderWait] {
+        let condition = status.condition
+        if condition == .paused {
+            let end = pausedUntil.map { " until \($0)" } ?? ""
+            return [
+                FolderWait(
+                    reason: .paused, message: "the folder is paused\(end)",
+                    remedy: "`synctrain resume \(folder)` resumes it")
+            ]
+        }
+        if condition == .lowSpace {
+            return [
+                wait(
+                    .space, status.message ?? "the disk is full", total,
+                    "free some space, `synctrain free \(folder) --until SIZE` frees files that other devices have, or deselect "
+                        + "files")
+            ]
+        }
+        if condition.isFailure {
+            return [
+                wait(
+                    .halted, status.message ?? "the folder cannot sync",
+                    nil, Self.remedy(for: condition, folder: folder))
+            ]
+        }
+        var waits: [FolderWait] = []
+        if peers.isEmpty {
+            waits.append(
+                wait(
+                    .unshared, "the folder is not shared with any device", nil,
+                    "`synctrain folder add \(folder) PATH --device DEVICE`, with the path it has, shares it"))
+        }
+        waits += aboutPeers + aboutNeed
+        if let waiting = status.waiting {
+            waits.append(
+                wait(
+                    .policy,
+                    "\(waiting.files) of the needed files are waiting "
+                        + (Self.conditions[waiting.reason ?? ""] ?? "for another link"),
+                    (waiting.files, waiting.bytes), waiting.message))
+        }
+        if !status.problems.isEmpty {
+            waits.append(
+                wait(
+                    .problems, "\(status.errors) of its names have errors", nil,
+                    "`synctrain status` shows what to do; the agent retries automatically"))
+        }
+        if waits.isEmpty, !status.need.isZero, condition.isAtRest {
+            waits.append(
+                wait(
+                    .unavailable, "the connected devices do not send the needed files", total,
+                    "`synctrain fetch` retries at once; otherwise the agent retries when a device connects"))
+        }
+        return waits
+    }
+
+    // MARK: -
+
+    /// What a policy waits for, by the reason that `FolderStatus.Waiting` has.
+    private static let conditions = [
+        "metered": "while the connection is metered", "battery": "while the battery is low",
+    ]
+
+    private var total: (Int64, Int64) { (status.need.files, status.need.bytes) }
+
+    private func wait(
+        _ reason: FolderWait.Reason, _ message: String, _ amount: (files: Int64, bytes: Int64)?, _ remedy: String,
+        _ devices: [Peer] = []
+    ) -> FolderWait {
+        FolderWait(
+            reason: reason, message: message, remedy: remedy, devices: devices.map(\.id.description),
+            files: amount?.files, bytes: amount?.bytes)
+    }
+
+    private static func names(_ peers: [Peer]) -> String {
+        peers.map { $0.name.isEmpty ? $0.id.shortID.description : $0.name }.joined(separator: ", ")
+    }
+
+    private static func reference(_ peers: [Peer]) -> String {
+        peers.map { $0.name.isEmpty ? $0.id.description : $0.name }.map { "--device \($0)" }.joined(separator: " ")
+    }
+
+    private var aboutPeers: [FolderWait] {
+        var waits: [FolderWait] = []
+        let paused = peers.filter { $0.isPaused && (!$0.hasIndex || isNeeded(from: $0)) }
+        if !paused.isEmpty {
+            waits.append(
+                wait(
+                    .devicePaused, "\(Self.names(paused)) is paused here", nil,
+                    "`synctrain resume \(Self.reference(paused))`", paused))
+        }
+        let silent = peers.filter { !$0.hasIndex && !$0.isConnected && !$0.isPaused }
+        if !silent.isEmpty {
+            waits.append(
+                wait(
+                    .index, "\(Self.names(silent)) has not sent its index yet", nil,
+                    "switch that device on, with the folder shared with this one; `synctrain device list` shows why it is "
+                        + "not connected", silent))
+        }
+        let resting = peers.filter { $0.isConnected && $0.sharing == .paused }
+        if !resting.isEmpty {
+            waits.append(
+                wait(.pausedThere, "\(Self.names(resting)) has paused it", nil, "resume the folder there", resting))
+        }
+        let sealed = peers.filter { $0.sharing == .encrypted }
+        if !sealed.isEmpty {
+            waits.append(
+                wait(
+                    .encryptedThere,
+                    "\(Self.names(sealed)) keeps the folder encrypted, which is not supported yet",
+                    nil,
+                    "share it unencrypted there, remove the device from `untrusted` of the folder in config.toml "
+                        + "and run `synctrain reload`; or stop sharing the folder with it", sealed))
+        }
+        let foreign = peers.filter { $0.isConnected && $0.sharing == .notSharing }
+        if !foreign.isEmpty {
+            waits.append(
+                wait(
+                    .unsharedThere, "\(Self.names(foreign)) does not share it with this device", nil,
+                    "accept or share the folder `\(folder)` there", foreign))
+        }
+        return waits
+    }
+
+    private func isNeeded(from peer: Peer) -> Bool { lacks.contains { $0.holders.contains(peer.id) } }
+
+    /// What is whole only where it cannot be got now.
+    private var aboutNeed: [FolderWait] {
+        guard !status.need.isZero else { return [] }
+        var waits: [FolderWait] = []
+        for lack in lacks {
+            let holders = peers.filter { lack.holders.contains($0.id) }
+            let amount = (lack.files, lack.bytes)
+            if holders.isEmpty {
+                waits.append(
+                    wait(
+                        .unavailable,
+                        "no device has reported a complete copy of \(lack.files) of the needed files", amount,
+                        "switch on the device that made them, as shown by `synctrain stat`; it may still be sending them "
+                            + "to another"))
+            } else if !holders.contains(where: { $0.isConnected || $0.isPaused }) {
+                waits.append(
+                    wait(
+                        .holder,
+                        "\(lack.files) of the needed files are on \(Self.names(holders)), not connected", amount,
+                        "switch one of them on; `synctrain device list` shows why it is not connected", holders))
+            }
+        }
+        return waits
+    }
+
+    /// What lets a folder go on that has stopped itself.
+    package static func remedy(for state: FolderState, folder: String) -> String {
+        let repair = "`synctrain folder repair \(folder)`"
+        switch state {
+        case .haltedRootEmptied, .haltedMassDelete:
+            return "if it was intended, `synctrain folder confirm \(folder)` deletes them on the other devices "
+                + "too; otherwise "
+                + "\(repair) restores the files"
+        case .haltedRootMissing, .haltedMarkerMissing:
+            return "if the disk is not mounted, mount it; otherwise run \(repair)"
+        case .selectionError:
+            return
+                "correct the line of .stignore in the message, or set the mode with `synctrain folder mode "
+                + "\(folder) full` or `selective`"
+        default:
+            return
+                "remove the cause in the message; the agent retries automatically, or at once with `synctrain scan "
+                + "\(folder)`"
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import ControlAPI
+
+/// The notes that one device has written in a folder: a line of JSON each, in `.synctrain/notes/` under the device's short
+/// id. No device writes the file of another, so that no conflict can come of it.
+///
+/// Pure; what is read from a file is somebody else's and within bounds.
+package struct NoteFile: Equatable, Sendable {
+    package struct Line: Codable, Equatable, Sendable {
+        package var path: String
+        package var key: String
+        /// Nil: the key was removed.
+        package var value: String?
+        /// Milliseconds since 1970.
+        package var time: Int64
+
+        package init(path: String, key: String, value: String? = nil, time: Int64) {
+            self.path = path
+            self.key = key
+            self.value = value
+            self.time = time
+        }
+    }
+
+    package static let directory = ".synctrain"
+    package static let fileDirectory = ".synctrain/notes"
+    package static let byteLimit = 1 << 20
+    /// Files that are read in one folder.
+    package static let fileLimit = 256
+    package static let lineLimit = 10_000
+    package static let keyByteLimit = 64
+    package static let valueByteLimit = 4096
+    /// Keys of one path.
+    package static let keyLimit = 32
+
+    /// At most one for each path and key, by path and key.
+    package private(set) var lines: [Line] = []
+
+    package init() {}
+
+    /// Reads a file's text. Lines that are none are left out, and the later of two for the same path and key stays.
+    package init(_ bytes: [UInt8]) {
+        var last: [String: Line] = [:]
+        for text in bytes.split(separator: UInt8(ascii: "\n")).prefix(Self.lineLimit) {
+            guard text.count <= 2 * Self.valueByteLimit + 8192,
+                let line = try? ControlJSON.decode(Line.self, from: Array(text)), Self.isKey(line.key), line.time >= 0,
+                line.value.map(Self.isValue) ?? true
+            else { continue }
+            let name = Self.name(line.path, line.key)
+            if let old = last[name], old.time > line.time { continue }
+            last[name] = line
+        }
+        lines = last.values.sorted(by: Self.precedes)
+    }
+
+    /// Puts the line in the place of the one for the same path and key. False if there is no room for it.
+    package mutating func set(_ line: Line) -> Bool {
+        lines.removeAll { $0.path == line.path && $0.key == line.key }
+        guard lines.count < Self.lineLimit else { return false }
+        lines.append(line)
+        lines.sort(by: Self.precedes)
+        return true
+    }
+
+    /// Throws what JSON says.
+    package func bytes() throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for line in lines { bytes += try ControlJSON.encode(line) + [UInt8(ascii: "\n")] }
+        return bytes
+    }
+
+    private static func precedes(_ left: Line, _ right: Line) -> Bool {
+        (left.path, left.key) < (right.path, right.key)
+    }
+
+    private static func name(_ path: String, _ key: String) -> String { path + "\u{0}" + key }
+
+    /// Letters, digits, `.`, `_` and `-`.
+    package static func isKey(_ text: String) -> Bool {
+        (1...keyByteLimit).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy {
+                $0.properties.isAlphabetic || $0.properties.numericType != nil || "._-".unicodeScalars.contains($0)
+            }
+    }
+
+    /// Anything without control characters.
+    package static func isValue(_ text: String) -> Bool {
+        text.utf8.count <= valueByteLimit
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+}
+
+/// What several devices have noted, put together: of each path and key what was written last, by time and then by device.
+package struct MergedNotes: Equatable, Sendable {
+    package struct Note: Equatable, Sendable {
+        package var value: String?
+        package var time: Int64
+        /// The device's short id.
+        package var device: String
+
+        package init(value: String? = nil, time: Int64, device: String) {
+            self.value = value
+            self.time = time
+            self.device = device
+        }
+    }
+
+    package private(set) var byPath: [String: [String: Note]] = [:]
+
+    package init(_ files: [(device: String, file: NoteFile)]) {
+        for (device, file) in files {
+            for line in file.lines {
+                let note = Note(value: line.value, time: line.time, device: device)
+                if let old = byPath[line.path]?[line.key], (old.time, old.device) > (note.time, note.device) {
+                    continue
+                }
+                byPath[line.path, default: [:]][line.key] = note
+            }
+        }
+    }
+
+    /// Those that were not removed.
+    package func notes(of path: String) -> [String: Note] { (byPath[path] ?? [:]).filter { $0.value.value != nil } }
+
+    /// The time of a change that is made now: later than what it replaces, whatever the clocks of others said.
+    package func time(ofChange path: String, _ key: String, now: Int64) -> Int64 {
+        guard let old = byPath[path]?[key]?.time else { return now }
+        return max(now, old == .max ? .max : old + 1)
+    }
+}

@@ -1,0 +1,94 @@
+import Synchronization
+
+/// A limit that many tasks share, in bytes or in turns: who wants more than is left waits in line.
+package final class Budget: Sendable {
+    private struct Waiter {
+        var id: Int
+        var count: Int
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var available: Int
+        var waiters: [Waiter] = []
+        var nextID = 0
+        var isClosed = false
+    }
+
+    private let limit: Int
+    private let state: Mutex<State>
+
+    package init(limit: Int) {
+        self.limit = limit
+        state = Mutex(State(available: limit))
+    }
+
+    /// Takes `count` units of the budget (all of it, if it is less) for as long as `body` runs.
+    package func withUnits<Result>(
+        _ count: Int, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async throws -> Result {
+        let count = min(count, limit)
+        guard await take(count) else { throw CancellationError() }
+        defer { give(count) }
+        return try await body()
+    }
+
+    /// Takes `count` units, waiting in line for them; false if the task was cancelled or the budget closed.
+    package func take(_ count: Int) async -> Bool {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: Bool? = state.withLock { state in
+                    if Task.isCancelled || state.isClosed { return false }
+                    if state.waiters.isEmpty, state.available >= count {
+                        state.available -= count
+                        return true
+                    }
+                    state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+            }
+            waiter?.continuation.resume(returning: false)
+        }
+    }
+
+    /// Takes `count` units if they are free now and nobody waits for some.
+    func takeIfFree(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed, state.waiters.isEmpty, state.available >= count else { return false }
+            state.available -= count
+            return true
+        }
+    }
+
+    package func give(_ count: Int) {
+        let ready = state.withLock { state in
+            state.available += count
+            var ready: [Waiter] = []
+            while let first = state.waiters.first, first.count <= state.available {
+                state.available -= first.count
+                ready.append(state.waiters.removeFirst())
+            }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume(returning: true) }
+    }
+
+    /// Nobody gets anything any more; those who wait are let go.
+    package func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+    }
+}

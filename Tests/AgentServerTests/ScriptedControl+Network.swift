@@ -1,0 +1,49 @@
+import ControlAPI
+
+extension ScriptedControl {
+    func addNetwork(to table: inout EndpointHandlers) {
+        table.on(Endpoints.setFolderRelays) { try self.note("\($0)") }
+        table.on(Endpoints.network) {
+            try self.note("network")
+            return NetworkSettings(
+                discoveryServers: ["https://192.0.2.9/"], relays: false, proxy: "socks5://u:…@h:1", proxyOnly: true)
+        }
+        table.on(Endpoints.reach) {
+            try self.note("reach")
+            return ReachReport(
+                announcedAddresses: ["tcp://0.0.0.0:22000", "relay://192.0.2.9:22067/?id=R"],
+                servers: [
+                    .init(url: "https://192.0.2.9/", announcedSeconds: 12, nextSeconds: 1788, problem: nil),
+                    .init(
+                        url: "https://192.0.2.8/", announcedSeconds: nil, nextSeconds: 30, problem: "it is overloaded"),
+                ],
+                relays: [
+                    .init(
+                        source: "dynamic+https://192.0.2.9/endpoint", address: "relay://192.0.2.9:22067",
+                        state: "joined",
+                        joinedSeconds: 3, roundTripMilliseconds: 21, problem: nil)
+                ],
+                routers: ["The router at 192.0.2.1 does not answer PCP, NAT-PMP or UPnP."],
+                devices: [
+                    .init(
+                        id: "AAAAAAA-B", name: "nas", links: ["relay relay://192.0.2.9:22067"],
+                        failures: [
+                            .init(
+                                address: "tcp://192.0.2.7:22000", source: "global", message: "connection refused",
+                                time: "2026-11-23T00:00:00Z")
+                        ]), .init(id: "AAAAAAA-C", name: "phone", links: [], failures: []),
+                ])
+        }
+        table.on(Endpoints.setNetwork) { change in
+            try self.note("\(change)")
+            return ReloadAnswer(restart: ["relays"], changed: ["relays"])
+        }
+        table.on(Endpoints.ignored) {
+            try self.note("ignored")
+            return IgnoredList(
+                devices: ["AAAAAAA-C"],
+                folders: [IgnoredOffer(folder: "spam"), IgnoredOffer(folder: "music", device: "AAAAAAA-B")])
+        }
+        table.on(Endpoints.setIgnored) { try self.note("\($0)") }
+    }
+}

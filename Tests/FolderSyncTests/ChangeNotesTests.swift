@@ -1,0 +1,93 @@
+import BlockExchange
+import IndexStore
+import Testing
+
+@testable import FolderSync
+
+@Suite struct ChangeNotesTests {
+    static let nas = DeviceID(certificateDER: [1])
+    static let phone = DeviceID(certificateDER: [2])
+
+    private static func file(
+        _ name: String, _ counter: UInt64, by device: DeviceID = nas, size: Int64 = 10, nanoseconds: Int32 = 5,
+        isDeleted: Bool = false, isInvalid: Bool = false
+    ) -> FileInfo {
+        FileInfo(
+            name: name, size: isDeleted ? 0 : size, modifiedSeconds: 1000, modifiedNanoseconds: nanoseconds,
+            isDeleted: isDeleted, isInvalid: isInvalid,
+            version: VersionVector([.init(id: device.shortID, value: counter)]), modifiedBy: device.shortID)
+    }
+
+    static let single: [(String, FileInfo?, FileInfo?, RecordedChange.Kind?)] = [
+        ("new", nil, file("a", 1), .added), ("newer", file("a", 1), file("a", 2), .changed),
+        ("the same", file("a", 1), file("a", 1), nil), ("gone", file("a", 1), file("a", 2, isDeleted: true), .deleted),
+        ("back", file("a", 1, isDeleted: true), file("a", 2), .added),
+        ("deleted, never here", nil, file("a", 1, isDeleted: true), nil),
+        ("deleted twice", file("a", 1, isDeleted: true), file("a", 2, isDeleted: true), nil),
+        ("nobody vouches for it", nil, file("a", 1, isInvalid: true), nil), ("forgotten", file("a", 1), nil, nil),
+        ("vouched for again", file("a", 1, isInvalid: true), file("a", 1), .added),
+    ]
+
+    @Test(arguments: single.indices) func whatBecameOfAName(_ number: Int) {
+        let (label, before, after, expected) = Self.single[number]
+        let changes = ChangeNotes.changes([("a", before, after)], time: 7)
+        #expect(changes.map(\.kind) == (expected.map { [$0] } ?? []), "\(label)")
+        #expect(changes.allSatisfy { $0.time == 7 && $0.name == "a" && $0.device == Self.nas.shortID })
+    }
+
+    /// Old and new names, and whether they are one file that was renamed.
+    static let renames: [(String, [(FileInfo?, FileInfo?)], Bool)] = [
+        ("alike", [(file("a", 1), file("a", 2, isDeleted: true)), (nil, file("b", 2))], true),
+        ("in the other order", [(nil, file("b", 2)), (file("a", 1), file("a", 2, isDeleted: true))], true),
+        ("of another size", [(file("a", 1), file("a", 2, isDeleted: true)), (nil, file("b", 2, size: 9))], false),
+        (
+            "of another time", [(file("a", 1), file("a", 2, isDeleted: true)), (nil, file("b", 2, nanoseconds: 6))],
+            false
+        ),
+        ("empty", [(file("a", 1, size: 0), file("a", 2, isDeleted: true)), (nil, file("b", 2, size: 0))], false),
+        (
+            "of whole seconds",
+            [(file("a", 1, nanoseconds: 0), file("a", 2, isDeleted: true)), (nil, file("b", 2, nanoseconds: 0))], false
+        ),
+        ("by another device", [(file("a", 1), file("a", 2, isDeleted: true)), (nil, file("b", 2, by: phone))], false),
+        (
+            "of two",
+            [(file("a", 1), file("a", 2, isDeleted: true)), (nil, file("b", 2)), (nil, file("c", 2))], false
+        ),
+        (
+            "two of one",
+            [
+                (file("a", 1), file("a", 2, isDeleted: true)), (file("c", 1), file("c", 2, isDeleted: true)),
+                (nil, file("b", 2)),
+            ], false
+        ),
+    ]
+
+    @Test(arguments: renames.indices) func renamesAreSeenWhereTheyAreCertainEnough(_ number: Int) {
+        let (label, names, isRename) = Self.renames[number]
+        let changes = ChangeNotes.changes(
+            names.map { (name: ($0.1 ?? $0.0)?.name ?? "", before: $0.0, after: $0.1) }, time: 0)
+        #expect(changes.contains { $0.kind == .renamed && $0.name == "b" && $0.oldName == "a" } == isRename, "\(label)")
+        #expect(changes.count == (isRename ? names.count - 1 : names.count), "\(label)")
+    }
+
+    private static func batch(_ first: Int64, isFull: Bool = false) -> IndexBatch {
+        var entry = file("a", 1)
+        entry.sequence = first
+        return IndexBatch(folder: FolderID("f"), files: [entry], isFullIndex: isFull)
+    }
+
+    /// A device that told nothing before sends its first index up to where it said that it goes.
+    @Test func theFirstIndexIsNoNews() {
+        var indexes = FirstIndexes()
+        #expect(!indexes.isNews(Self.batch(5), from: Self.nas))
+        indexes.exchange(with: Self.nas, known: 0, announced: 100)
+        #expect(!indexes.isNews(Self.batch(1, isFull: true), from: Self.nas))
+        #expect(!indexes.isNews(Self.batch(100), from: Self.nas))
+        #expect(indexes.isNews(Self.batch(101), from: Self.nas))
+        #expect(!indexes.isNews(Self.batch(101), from: Self.phone))
+        indexes.exchange(with: Self.nas, known: 101, announced: 500)
+        #expect(indexes.isNews(Self.batch(102), from: Self.nas))
+        #expect(!indexes.isNews(Self.batch(1, isFull: true), from: Self.nas))
+    }
+}

@@ -1,0 +1,160 @@
+import BlockExchange
+import FileAccess
+import Testing
+
+@testable import FolderSync
+
+@Suite struct FolderAgendaTests {
+    private func path(_ text: String) throws -> RelativePath { try RelativePath(parsing: text) }
+
+    /// An agenda whose first look and pull are done at time zero.
+    private func settled(rescan: Duration? = nil) -> FolderAgenda {
+        var agenda = FolderAgenda(rescanInterval: rescan)
+        _ = agenda.nextLook(at: .zero)
+        _ = agenda.nextPull(at: .zero)
+        return agenda
+    }
+
+    @Test func `a folder is looked at whole before it is pulled, and then rests`() {
+        var agenda = FolderAgenda(rescanInterval: nil)
+        #expect(agenda.hasWork)
+        let early = agenda.nextPull(at: .zero)
+        #expect(early == .wait(until: nil))
+        let look = agenda.nextLook(at: .zero)
+        #expect(look == .at(nil))
+        let pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
+        #expect(pulls == [.now(nil), .wait(until: nil)])
+        #expect(!agenda.hasWork)
+    }
+
+    @Test func `changed names are looked at together, in order, and pulled after that`() throws {
+        var agenda = settled()
+        agenda.scan([try path("b"), try path("a/x")])
+        agenda.scan([try path("a")])
+        let looks = [agenda.nextLook(at: .seconds(1)), agenda.nextLook(at: .seconds(1))]
+        #expect(looks == [.at([try path("a"), try path("a/x"), try path("b")]), .wait(until: nil)])
+        let pull = agenda.nextPull(at: .seconds(1))
+        #expect(pull == .now(["a", "a/x", "b"]))
+    }
+
+    @Test func `where names are gone is looked at when it is due, or with what comes before`() throws {
+        var agenda = settled()
+        agenda.scanGone([try path("old")], at: .milliseconds(500))
+        var looks = [agenda.nextLook(at: .zero), agenda.nextLook(at: .milliseconds(500))]
+        #expect(looks == [.wait(until: .milliseconds(500)), .at([try path("old")])])
+        agenda.scanGone([try path("old")], at: .seconds(2))
+        agenda.scan([try path("new")])
+        looks = [agenda.nextLook(at: .seconds(1)), agenda.nextLook(at: .seconds(2))]
+        #expect(looks == [.at([try path("new"), try path("old")]), .wait(until: nil)])
+        agenda.scanGone([try path("old")], at: .seconds(4))
+        agenda.scanEverything()
+        looks = [agenda.nextLook(at: .seconds(3)), agenda.nextLook(at: .seconds(4))]
+        #expect(looks == [.at(nil), .wait(until: nil)])
+    }
+
+    @Test func `what is reported is looked at with what is reported soon after`() throws {
+        var agenda = settled()
+        agenda.scanReported([try path("new")], at: .milliseconds(100))
+        #expect(agenda.hasWork)
+        let early = agenda.nextLook(at: .milliseconds(50))
+        #expect(early == .wait(until: .milliseconds(100)))
+        agenda.scanReported([try path("old")], at: .milliseconds(150))
+        let pull = agenda.nextPull(at: .milliseconds(60))
+        #expect(pull == .wait(until: nil))
+        let looks = [agenda.nextLook(at: .milliseconds(100)), agenda.nextLook(at: .milliseconds(150))]
+        #expect(looks == [.at([try path("new"), try path("old")]), .wait(until: nil)])
+    }
+
+    @Test func `what changed in the index is pulled by name, unless anything may be needed`() {
+        var agenda = settled()
+        agenda.pullSoon(["b"])
+        agenda.pullSoon(["a", "b"])
+        agenda.pullSoon([])
+        var pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
+        #expect(pulls == [.now(["a", "b"]), .wait(until: nil)])
+        agenda.pullSoon(["a"])
+        agenda.pullSoon()
+        agenda.pullSoon(["b"])
+        pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
+        #expect(pulls == [.now(nil), .wait(until: nil)])
+        agenda.pullSoon((0...FolderAgenda.pathLimit).map { "f\($0)" })
+        let many = agenda.nextPull(at: .zero)
+        #expect(many == .now(nil))
+        agenda.pullSoon([])
+        #expect(!agenda.hasWork)
+    }
+
+    @Test func `too many names become a look at everything`() throws {
+        var agenda = settled()
+        agenda.scan(try (0...FolderAgenda.pathLimit).map { try path("f\($0)") })
+        let look = agenda.nextLook(at: .seconds(1))
+        #expect(look == .at(nil))
+        #expect(agenda.dueScans.isEmpty)
+    }
+
+    @Test func `the next look comes after the interval, counted from the last`() {
+        var agenda = settled(rescan: .seconds(60))
+        var looks: [FolderAgenda.Look] = []
+        for second in [1, 59, 60, 61] { looks.append(agenda.nextLook(at: .seconds(second))) }
+        #expect(
+            looks == [
+                .wait(until: .seconds(60)), .wait(until: .seconds(60)), .at(nil), .wait(until: .seconds(120)),
+            ])
+    }
+
+    @Test func `what failed is tried again later each time, and soon again after a success`() {
+        var agenda = settled()
+        var pauses: [Duration] = []
+        var now: Duration = .zero
+        for _ in 0..<10 {
+            agenda.retryLater(at: now)
+            guard case .wait(let due) = agenda.nextPull(at: now), let due else { break }
+            pauses.append(due - now)
+            now = due
+            let pull = agenda.nextPull(at: now)
+            #expect(pull == .now(nil))
+        }
+        #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 600, 600, 600].map { .seconds($0) })
+        agenda.succeeded()
+        agenda.retryLater(at: now)
+        let pull = agenda.nextPull(at: now)
+        #expect(pull == .wait(until: now + .seconds(5)))
+    }
+
+    @Test func `names still being written are looked at when they are due, not before`() throws {
+        var agenda = settled()
+        agenda.scan([try path("a")], at: .seconds(3))
+        var looks: [FolderAgenda.Look] = []
+        for second in [1, 3] { looks.append(agenda.nextLook(at: .seconds(second))) }
+        #expect(looks == [.wait(until: .seconds(3)), .at([try path("a")])])
+    }
+
+    @Test func `a name that a look does not settle waits for the next try`() throws {
+        var agenda = settled()
+        let (a, b) = (try path("a"), try path("b"))
+        var looks: [FolderAgenda.Look] = []
+        agenda.doubt([a], at: .zero)
+        looks.append(agenda.nextLook(at: .zero))
+        agenda.retryLater(at: .zero)
+        agenda.doubt([a, b], at: .zero)
+        looks.append(agenda.nextLook(at: .zero))
+        looks.append(agenda.nextLook(at: .zero))
+        looks.append(agenda.nextLook(at: .seconds(10)))
+        #expect(looks == [.at([a]), .at([b]), .wait(until: .seconds(10)), .at([a])])
+        agenda.succeeded()
+        agenda.doubt([a], at: .seconds(10))
+        let look = agenda.nextLook(at: .seconds(10))
+        #expect(look == .at([a]))
+    }
+
+    @Test func `a halted folder rests and is then looked at whole`() throws {
+        var agenda = settled()
+        agenda.scan([try path("a")])
+        agenda.pullSoon()
+        agenda.halted(at: .seconds(1), pause: .seconds(60))
+        #expect(!agenda.hasWork)
+        var looks: [FolderAgenda.Look] = []
+        for second in [2, 61] { looks.append(agenda.nextLook(at: .seconds(second))) }
+        #expect(looks == [.wait(until: .seconds(61)), .at(nil)])
+    }
+}

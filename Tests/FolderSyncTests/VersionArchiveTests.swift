@@ -1,0 +1,208 @@
+import AgentConfiguration
+import FileAccess
+import Foundation
+import Reconciliation
+import Testing
+
+@testable import AgentContext
+@testable import FolderSync
+
+@Suite struct VersionArchiveTests {
+    /// A folder and a directory beside it, removed at the end.
+    final class Place {
+        let directory = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+            .appending(path: "versions-\(UUID().uuidString)").path
+        let root: RootDirectory
+        var now: Int64 = 1_795_289_512
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: directory + "/folder", withIntermediateDirectories: true)
+            root = try RootDirectory(path: directory + "/folder")
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+        func archive(_ settings: FolderVersions) throws -> VersionArchive {
+            try #require(
+                try VersionArchive.open(of: root, settings, isCreating: true, now: now, utcOffset: { _ in 3600 }))
+        }
+
+        func write(_ text: String, _ name: String) throws -> RelativePath {
+            let url = URL(fileURLWithPath: "\(directory)/folder/\(name)")
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: url)
+            return try RelativePath(parsing: name)
+        }
+
+        func status(_ path: RelativePath) throws -> FileAccess.FileStatus { try #require(try root.status(of: path)) }
+
+        /// Names and contents of all files below a directory of the place.
+        func files(_ name: String) -> [String: String] {
+            let base = "\(directory)/\(name)"
+            let names = FileManager.default.enumerator(atPath: base)?.compactMap { $0 as? String } ?? []
+            var files: [String: String] = [:]
+            for name in names {
+                if let text = try? String(contentsOfFile: "\(base)/\(name)", encoding: .utf8) { files[name] = text }
+            }
+            return files
+        }
+    }
+
+    @Test func whatGoesIsUnderSyncthingsNames() throws {
+        let place = try Place()
+        let path = try place.write("one", "d/a.txt")
+        let simple = try place.archive(FolderVersions(kind: .simple))
+        // An hour ahead of UTC.
+        #expect(try simple.take(path, expecting: place.status(path)).text == "d/a~20261121-203152.txt")
+        _ = try place.write("two", "d/a.txt")
+        #expect(try simple.take(path, expecting: place.status(path)).text == "d/a~20261121-203153.txt")
+        #expect(
+            place.files("folder/.stversions") == ["d/a~20261121-203152.txt": "one", "d/a~20261121-203153.txt": "two"])
+        #expect(try place.root.status(of: path) == nil)
+
+        let trashcan = try place.archive(FolderVersions(kind: .trashcan))
+        for text in ["three", "four"] {
+            _ = try place.write(text, "d/a.txt")
+            #expect(try trashcan.take(path, expecting: place.status(path)) == path)
+        }
+        #expect(place.files("folder/.stversions")["d/a.txt"] == "four")
+        // Without it in the name, the file's time says when it was archived.
+        #expect(try trashcan.root.status(of: path)?.modified.seconds == place.now)
+        let versions = try simple.versions(of: path)
+        #expect(
+            Set(versions.map(\.path.text)) == ["d/a~20261121-203152.txt", "d/a~20261121-203153.txt", "d/a.txt"])
+        #expect(versions.map(\.archived) == [place.now, place.now, place.now + 1])
+    }
+
+    @Test(arguments: [FolderVersions.Kind.trashcan, .simple, .staggered])
+    func whatIsReplacedHasTwoNamesUntilItIs(_ kind: FolderVersions.Kind) throws {
+        let place = try Place()
+        let path = try place.write("one", "a.txt")
+        let archive = try place.archive(FolderVersions(kind: kind))
+        let status = try place.status(path)
+        let kept = try archive.keep(path, expecting: status)
+        #expect(place.files("folder")["a.txt"] == "one")
+        #expect(place.files("folder/.stversions")[kept.text] == "one")
+        // Unchanged by that, or the replacement would be refused.
+        #expect(try place.status(path).modified == status.modified)
+        archive.withdraw(kept)
+        #expect(place.files("folder/.stversions").isEmpty)
+        // Again after a death in between, with the same names.
+        _ = try archive.keep(path, expecting: status)
+        let again = try archive.keep(path, expecting: status)
+        let staged = try place.root.stage(path)
+        try staged.write(Array("two".utf8), at: 0)
+        _ = try staged.commit(replacing: .exactly(status), permissions: nil, modified: nil)
+        try archive.finish(again)
+        #expect(place.files("folder")["a.txt"] == "two")
+        #expect(place.files("folder/.stversions")[again.text] == "one")
+        #expect(!place.files("folder/.stversions").keys.contains { $0.contains(".syncthing.") })
+    }
+
+    @Test(arguments: [FolderVersions.Kind.trashcan, .simple])
+    func whatChangedMeanwhileStays(_ kind: FolderVersions.Kind) throws {
+        let place = try Place()
+        let path = try place.write("one", "a.txt")
+        let archive = try place.archive(FolderVersions(kind: kind))
+        let status = try place.status(path)
+        _ = try place.write("other", "a.txt")
+        #expect { try archive.take(path, expecting: status) } throws: {
+            ($0 as? FileAccessError)?.code == .changedOnDisk
+        }
+        #expect { try archive.keep(path, expecting: status) } throws: {
+            ($0 as? FileAccessError)?.code == .changedOnDisk
+        }
+        #expect(place.files("folder") == ["a.txt": "other"])
+    }
+
+    /// Names of old files and directories that stand in each other's way in the archive.
+    @Test func aFileAndADirectoryOfOneNameAreBothKept() throws {
+        let place = try Place()
+        let archive = try place.archive(FolderVersions(kind: .trashcan))
+        func take(_ text: String, _ name: String) throws {
+            let path = try place.write(text, name)
+            try archive.take(path, expecting: place.status(path))
+        }
+        try take("file", "x")
+        try take("below", "x/y")
+        #expect(place.files("folder/.stversions") == ["x~20261121-203152": "file", "x/y": "below"])
+        try FileManager.default.removeItem(atPath: place.directory + "/folder/x")
+        try take("file again", "x")
+        #expect(
+            place.files("folder/.stversions")
+                == ["x~20261121-203152": "file", "x/y": "below", "x~20261121-203153": "file again"])
+    }
+
+    @Test(.enabled(if: access("/dev/shm", W_OK) == 0)) func anArchiveOnAnotherDiskGetsCopies() throws {
+        let place = try Place()
+        let other = "/dev/shm/versions-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: other) }
+        let archive = try place.archive(FolderVersions(kind: .simple, path: other))
+        try #require(try archive.root.status().device != place.root.status().device, "both are on one disk here")
+        let path = try place.write("one", "d/a.txt")
+        let status = try place.status(path)
+        let kept = try archive.keep(path, expecting: status)
+        #expect(place.files("folder")["d/a.txt"] == "one")
+        #expect(try String(contentsOfFile: "\(other)/\(kept.text)", encoding: .utf8) == "one")
+        let taken = try archive.take(path, expecting: status)
+        #expect(place.files("folder").isEmpty)
+        #expect(try String(contentsOfFile: "\(other)/\(taken.text)", encoding: .utf8) == "one")
+        #expect(try archive.root.status(of: taken)?.modified == status.modified)
+    }
+
+    @Test func anArchiveInTheFolderByAnyWayIsRefused() throws {
+        let place = try Place()
+        let inside = place.directory + "/folder/old"
+        try FileManager.default.createDirectory(atPath: inside, withIntermediateDirectories: true)
+        let link = place.directory + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: inside)
+        for path in [inside, link, place.directory] {
+            #expect(throws: FolderHalt.self) { try place.archive(FolderVersions(kind: .simple, path: path)) }
+        }
+        // The archive itself is no link that leads somewhere else.
+        try FileManager.default.createSymbolicLink(
+            atPath: place.directory + "/folder/.stversions", withDestinationPath: "/tmp")
+        #expect(throws: FileAccessError.self) { try place.archive(FolderVersions(kind: .simple)) }
+    }
+
+    @Test func whatTheRulesDoNotKeepGoes() throws {
+        let place = try Place()
+        let settings = FolderVersions(kind: .simple, keep: 2, cleanoutDays: 10)
+        let (path, other) = (try RelativePath(parsing: "d/a.txt"), try RelativePath(parsing: "d/e/b"))
+        for number in 1...4 {
+            place.now += 100
+            for path in [path, other] {
+                _ = try place.write("\(number)", path.text)
+                let archive = try place.archive(settings)
+                try archive.take(path, expecting: place.status(path))
+                if path == other { try archive.expire([path]) }
+            }
+        }
+        var left = place.files("folder/.stversions")
+        #expect(left.filter { $0.key.hasPrefix("d/e/") }.values.sorted() == ["3", "4"])
+        #expect(left.filter { $0.key.hasPrefix("d/a") }.count == 4)
+        try place.archive(settings).clean()
+        left = place.files("folder/.stversions")
+        #expect(left.filter { $0.key.hasPrefix("d/a") }.values.sorted() == ["3", "4"])
+        place.now += 11 * 86_400
+        try place.archive(settings).clean()
+        #expect(try place.root.list(RelativePath(parsing: ".stversions")).isEmpty)
+    }
+
+    @Test func aTrashcanIsEmptiedByDays() throws {
+        let place = try Place()
+        // The disk's own clock counts as well.
+        place.now = WallTime.now.seconds
+        let settings = FolderVersions(kind: .trashcan, cleanoutDays: 2)
+        let path = try place.write("old", "a")
+        try place.archive(settings).take(path, expecting: place.status(path))
+        place.now += 86_400
+        try place.archive(settings).clean()
+        #expect(place.files("folder/.stversions") == ["a": "old"])
+        // The hour: the disk's clock goes on while the test waits for its turn.
+        place.now += 86_400 + 3600
+        try place.archive(settings).clean()
+        #expect(place.files("folder/.stversions").isEmpty)
+    }
+}

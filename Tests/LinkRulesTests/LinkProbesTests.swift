@@ -1,0 +1,109 @@
+import SyncTestKit
+import Testing
+import Transport
+
+@testable import LinkRules
+
+@Suite struct LinkProbesTests {
+    static let wifi = IPAddress("192.168.1.7")!
+    static let mobile = IPAddress("10.64.0.9")!
+    static let one = LinkNumber(1)
+    static let two = LinkNumber(2)
+
+    static func probes(_ paths: [(LinkNumber, LinkProbes.Path)]) -> LinkProbes {
+        var probes = LinkProbes()
+        for (number, path) in paths { _ = probes.handle(.began(number, path), at: .zero) }
+        return probes
+    }
+
+    /// From one network into another: dialled at once, and the old link is gone after a second.
+    @Test func aLinkWhoseAddressIsGoneIsGivenUp() {
+        var probes = Self.probes([(Self.one, LinkProbes.Path(.wideTCP, localAddress: Self.wifi))])
+        #expect(probes.handle(.networks([Self.mobile]), at: .seconds(10)) == [.redial])
+        #expect(probes.doubtful == [Self.one])
+        #expect(probes.handle(.answered(Self.one), at: .seconds(10)) == [])
+        #expect(probes.nextWake == .seconds(11))
+        #expect(probes.handle(.time, at: .seconds(11)) == [.giveUp(Self.one, .addressGone)])
+        #expect(probes.nextWake == nil)
+    }
+
+    @Test func anAddressThatComesBackIsProbed() {
+        var probes = Self.probes([(Self.one, LinkProbes.Path(.wideTCP, localAddress: Self.wifi))])
+        _ = probes.handle(.networks([]), at: .seconds(10))
+        #expect(probes.handle(.networks([Self.wifi]), at: .milliseconds(10_500)) == [.probe(Self.one), .redial])
+        #expect(probes.handle(.answered(Self.one), at: .milliseconds(10_600)) == [])
+        #expect(probes.doubtful.isEmpty)
+        #expect(probes.nextWake == nil)
+    }
+
+    @Test(arguments: [(nil, 2500), (1, 1000), (400, 1600), (30_000, 2500)] as [(Int?, Int)])
+    func aProbeHasAShortTime(_ roundTrip: Int?, _ limit: Int) {
+        let path = LinkProbes.Path(.relay, localAddress: Self.wifi, roundTrip: roundTrip.map { .milliseconds($0) })
+        var probes = Self.probes([(Self.one, path)])
+        #expect(probes.handle(.networks([Self.wifi, Self.mobile]), at: .zero) == [.probe(Self.one), .redial])
+        #expect(probes.nextWake == .milliseconds(limit))
+        #expect(probes.handle(.time, at: .milliseconds(limit)) == [.giveUp(Self.one, .silent)])
+    }
+
+    @Test func aRadioAndThisMachineAreNotConcerned() {
+        var probes = Self.probes([
+            (Self.one, LinkProbes.Path(.l2cap, localAddress: nil)),
+            (Self.two, LinkProbes.Path(.localTCP, localAddress: IPAddress("127.0.0.1"))),
+        ])
+        #expect(probes.handle(.networks([]), at: .zero) == [])
+    }
+
+    @Test func aNewAddressOutsideConcernsWhatGoesThere() {
+        var probes = Self.probes([
+            (Self.one, LinkProbes.Path(.localTCP, localAddress: Self.wifi)),
+            (Self.two, LinkProbes.Path(.wideTCP, localAddress: Self.wifi)),
+        ])
+        #expect(probes.handle(.outsideChanged, at: .zero) == [.probe(Self.two), .redial])
+        #expect(probes.doubtful == [Self.two])
+        var local = Self.probes([(Self.one, LinkProbes.Path(.localTCP, localAddress: Self.wifi))])
+        #expect(local.handle(.outsideChanged, at: .zero) == [])
+    }
+
+    /// However often the network changes: a link that never answers is given up within 2.5 s of the first change.
+    @Test func changesThatFollowEachOtherKeepNoDeadLink() {
+        for seed in 0..<500 {
+            var random = SeededGenerator(seed: UInt64(seed))
+            var probes = Self.probes([
+                (Self.one, LinkProbes.Path(.wideTCP, localAddress: random.isOne(in: 2) ? Self.wifi : nil))
+            ])
+            var now = Duration.seconds(100)
+            var first: Duration?
+            var end: Duration?
+            for _ in 0..<60 where end == nil {
+                now += .milliseconds(random.int(0...300))
+                let event: LinkProbes.Event
+                switch random.int(0...3) {
+                case 0: event = .networks([Self.mobile])
+                case 1: event = .networks([Self.wifi])
+                case 2: event = .doubted(Self.one)
+                default: event = .outsideChanged
+                }
+                if let wake = probes.nextWake, wake <= now {
+                    if probes.handle(.time, at: wake).contains(where: { if case .giveUp = $0 { true } else { false } })
+                    {
+                        end = wake
+                    }
+                } else {
+                    if first == nil { first = now }
+                    _ = probes.handle(event, at: now)
+                }
+            }
+            if let first, let end { #expect(end - first <= .milliseconds(2500), "seed \(seed)") }
+            #expect(end != nil, "seed \(seed)")
+        }
+    }
+
+    @Test func linksThatEndedAreForgotten() {
+        var probes = Self.probes([(Self.one, LinkProbes.Path(.wideTCP, localAddress: Self.wifi))])
+        _ = probes.handle(.doubted(Self.one), at: .zero)
+        _ = probes.handle(.ended(Self.one), at: .zero)
+        #expect(probes.nextWake == nil)
+        #expect(probes.handle(.doubted(Self.one), at: .zero) == [])
+        #expect(probes.handle(.networks([]), at: .zero) == [])
+    }
+}

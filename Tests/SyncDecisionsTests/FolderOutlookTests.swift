@@ -1,0 +1,163 @@
+import BlockExchange
+import ControlAPI
+import Testing
+
+@testable import SyncDecisions
+
+@Suite struct FolderOutlookTests {
+    static let nas = DeviceID(certificateDER: [1])
+    static let phone = DeviceID(certificateDER: [2])
+
+    static let states: [FolderState] = [
+        .idle, .paused, .stopped, .starting, .receivingIndex, .scanning, .syncing, .fetching, .haltedMarkerMissing,
+        .haltedRootMissing, .haltedRootEmptied, .haltedMassDelete, .selectionError, .lowSpace, .error,
+        FolderState(rawValue: "halted-by-what-comes-later"),
+    ]
+
+    private static func status(
+        _ state: FolderState, need: FolderStatus.Totals = .init(),
+        global: FolderStatus.Totals = .init(files: 2, bytes: 9),
+        local: FolderStatus.Totals = .init(files: 2, bytes: 9), extraneous: Int64? = nil
+    ) -> FolderStatus {
+        FolderStatus(
+            id: "docs", label: "", path: "/docs", mode: "selective", type: "sendreceive", state: state.rawValue,
+            message: nil, devices: [], global: global, local: local, need: need, extraneous: extraneous)
+    }
+
+    private static func outlook(
+        _ status: FolderStatus, _ peers: [FolderOutlook.Peer], _ lacks: [FolderOutlook.Lack] = []
+    ) -> FolderOutlook {
+        FolderOutlook(folder: "docs", status: status, peers: peers, lacks: lacks)
+    }
+
+    /// Every peer there can be.
+    static var peers: [FolderOutlook.Peer] {
+        var all: [FolderOutlook.Peer] = []
+        for isConnected in [false, true] {
+            for isPaused in [false, true] {
+                for hasIndex in [false, true] {
+                    for sharing in [FolderOutlook.Peer.Sharing.unknown, .shares, .paused, .notSharing, .encrypted] {
+                        all.append(
+                            FolderOutlook.Peer(
+                                id: nas, name: "nas", isConnected: isConnected, isPaused: isPaused, sharing: sharing,
+                                hasIndex: hasIndex))
+                    }
+                }
+            }
+        }
+        return all
+    }
+
+    /// No state, and nothing that is waited for, is without a sentence and a remedy; what has failed, rests, or needs
+    /// something at rest, waits for something.
+    @Test(arguments: states) func everyStateHasItsRemedy(_ state: FolderState) {
+        for peers in [[]] + Self.peers.map({ [$0] }) {
+            for need in [FolderStatus.Totals(), .init(files: 1, bytes: 5), .init(deletions: 1)] {
+                for holders in [[], [Self.nas], [Self.phone]] {
+                    let lacks = need.files == 0 ? [] : [FolderOutlook.Lack(holders: holders, files: 1, bytes: 5)]
+                    let outlook = Self.outlook(Self.status(state, need: need), peers, lacks)
+                    let waits = outlook.waits
+                    for wait in waits {
+                        #expect(!wait.message.isEmpty && !wait.remedy.isEmpty, "\(state) \(wait)")
+                    }
+                    if state.isFailure || state == .paused || !need.isZero && state.isAtRest {
+                        #expect(!waits.isEmpty, "\(state) \(peers) \(need)")
+                    }
+                    #expect((outlook.copy == .partial || outlook.copy == .unknown) || need.isZero)
+                }
+            }
+        }
+    }
+
+    /// Each reason comes of something, so that none is only a word.
+    @Test func everyReasonOccurs() {
+        var seen: Set<FolderWait.Reason> = []
+        for state in Self.states {
+            for peers in [[]] + Self.peers.map({ [$0] }) {
+                for holders in [[], [Self.nas]] {
+                    var status = Self.status(state, need: .init(files: 1))
+                    status.waiting = .init(files: 1, bytes: 1, message: "over a network only")
+                    status.problems = [FolderProblem(path: "a", message: "move it")]
+                    let lacks = [FolderOutlook.Lack(holders: holders, files: 1, bytes: 1)]
+                    seen.formUnion(Self.outlook(status, peers, lacks).waits.map(\.reason))
+                }
+            }
+        }
+        #expect(seen == Set(FolderWait.Reason.allCases))
+    }
+
+    @Test(arguments: [
+        ("metered", "while the connection is metered"), ("battery", "while the battery is low"),
+        ("bluetooth", "another link"), (nil, "another link"),
+    ])
+    func whatAPolicyHoldsIsSaidWithItsCause(_ reason: String?, _ words: String) {
+        var status = Self.status(.idle, need: .init(files: 1))
+        status.waiting = .init(files: 1, bytes: 7, message: "what to do", reason: reason)
+        let waits = Self.outlook(status, []).waits.filter { $0.reason == .policy }
+        #expect(waits.count == 1 && waits[0].message.contains(words) && waits[0].remedy == "what to do")
+        #expect(waits[0].bytes == 7)
+    }
+
+    @Test func aHolderThatIsConnectedIsNotWaitedFor() {
+        let needing = Self.status(.syncing, need: .init(files: 3, bytes: 30))
+        let nas = FolderOutlook.Peer(id: Self.nas, name: "nas", isConnected: true, sharing: .shares)
+        let phone = FolderOutlook.Peer(id: Self.phone, name: "phone")
+        let lacks = [
+            FolderOutlook.Lack(holders: [Self.nas], files: 1, bytes: 10),
+            FolderOutlook.Lack(holders: [Self.nas, Self.phone], files: 1, bytes: 10),
+            FolderOutlook.Lack(holders: [Self.phone], files: 1, bytes: 7),
+        ]
+        let waits = Self.outlook(needing, [nas, phone], lacks).waits
+        #expect(waits.map(\.reason) == [.holder])
+        #expect(waits.first?.devices == [Self.phone.description] && waits.first?.bytes == 7)
+        #expect(waits.first?.message.contains("phone") == true)
+    }
+
+    @Test func aPausedHolderIsNamedWithTheCommand() {
+        var nas = FolderOutlook.Peer(id: Self.nas, name: "nas")
+        nas.isPaused = true
+        let needing = Self.status(.idle, need: .init(files: 1, bytes: 1))
+        let waits = Self.outlook(needing, [nas], [.init(holders: [Self.nas], files: 1, bytes: 1)]).waits
+        #expect(waits.map(\.reason) == [.devicePaused])
+        #expect(waits.first?.remedy == "`synctrain resume --device nas`")
+    }
+
+    static let copies: [(FolderStatus, hasIndex: Bool, FolderCopy)] = [
+        (status(.idle), true, .complete),
+        (status(.idle, local: .init(files: 1, bytes: 4)), true, .selected),
+        (status(.idle, extraneous: 1), true, .selected),
+        (status(.idle, local: .init(files: 2, bytes: 8)), true, .selected),
+        (status(.idle, need: .init(files: 1)), true, .partial),
+        (status(.idle, need: .init(deletions: 1)), true, .partial),
+        (status(.idle), false, .unknown),
+    ]
+
+    @Test(arguments: copies.indices) func allItWantsIsNotAllThereIs(_ number: Int) {
+        let (status, hasIndex, expected) = Self.copies[number]
+        var peer = FolderOutlook.Peer(id: Self.nas, name: "nas", isConnected: true, sharing: .shares)
+        peer.hasIndex = hasIndex
+        #expect(Self.outlook(status, [peer]).copy == expected)
+    }
+
+    @Test func withNobodyElseAllIsHere() {
+        #expect(Self.outlook(Self.status(.idle), []).copy == .complete)
+    }
+}
+
+@Suite struct ShareTests {
+    static let table: [(FolderStatus.Totals, FolderStatus.Totals, Double)] = [
+        (.init(), .init(), 100), (.init(files: 1, bytes: 10), .init(), 100), (.init(), .init(files: 1, bytes: 10), 0),
+        (.init(files: 1, bytes: 1), .init(files: 1, bytes: 3), 25),
+        (.init(files: 1, bytes: .max - 1), .init(files: 1, bytes: 1), 99.9),
+        (.init(files: 1, bytes: 1), .init(files: 1, bytes: .max), 0.1),
+        // Empty files count by their names.
+        (.init(files: 3, bytes: 10), .init(files: 1), 75), (.init(files: 3), .init(directories: 1), 75),
+        (.init(files: 1, bytes: .max), .init(files: 1, bytes: .max), 50),
+    ]
+
+    /// 100 only if nothing is missing, 0 only if nothing is here; sums of peers' sizes need not fit.
+    @Test(arguments: table.indices) func percent(_ number: Int) {
+        let (held, missing, expected) = Self.table[number]
+        #expect(Share.percent(held, of: [held, missing]) == expected)
+    }
+}
