@@ -33,8 +33,13 @@ final class SessionAgent: Sendable {
     private let links: AgentLinks
 
     /// Starts on what is in `home`.
+    ///
+    /// - Parameters:
+    ///   - connections: how many links to a device it asks for.
+    ///   - executor: runs all of it; nil for the threads that an agent has.
     init(
         _ id: DeviceID, home: String, peers: [DeviceID], connections: Int = 1, clock: ManualClock,
+        executor: SerialTaskExecutor? = nil,
         _ change: (inout FolderConfiguration) -> Void = { _ in }
     ) async throws {
         self.id = id
@@ -43,7 +48,7 @@ final class SessionAgent: Sendable {
         let time = AgentTime(
             clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 1_800_000_000) }, random: { 0.5 })
         let logger = Logger(label: "session", factory: { _ in SwiftLogNoOpLogHandler() })
-        let index = try IndexStore.open(path: "\(home)/index.sqlite")
+        let index = try IndexStore.open(path: "\(home)/index.sqlite", blocksCaller: executor != nil)
         self.index = index
         try await index.addFolder(Self.folder, newIndexID: IndexID(rawValue: SecureRandom.uint64() | 1))
         let events = EventHub(wall: time.wall)
@@ -55,7 +60,7 @@ final class SessionAgent: Sendable {
         fetching = FetchEnvironment(
             sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
             localBlock: { _ in nil }, blocksHere: { _ in [] }, budget: Budget(limit: 1 << 24),
-            threads: NIOThreadPool.singleton, time: time, settings: BlockScheduler.Settings())
+            threads: executor == nil ? NIOThreadPool.singleton : CallingThread(), time: time, settings: BlockScheduler.Settings())
         let tools = FolderTools(
             localDevice: id, fetching: fetching, transfers: transfers, hashingWorkers: 0, time: time,
             // No reading is so soon after a change that the disk's clock could not tell.
@@ -71,7 +76,7 @@ final class SessionAgent: Sendable {
         folders.insert(folder)
         links = AgentLinks(
             of: id, to: peers, connections: connections, index: index, folders: folders, devices: devices,
-            transfers: transfers, events: events, time: time, logger: logger)
+            transfers: transfers, events: events, time: time, executor: executor, logger: logger)
         links.start { await folder.runner.run() }
     }
 

@@ -2,6 +2,7 @@ import AgentConfiguration
 import BlockExchange
 import Cryptography
 import Foundation
+import LinkSecurity
 import SyncTestKit
 import Synchronization
 import Testing
@@ -11,27 +12,61 @@ import Transport
 
 /// What tests of sessions begin with.
 final class SessionScene: Sendable {
+    enum Threads: CaseIterable, Sendable {
+        /// All of a test is done by one thread: it does the same each time.
+        case one
+        /// As in an agent.
+        case many
+    }
+
+    /// Turns of all tasks: the longest wait takes some 700.
+    private static let turnLimit = 20_000
+    /// Yields say little of what other threads do meanwhile.
+    private static let yieldLimit = 20_000_000
+
     let clock = ManualClock()
+    private let executor: SerialTaskExecutor?
+    private let connections: Int
     let home = FileManager.default.temporaryDirectory.appending(path: "sessions-\(UUID().uuidString)").path
     let ids = (0..<3).map { DeviceID(digest: SHA256.digest([UInt8($0)])) }
     private let agents = Mutex<[Int: SessionAgent]>([:])
 
     deinit { try? FileManager.default.removeItem(atPath: home) }
 
+    private init(executor: SerialTaskExecutor?, connections: Int) {
+        self.executor = executor
+        self.connections = connections
+    }
+
     /// Runs a test with agents that share a folder, and ends them.
+    ///
+    /// - Parameter connections: how many links two agents want with each other.
     static func run(
-        _ count: Int = 2, _ change: (inout FolderConfiguration, _ agent: Int) -> Void = { _, _ in },
+        _ count: Int = 2, connections: Int = 1, threads: Threads = .one,
+        _ change: @escaping @Sendable (inout FolderConfiguration, _ agent: Int) -> Void = { _, _ in },
+        _ body: @escaping @Sendable (SessionScene) async throws -> Void
+    ) async throws {
+        switch threads {
+        case .one:
+            try await SerialTaskExecutor.run { executor in
+                try await SessionScene(executor: executor, connections: connections).run(count, change, body)
+            }
+        case .many: try await SessionScene(executor: nil, connections: connections).run(count, change, body)
+        }
+    }
+
+    private func run(
+        _ count: Int, _ change: (inout FolderConfiguration, _ agent: Int) -> Void,
         _ body: (SessionScene) async throws -> Void
     ) async throws {
-        let scene = SessionScene()
-        for number in 0..<count { try await scene.start(number) { change(&$0, number) } }
         do {
-            try await body(scene)
+            for number in 0..<count { try await start(number) { change(&$0, number) } }
+            try await body(self)
         } catch {
-            await scene.stop()
+            await stop()
             throw error
         }
-        await scene.stop()
+        await stop()
     }
 
     subscript(number: Int) -> SessionAgent {
@@ -42,7 +77,8 @@ final class SessionScene: Sendable {
     @discardableResult
     func start(_ number: Int, _ change: (inout FolderConfiguration) -> Void = { _ in }) async throws -> SessionAgent {
         let agent = try await SessionAgent(
-            ids[number], home: "\(home)/\(number)", peers: ids.filter { $0 != ids[number] }, clock: clock, change)
+            ids[number], home: "\(home)/\(number)", peers: ids.filter { $0 != ids[number] },
+            connections: connections, clock: clock, executor: executor, change)
         agents.withLock { $0[number] = agent }
         return agent
     }
@@ -63,8 +99,8 @@ final class SessionScene: Sendable {
     ) async throws -> MemoryWire {
         let (first, second) = (self[dialler], self[answerer])
         let links = [
-            try await wire.link(.dialler, to: second.id, kind: kind),
-            try await wire.link(.answerer, to: first.id, kind: kind),
+            try await link(.dialler, of: wire, to: second.id, kind),
+            try await link(.answerer, of: wire, to: first.id, kind),
         ]
         first.serve(links[0])
         second.serve(links[1])
@@ -75,18 +111,28 @@ final class SessionScene: Sendable {
     func peer(of agent: Int = 0, as number: Int = 1, over wire: MemoryWire = MemoryWire()) async throws -> ScriptedPeer
     {
         let peer = ScriptedPeer(ids[number], of: ids[agent], wire: wire)
-        self[agent].serve(try await wire.link(.answerer, to: ids[number]))
+        self[agent].serve(try await link(.answerer, of: wire, to: ids[number], .tcp))
         return peer
     }
 
-    /// Lets everything go on until something is so. Pauses of up to a second are over at once; longer ones never are.
+    private func link(
+        _ side: MemoryWire.Side, of wire: MemoryWire, to peer: DeviceID, _ kind: LinkKind
+    ) async throws -> SecureLink {
+        guard let executor else { return try await wire.link(side, to: peer, kind: kind) }
+        return try wire.link(side, to: peer, kind: kind, on: executor.loop)
+    }
+
+    /// Lets everything go on until something is so. Pauses of up to a second are over at once; longer ones never are. A test whose
+    /// condition never comes true fails after so many turns, however long they take.
     func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool) async throws {
-        while try await !condition() {
-            if Task.isCancelled { Issue.record("This never came to be.", sourceLocation: sourceLocation) }
+        let limit = executor == nil ? Self.yieldLimit : Self.turnLimit
+        for _ in 0..<limit {
+            if try await condition() { return }
             try Task.checkCancellation()
             clock.advance(within: .seconds(1))
             await Task.yield()
         }
+        throw NeverTrue(turnCount: limit, sourceLocation)
     }
 
     /// Both agents have the files, on disk and in their indexes, and know that of each other.
@@ -99,5 +145,14 @@ final class SessionScene: Sendable {
         }
         guard try await first.isCurrent(of: second) else { return false }
         return try await second.isCurrent(of: first)
+    }
+}
+
+/// What a test waited for did not come true.
+struct NeverTrue: Error, CustomStringConvertible {
+    let description: String
+
+    init(turnCount: Int, _ location: SourceLocation) {
+        description = "the condition at \(location.fileID):\(location.line) was not true within \(turnCount) turns"
     }
 }

@@ -93,7 +93,7 @@ import Testing
 
     /// One accepts what the other offers while they are connected.
     @Test func aFolderIsSharedLater() async throws {
-        let nobody: (inout FolderConfiguration, Int) -> Void = { configuration, agent in
+        let nobody: @Sendable (inout FolderConfiguration, Int) -> Void = { configuration, agent in
             if agent == 1 { configuration.devices = [] }
         }
         try await SessionScene.run(2, nobody) { scene in
