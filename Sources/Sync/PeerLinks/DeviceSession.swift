@@ -149,7 +149,8 @@ package actor DeviceSession {
     private var links: DeviceLinks
     private var open: [LinkNumber: Link] = [:]
     private var lastNumber = 0
-    private var dials: [Int: Task<Void, Never>] = [:]
+    /// What ends a dial that is under way.
+    private var dials: [Int: Signal] = [:]
     private let jobs = AsyncStream.makeStream(of: Job.self)
     private var told = Told()
     private var isStopped = false
@@ -371,7 +372,6 @@ package actor DeviceSession {
             for await job in jobs.stream { group.addTask { await self.perform(job) } }
             group.cancelAll()
         }
-        for dial in dials.values { dial.cancel() }
         closeAll(reason: "the agent closed the link")
     }
 
@@ -437,7 +437,7 @@ package actor DeviceSession {
     private func perform(_ action: DeviceLinks.Action) {
         switch action {
         case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
-        case .cancel(let attempt): dials[attempt.number]?.cancel()
+        case .cancel(let attempt): dials[attempt.number]?.notify()
         case .giveUp(let number, let reason): open[number]?.session.abandon(reason: reason.rawValue)
         case .link(let action): perform(action)
         }
@@ -481,12 +481,13 @@ package actor DeviceSession {
     // MARK: dialling
 
     private func dial(_ attempt: DialPlan.Attempt) async {
-        let task = Task { await self.carryOut(attempt) }
-        dials[attempt.number] = task
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
+        let cancelled = Signal()
+        dials[attempt.number] = cancelled
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.carryOut(attempt) }
+            group.addTask { await cancelled.wait() }
+            await group.next()
+            group.cancelAll()
         }
         dials[attempt.number] = nil
     }
