@@ -349,7 +349,7 @@ package actor DeviceSession {
     }
 
     private func closeAll(reason: String) {
-        for link in open.values { link.session.close(reason: reason) }
+        for (_, link) in open.sorted(by: { $0.key < $1.key }) { link.session.close(reason: reason) }
     }
 
     /// What is shared with the device has changed: nothing more is sent of what is not. The peer is told soon, and sent the

@@ -483,7 +483,7 @@ package final class PeerSession: BlockSource {
         }
         turns.close()
         answered.notify()
-        for (id, waiter) in waiters {
+        for (id, waiter) in waiters.sorted(by: { $0.key < $1.key }) {
             if let part, part.id == id {
                 waiter.resume(throwing: RequestError.cutShort(part.data))
             } else {
