@@ -22,7 +22,7 @@ final class SessionScene: Sendable {
     /// Turns of all tasks: the longest wait takes some 700.
     private static let turnLimit = 20_000
     /// Yields say little of what other threads do meanwhile.
-    private static let yieldLimit = 20_000_000
+    private static let yieldLimit = 5_000_000
 
     let clock = ManualClock()
     private let executor: SerialTaskExecutor?
@@ -124,15 +124,15 @@ final class SessionScene: Sendable {
 
     /// Lets everything go on until something is so. Pauses of up to a second are over at once; longer ones never are. A test whose
     /// condition never comes true fails after so many turns, however long they take.
-    func until(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool) async throws {
+    func until(
+        fileID: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
+    ) async throws {
         let limit = executor == nil ? Self.yieldLimit : Self.turnLimit
-        for _ in 0..<limit {
-            if try await condition() { return }
-            try Task.checkCancellation()
+        try await yields(atMost: limit, fileID: fileID, line: line) {
+            if try await condition() { return true }
             clock.advance(within: .seconds(1))
-            await Task.yield()
+            return false
         }
-        throw NeverTrue(turnCount: limit, sourceLocation)
     }
 
     /// Both agents have the files, on disk and in their indexes, and know that of each other.
@@ -145,14 +145,5 @@ final class SessionScene: Sendable {
         }
         guard try await first.isCurrent(of: second) else { return false }
         return try await second.isCurrent(of: first)
-    }
-}
-
-/// What a test waited for did not come true.
-struct NeverTrue: Error, CustomStringConvertible {
-    let description: String
-
-    init(turnCount: Int, _ location: SourceLocation) {
-        description = "the condition at \(location.fileID):\(location.line) was not true within \(turnCount) turns"
     }
 }
