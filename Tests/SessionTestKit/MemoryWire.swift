@@ -46,15 +46,20 @@ final class MemoryWire: Sendable {
         var isCut = false
     }
 
+    /// Tells the wires of a test apart.
+    let number: Int
     private let state = Mutex(State())
 
     /// - Parameters:
+    ///   - number: stands in the addresses of its links.
     ///   - limit: cut after so many messages.
     ///   - isHeld: All that is sent waits.
     ///   - observe: told of all that is delivered, in order; it must not use the wire.
     init(
-        limit: Int? = nil, isHeld: Bool = false, observe: (@Sendable (_ from: Side, ByteBuffer) -> Void)? = nil
+        number: Int = 0, limit: Int? = nil, isHeld: Bool = false,
+        observe: (@Sendable (_ from: Side, ByteBuffer) -> Void)? = nil
     ) {
+        self.number = number
         state.withLock { state in
             state.limit = limit
             state.observe = observe
@@ -300,7 +305,7 @@ extension MemoryWire {
         return SecureLink(
             peer: peer, names: names,
             information: LinkInformation(
-                kind: kind, remoteAddress: "memory://\(peer.shortID)", isInitiator: side == .dialler),
+                kind: kind, remoteAddress: "memory://\(number)", isInitiator: side == .dialler),
             applicationProtocol: "bep/1.0", channel: asyncChannel,
             writer: LinkWriter(eventLoop: channel.eventLoop, gate: gate))
     }

@@ -49,7 +49,7 @@ struct Network {
     mutating func connect(_ dialler: Int, _ answerer: Int, _ trace: Trace) -> Line {
         lastNumber += 1
         let listeners = [Listener(from: dialler, to: answerer, trace), Listener(from: answerer, to: dialler, trace)]
-        let wire = MemoryWire(isHeld: true) { side, bytes in listeners[side.rawValue].hear(bytes) }
+        let wire = MemoryWire(number: lastNumber, isHeld: true) { side, bytes in listeners[side.rawValue].hear(bytes) }
         let line = Line(number: lastNumber, wire: wire, dialler: dialler, answerer: answerer)
         lines.append(line)
         return line

@@ -107,8 +107,9 @@ final class SimulatedAgent: Sendable {
     /// - Parameters:
     ///   - rules: the folder's settings but for its path.
     ///   - peers: the devices that it knows.
+    ///   - connections: how many links it wants with each of them.
     ///   - filesAtOnce: files that are fetched at the same time.
-    func start(_ rules: FolderConfiguration, peers: [DeviceID], filesAtOnce: Int) async throws {
+    func start(_ rules: FolderConfiguration, peers: [DeviceID], connections: Int, filesAtOnce: Int) async throws {
         var logger = Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         logger.logLevel = .critical
         let index = try IndexStore.open(path: "\(home)/index.sqlite", cacheBytes: 1 << 20, blocksCaller: true)
@@ -144,8 +145,8 @@ final class SimulatedAgent: Sendable {
         try await folder.exchange.applyRoles(configuration)
         registry.insert(folder)
         let links = AgentLinks(
-            of: id, to: peers, index: index, folders: registry, devices: devices, transfers: transfers, events: events,
-            time: agentTime, executor: executor, logger: logger)
+            of: id, to: peers, connections: connections, index: index, folders: registry, devices: devices,
+            transfers: transfers, events: events, time: agentTime, executor: executor, logger: logger)
         // As the folder's runner does, which does not run here.
         links.start { for await _ in devices.linkChanges() { folder.boards.inbox.pullEverything() } }
         state.withLock { $0.process = Process(index: index, folder: folder, links: links) }
@@ -252,6 +253,13 @@ final class SimulatedAgent: Sendable {
             state.wires.append((wire, side))
         }
         process.links.serve(try wire.link(side, to: peer, on: executor.loop))
+    }
+
+    /// The addresses of its links with another agent, that of the primary first.
+    func links(to peer: SimulatedAgent) -> [String] {
+        guard let device = process?.links.device(peer.id), let primary = device.session else { return [] }
+        let others = device.source.sessions.filter { $0 !== primary }.map(\.information.remoteAddress)
+        return [primary.information.remoteAddress] + others.sorted()
     }
 
     /// Called in the middle of something: nothing more leaves the process.

@@ -21,8 +21,12 @@ extension Simulation {
         let pair = generator.pick(down.isEmpty || generator.isOne(in: 4) ? pairs : down)
         let (from, to) = (agents[pair.from], agents[pair.to])
         if network.isUp(pair) {
-            guard generator.isOne(in: 3) else { return }
-            await cut(pair)
+            if weather.connections > 1, generator.isOne(in: 2) {
+                trace.note("one link more")
+                if generator.isOne(in: 4) { _ = try dial(from, to) } else { try await connect(from, to) }
+            } else if generator.isOne(in: 3) {
+                await cut(pair)
+            }
         } else if generator.isOne(in: 4) {
             _ = try dial(from, to)
         } else {
@@ -30,13 +34,16 @@ extension Simulation {
         }
     }
 
-    /// Breaks all wires between two agents. Some of what is on its way still arrives, up to any byte; the rest is lost, and both
+    /// Breaks all wires between two agents, or one of several. Some of what is on its way still arrives, up to any byte; the rest is lost, and both
     /// ends know that they are apart.
     func cut(_ pair: Network.Pair) async {
-        for lane in network.waiting where lane.line.joins(pair) && generator.isOne(in: 2) {
+        var lines = network.lines.filter { $0.joins(pair) }
+        if weather.connections > 1, !lines.isEmpty, generator.isOne(in: 2) { lines = [generator.pick(lines)] }
+        let numbers = Set(lines.map(\.number))
+        for lane in network.waiting where numbers.contains(lane.line.number) && generator.isOne(in: 2) {
             lane.line.wire.releaseBytes(generator.int(1...2000), from: lane.side)
         }
-        for line in network.lines where line.joins(pair) {
+        for line in lines {
             trace.note("link \(pair.from)-\(pair.to) breaks")
             line.wire.cut()
         }
@@ -127,6 +134,17 @@ extension Simulation {
         time.advance(by: end - time.now)
         network.prune()
         await executor.idle()
+    }
+
+    /// Both ends of each pair use the same links, and have the indexes on the same one.
+    func checkLinks() async -> [String] {
+        await pass(.seconds(60))
+        return pairs.filter { $0.from < $0.to }.compactMap { pair in
+            let (left, right) = (agents[pair.from], agents[pair.to])
+            let (leftLinks, rightLinks) = (left.links(to: right), right.links(to: left))
+            if !leftLinks.isEmpty, leftLinks == rightLinks { return nil }
+            return "\(pair.from) uses \(leftLinks) with \(pair.to), which uses \(rightLinks)"
+        }
     }
 
     // MARK: while an agent does something

@@ -48,6 +48,8 @@ actor Simulation {
         var hasLiar = false
         /// Files that an agent fetches at the same time.
         var filesAtOnce = 1
+        /// How many links two agents want with each other.
+        var connections = 1
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -60,6 +62,7 @@ actor Simulation {
             sharing = seed % 5 != 0
             hasLiar = seed % 7 == 2
             filesAtOnce = seed % 2 == 0 ? 1 : 4
+            connections = seed % 3 == 0 ? 3 : 1
         }
 
         /// Nothing goes wrong, and everything is kept.
@@ -180,6 +183,7 @@ actor Simulation {
         var problems = try await settle()
         if problems.isEmpty, !weather.readers.isEmpty { problems += try await releaseReaders() }
         if problems.isEmpty { problems += try await check() + checkNotes() }
+        if problems.isEmpty { problems += await checkLinks() }
         problems = trace.violations + problems
         await leave()
         return Outcome(seed: seed, hash: trace.hash, lines: trace.lines, problems: problems)
@@ -294,7 +298,7 @@ actor Simulation {
         trace.note("agent \(agent.number) starts")
         try await agent.start(
             rules(agent.number), peers: (agents.map(\.id) + [liar?.id].compactMap(\.self)).filter { $0 != agent.id },
-            filesAtOnce: weather.filesAtOnce)
+            connections: weather.connections, filesAtOnce: weather.filesAtOnce)
         // What a disk that fails has not made durable, a later look takes for what it finds.
         if !weather.diskFaults { agent.lostClaims.forEach(trace.violate) }
         hideRealTimes(agent)

@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import Synchronization
 import Testing
@@ -17,9 +18,9 @@ import Testing
         }
         let hasGroups = Flag()
         let hasLies = Flag()
-        let count = Mutex(0)
+        let histories = Mutex<[UInt64: String]>([:])
         try await SimulationRun.run(SimulationRun.seeds(200)) { outcome in
-            count.withLock { $0 += 1 }
+            histories.withLock { $0[outcome.seed] = outcome.hash }
             if outcome.lines.contains(where: { $0.hasPrefix("the liar, to ") }) { hasLies.set() }
             if outcome.lines.contains(where: { $0.contains(" files of a group") }) { hasGroups.set() }
             report(outcome)
@@ -27,7 +28,10 @@ import Testing
         // Where no two files of a group ever come together, nothing is tested of groups.
         #expect(hasGroups.isSet)
         #expect(hasLies.isSet)
-        print("seeds: \(count.withLock { $0 })")
+        // The same for the same seeds.
+        let hashes = histories.withLock { $0 }.sorted { $0.key < $1.key }
+        let history = SHA256.digest(Array(hashes.map(\.value).joined().utf8))
+        print("seeds: \(hashes.count), history \("\(history)".prefix(12))")
     }
 
     /// The same with archives, where every device has a policy for conflicts of its own and users settle the rest: all
