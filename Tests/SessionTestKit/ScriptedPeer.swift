@@ -13,15 +13,17 @@ final class ScriptedPeer: Sendable {
     let id: DeviceID
     let agent: DeviceID
     private let wire: MemoryWire
+    private let side: MemoryWire.Side
     private let state: Mutex<State>
 
-    /// It is the one that dialled.
-    init(_ id: DeviceID, of agent: DeviceID, wire: MemoryWire) {
+    /// - Parameter side: the one that dialled, if nothing is said.
+    init(_ id: DeviceID, of agent: DeviceID, wire: MemoryWire, side: MemoryWire.Side = .dialler) {
         self.id = id
         self.agent = agent
         self.wire = wire
+        self.side = side
         state = Mutex(State(machine: ConnectionMachine(compression: .never, now: .zero)))
-        wire.attach(.dialler) { bytes in
+        wire.attach(side) { bytes in
             self.state.withLock { state in
                 state.machine.receive(bytes, at: .zero)
                 while let event = try? state.machine.nextEvent() { state.events.append(event) }
@@ -45,23 +47,23 @@ final class ScriptedPeer: Sendable {
         events.compactMap { if case .request(let id, let request) = $0 { (id, request) } else { nil } }
     }
 
-    func sayHello(client: String = "syncthing") {
-        let bytes = state.withLock { state in
-            state.machine.start(Hello(deviceName: "peer", clientName: client, clientVersion: "v1.27.0"), at: .zero)
-        }
-        wire.send(bytes, from: .dialler)
+    func sayHello(client: String = "syncthing", connections: Int32 = 0) {
+        let hello = Hello(
+            deviceName: "peer", clientName: client, clientVersion: "v1.27.0", connectionCount: connections)
+        let bytes = state.withLock { $0.machine.start(hello, at: .zero) }
+        wire.send(bytes, from: side)
     }
 
     func say(_ message: OutgoingMessage) {
-        wire.send(state.withLock { $0.machine.send(message, at: .zero) }, from: .dialler)
+        wire.send(state.withLock { $0.machine.send(message, at: .zero) }, from: side)
     }
 
     func ask(_ request: BlockRequest) {
-        wire.send(state.withLock { $0.machine.request(request, at: .zero).bytes }, from: .dialler)
+        wire.send(state.withLock { $0.machine.request(request, at: .zero).bytes }, from: side)
     }
 
     /// Bytes that may be no message.
-    func say(bytes: [UInt8]) { wire.send(raw: ByteBuffer(bytes: bytes), from: .dialler) }
+    func say(bytes: [UInt8]) { wire.send(raw: ByteBuffer(bytes: bytes), from: side) }
 
     /// What it shares: its index of the folder, and what it knows of the agent's.
     func config(
