@@ -60,7 +60,8 @@ final class SessionAgent: Sendable {
         fetching = FetchEnvironment(
             sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
             localBlock: { _ in nil }, blocksHere: { _ in [] }, budget: Budget(limit: 1 << 24),
-            threads: executor == nil ? NIOThreadPool.singleton : CallingThread(), time: time, settings: BlockScheduler.Settings())
+            threads: executor == nil ? NIOThreadPool.singleton : CallingThread(), time: time,
+            settings: BlockScheduler.Settings())
         let tools = FolderTools(
             localDevice: id, fetching: fetching, transfers: transfers, hashingWorkers: 0, time: time,
             // No reading is so soon after a change that the disk's clock could not tell.
