@@ -349,7 +349,11 @@ package actor DeviceSession {
     }
 
     private func closeAll(reason: String) {
-        for (_, link) in open.sorted(by: { $0.key < $1.key }) { link.session.close(reason: reason) }
+        for (_, link) in open.sorted(by: { $0.key < $1.key }) {
+            link.session.close(reason: reason)
+            // While it waits, it does not see that its channel has gone.
+            link.admission.answer(false)
+        }
     }
 
     /// What is shared with the device has changed: nothing more is sent of what is not. The peer is told soon, and sent the

@@ -1,3 +1,4 @@
+import AsyncTools
 import BlockExchange
 import SyncTestKit
 import Testing
@@ -27,8 +28,9 @@ import Testing
             for wire in wires { wire.hold(.dialler) }
             for number in 1...20 {
                 let file = FileInfo(
-                    name: "f\(number)", kind: .directory, version: VersionVector([.init(id: peers[0].id.shortID, value: 1)]),
-                    sequence: Int64(number), modifiedBy: peers[0].id.shortID)
+                    name: "f\(number)", kind: .directory,
+                    version: VersionVector([.init(id: peers[0].id.shortID, value: 1)]), sequence: Int64(number),
+                    modifiedBy: peers[0].id.shortID)
                 peers[0].say(
                     .index(
                         folder: SessionAgent.folder, files: [file], isFullIndex: number == 1,
@@ -45,6 +47,32 @@ import Testing
             #expect(peers.map(\.closeReason) == [nil, nil, nil])
             // The others may still be asked, and ask.
             #expect(scene[0].device(peers[0].id)?.source.sessions.count == 3)
+        }
+    }
+
+    /// Which of two links a Syncthing keeps is waited for. A device that is removed meanwhile is not.
+    @Test func aLinkThatIsNotDecidedEndsWithItsDevice() async throws {
+        try await SessionScene.run(1, threads: .many) { scene in
+            let (agent, id) = (scene[0], scene.ids[1])
+            let first = try await scene.peer()
+            first.sayHello()
+            try await scene.until { agent.session(id) != nil }
+            let wire = MemoryWire()
+            let second = ScriptedPeer(id, of: agent.id, wire: wire, side: .answerer)
+            let link = try await wire.link(.dialler, to: id)
+            let device = try #require(agent.device(id))
+            let hasEnded = Latch()
+            let serving = Task {
+                await device.serve(link)
+                hasEnded.open()
+            }
+            defer { serving.cancel() }
+            second.sayHello()
+            try await scene.settle(wire)
+            #expect(!second.hasEnded && wire.count(of: Frame.clusterConfig, from: .dialler) == 0)
+            await device.stop()
+            try await scene.until { second.hasEnded }
+            try await scene.until { hasEnded.isOpen }
         }
     }
 }
