@@ -122,10 +122,8 @@ struct Architecture {
             ),
             "NIOPosix": (
                 [
-                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "PortMapping", "Fetching",
-                    "FolderSync",
-                    "PeerLinks",
-                    "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
+                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "PortMapping", "PeerLinks",
+                    "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
                 ],
                 "sockets and threads: what is pure has none"
             ),
