@@ -47,7 +47,7 @@ struct Architecture {
             "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
-            "LinkRules": ["BlockExchange", "Transport"],
+            "LinkRules": ["Arithmetic", "BlockExchange", "Transport"],
             "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
             "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
             "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],

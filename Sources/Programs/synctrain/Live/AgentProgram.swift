@@ -50,11 +50,13 @@ enum AgentProgram {
             let sharedPort = SharedPort()
             let makeReach: WideReachMaker = { identity in
                 try NetworkReach(
-                    reach, identity: identity, secret: try LinkKeyFile.load(from: places), sharedPort: sharedPort, logger: logger)
+                    reach, identity: identity, secret: try LinkKeyFile.load(from: places), sharedPort: sharedPort,
+                    logger: logger)
             }
             var transports: [any LinkTransport] = [
                 ProxiedLinks(
-                    base: TCPTransport(setUpLimit: 512, sharedPort: sharedPort), streams: try NetworkReach.streams(reach.proxies, .streams))
+                    base: TCPTransport(setUpLimit: 512, sharedPort: sharedPort),
+                    streams: try NetworkReach.streams(reach.proxies, .streams))
             ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
