@@ -52,7 +52,8 @@ package final class GlobalDiscovery: Sendable {
     ///   - jitter: a random number from 0 to 1.
     ///   - announced: what to announce at the moment, as `AnnouncedAddresses` gives it; while it is empty, nothing is.
     package init(
-        servers: [DiscoveryServer], deviceLimit: Int = 1000, exchange: @escaping DiscoveryExchange,
+        servers: [DiscoveryServer], deviceLimit: Int = LookupTable.usualDeviceLimit,
+        exchange: @escaping DiscoveryExchange,
         clock: some Clock<Duration>, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
         announced: @escaping @Sendable () -> [String]
     ) {
