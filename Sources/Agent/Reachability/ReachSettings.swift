@@ -19,7 +19,7 @@ package struct ReachSettings: Sendable {
     static let relayLimit = 3
 
     /// - Parameter environment: the process's, for the proxies that it names.
-    /// - Throws: `GlobalDiscoveryError`, `LinkError` or `ProxyError` for settings that cannot be used.
+    /// - Throws: `GlobalDiscoveryError`, `LinkError` or `ConfigurationError` for settings that cannot be used.
     package init(_ configuration: Configuration, environment: [String: String]) throws {
         let (discovery, relays, network) = (configuration.discovery, configuration.relays, configuration.network)
         servers = discovery.global ? try DiscoveryServer.list(discovery.servers) : []
@@ -32,15 +32,12 @@ package struct ReachSettings: Sendable {
             } : []
         mapsPorts = network.mapsPorts && !network.isProxyOnly
         isProxyOnly = network.isProxyOnly
-        switch network.proxy {
-        case nil: proxies = try ProxySettings(environment: environment)
-        case "": proxies = .none
-        case let proxy?:
+        do {
             proxies = try ProxySettings(
-                configuration: proxy, fallsBackToDirect: !network.isProxyOnly, source: "[network] proxy",
-                environment: environment)
+                configuration: network.proxy, isOnly: network.isProxyOnly, source: "proxy", environment: environment)
+        } catch {
+            throw ConfigurationError(.invalidValue, error.message)
         }
-        if network.isProxyOnly { proxies.fallsBackToDirect = false }
     }
 
     /// Whether anything is done beyond the local network but to dial addresses of the configuration.
