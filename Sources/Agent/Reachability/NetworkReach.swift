@@ -40,7 +40,7 @@ package final class NetworkReach: WideReach {
         var announced: [String] {
             let (hooks, mapped, listenings) = state.withLock { ($0.hooks, $0.mapped, $0.listenings) }
             var addresses: [String] = []
-            if !settings.isProxyOnly, let hooks {
+            if settings.proxyUse != .only, let hooks {
                 let listening = hooks.listening().filter { if case .tcp = $0 { true } else { false } }
                 addresses += listening.map(\.description)
                 addresses += mapped.map(\.description)

@@ -93,7 +93,8 @@ package final class Agent: Service, Sendable {
             identity.device, { listeners.addresses }, { devices.device($0) != nil })
         (self.pairing, self.dialer, self.listeners, self.discovery) = (pairing, dialer, listeners, discovery)
         let finder = WayFinder(
-            dialer: dialer, discovery: discovery, reach: reach, configuration: configuration, held: held)
+            dialer: dialer, discovery: discovery, reach: reach, proxyUse: setup.proxyUse,
+            configuration: configuration, held: held)
         tasks = AgentTasks()
         self.policies = PolicyFollower(
             policies: policies, rates: rates, devices: devices, events: events, time: time, logger: logger)
@@ -173,7 +174,7 @@ package final class Agent: Service, Sendable {
         var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
         // Nobody is let in but over what goes through the proxy.
-        if configuration.current.network.isProxyOnly {
+        if setup.proxyUse == .only {
             addresses.removeAll { if case .tcp = $0 { true } else { false } }
         }
         for address in addresses {

@@ -73,9 +73,9 @@ enum AgentProgram {
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
-                makeDiscovery: configuration.discovery.local && !configuration.network.isProxyOnly
+                makeDiscovery: configuration.discovery.local && reach.proxyUse != .only
                     ? makeDiscovery : nil,
-                makeReach: reach.isUsed ? makeReach : nil, nearby: nearby, radio: bluetooth?.radio,
+                makeReach: reach.isUsed ? makeReach : nil, proxyUse: reach.proxyUse, nearby: nearby, radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
