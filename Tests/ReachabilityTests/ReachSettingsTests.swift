@@ -1,6 +1,7 @@
 import AgentConfiguration
 import PeerLinks
 import Testing
+import Transport
 
 @testable import Reachability
 
@@ -47,5 +48,46 @@ private let noFallback = ["ALL_PROXY": "socks5://127.0.0.1:9050", "ALL_PROXY_NO_
         }
         #expect(error?.code == .invalidValue)
         #expect(throws: ConfigurationError.self) { try settings(.init(), ["ALL_PROXY": "nonsense"]) }
+    }
+
+    private func announced(
+        _ network: Configuration.Network = .init(), _ environment: [String: String] = [:], announcesLocal: Bool = true,
+        listening: String = "tcp://0.0.0.0:22000", own: [String] = ["192.168.1.2", "127.0.0.1", "2001:db8::2", "fe80::1"]
+    ) throws -> [String] {
+        try settings(network, environment, announcesLocal: announcesLocal).announced(
+            listening: [LinkAddress(parsing: listening)],
+            mapped: [LinkAddress(parsing: "tcp://0.0.0.0:18849"), LinkAddress(parsing: "tcp://11.7.0.10:18849")],
+            own: own.compactMap { IPAddress($0) }, relays: ["relay://11.7.0.1:22067/?id=A"])
+    }
+
+    @Test func announcesOpenHostsWhereTheServerSeesThem() throws {
+        let seen = ["tcp://0.0.0.0:22000", "tcp://0.0.0.0:18849", "tcp://11.7.0.10:18849"]
+        let relay = ["relay://11.7.0.1:22067/?id=A"]
+        let own = ["tcp://192.168.1.2:22000", "tcp://[2001:db8::2]:22000"]
+        #expect(try announced() == seen + own + relay)
+        #expect(try announced(announcesLocal: false) == seen + relay)
+    }
+
+    /// The server would put the proxy's address in place of the open host (reach.md section 7).
+    @Test(arguments: [
+        (.init(proxy: "socks5://192.0.2.1:1080"), [:]), (.init(), ["HTTPS_PROXY": "http://192.0.2.1:3128"]),
+    ] as [(Configuration.Network, [String: String])])
+    func announcesNoOpenHostThroughAProxy(network: Configuration.Network, environment: [String: String]) throws {
+        let outside = ["tcp://11.7.0.10:18849"], relay = ["relay://11.7.0.1:22067/?id=A"]
+        #expect(
+            try announced(network, environment)
+                == outside + ["tcp://192.168.1.2:22000", "tcp://[2001:db8::2]:22000"] + relay)
+        #expect(
+            try announced(network, environment, announcesLocal: false)
+                == outside + ["tcp://[2001:db8::2]:22000"] + relay)
+    }
+
+    @Test func anExceptionFromTheProxyIsSeen() throws {
+        let environment = ["ALL_PROXY": "socks5://192.0.2.1:1080", "NO_PROXY": ".syncthing.net"]
+        #expect(try announced(.init(), environment).first == "tcp://0.0.0.0:22000")
+    }
+
+    @Test func announcesRelaysAloneWhereOnlyTheProxyIsUsed() throws {
+        #expect(try announced(.init(), noFallback) == ["relay://11.7.0.1:22067/?id=A"])
     }
 }

@@ -39,23 +39,9 @@ package final class NetworkReach: WideReach {
         /// What discovery servers are told.
         var announced: [String] {
             let (hooks, mapped, listenings) = state.withLock { ($0.hooks, $0.mapped, $0.listenings) }
-            var addresses: [String] = []
-            if settings.proxyUse != .only, let hooks {
-                let listening = hooks.listening().filter { if case .tcp = $0 { true } else { false } }
-                addresses += listening.map(\.description)
-                addresses += mapped.map(\.description)
-                if settings.announcesLocalAddresses {
-                    for case .tcp(let host, let port) in listening
-                    where LinkAddress.tcp(host: host, port: port).isUnspecified {
-                        for address in NetworkView.current().ownAddresses
-                        where !address.isLinkLocal && !address.isLoopback {
-                            addresses.append(LinkAddress.tcp(host: address.description, port: port).description)
-                        }
-                    }
-                }
-            }
-            addresses += listenings.compactMap(\.status.announcement)
-            return AnnouncedAddresses.announced(addresses, includesLocal: settings.announcesLocalAddresses)
+            return settings.announced(
+                listening: hooks?.listening() ?? [], mapped: mapped, own: NetworkView.current().ownAddresses,
+                relays: listenings.compactMap(\.status.announcement))
         }
     }
 
