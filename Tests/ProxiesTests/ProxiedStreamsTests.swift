@@ -306,4 +306,21 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
             }
         }
     }
+
+    /// The name may have led anywhere, which is to be checked.
+    @Test func tellsWhereANameLedWithoutTheProxy() async throws {
+        try await withServer(echo) { target in
+            // Nothing listens at port 1.
+            let links = ProxiedLinks(
+                base: TCPTransport(), streams: try streams("socks5://127.0.0.1:1", fallsBack: true))
+            let seen = Mutex<LinkInformation?>(nil)
+            let link = try await links.dial(.tcp(host: "localhost", port: target), timeout: .seconds(60)) {
+                channel, information in
+                seen.withLock { $0 = information }
+                return stream(channel)
+            }
+            try await expectEcho(link)
+            #expect(seen.withLock { $0 }?.remoteAddress == "tcp://127.0.0.1:\(target)")
+        }
+    }
 }

@@ -76,10 +76,19 @@ package final class NetworkReach: WideReach {
     /// Streams for `use`, through the proxy if one is set.
     ///
     /// - Throws: `LinkSecurityError`.
-    package static func streams(
+    private static func streams(
         _ proxies: ProxySettings, _ use: ProxySettings.Use
     ) throws -> any StreamDialing {
-        guard proxies.proxy(for: use) != nil else { return DirectStreams() }
+        try proxiedStreams(proxies, use) ?? DirectStreams()
+    }
+
+    /// Streams for `use` through the proxy; nil where none is set.
+    ///
+    /// - Throws: `LinkSecurityError`.
+    package static func proxiedStreams(
+        _ proxies: ProxySettings, _ use: ProxySettings.Use
+    ) throws -> ProxiedStreams? {
+        guard proxies.proxy(for: use) != nil else { return nil }
         let tls = try ServiceTLS(identity: nil, trust: .webPKI, applicationProtocols: ["http/1.1"])
         return ProxiedStreams(
             settings: proxies, use: use, direct: DirectStreams(),

@@ -50,9 +50,11 @@ enum AgentProgram {
             let makeReach: WideReachMaker = { identity in
                 try NetworkReach(reach, identity: identity, secret: try LinkKeyFile.load(from: places), logger: logger)
             }
+            let tcp = TCPTransport(setUpLimit: 512)
+            // What listens also dials, where it may: both need the same port.
             var transports: [any LinkTransport] = [
-                ProxiedLinks(
-                    base: TCPTransport(setUpLimit: 512), streams: try NetworkReach.streams(reach.proxies, .streams))
+                try NetworkReach.proxiedStreams(reach.proxies, .streams).map { ProxiedLinks(base: tcp, streams: $0) }
+                    ?? tcp
             ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
