@@ -62,9 +62,8 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
         _ proxy: String, exceptions: String = "", fallsBack: Bool, clock: ManualClock = ManualClock(),
         secure: @escaping ProxiedStreams.Securing = { channel, _ in channel.eventLoop.makeSucceededVoidFuture() }
     ) throws -> ProxiedStreams {
-        let settings = try ProxySettings(
-            configuration: proxy, exceptions: exceptions, fallsBackToDirect: fallsBack, source: "test", environment: [:]
-        )
+        var settings = try ProxySettings(configuration: proxy, isOnly: !fallsBack, source: "test", environment: [:])
+        settings.exceptions = try ProxyExceptions(parsing: exceptions, source: "test")
         return ProxiedStreams(settings: settings, use: .streams, direct: direct, secure: secure, clock: clock)
     }
 
