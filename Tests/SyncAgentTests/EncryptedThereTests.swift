@@ -108,6 +108,19 @@ import Testing
         #expect(try await scene.told().folders.isEmpty)
     }
 
+    /// Who has this device as introducer would share the folder with it, unencrypted.
+    @Test func othersAreNotToldOfIt() async throws {
+        let friend = DeviceID(certificateDER: Array("friend".utf8))
+        let scene = try await Scene { $0.devices.append(friend) }
+        func listed(for device: DeviceID) async throws -> [DeviceID] {
+            try await scene.folder.exchange.clusterConfigEntry(for: device, localDevice: Self.me).devices.map(\.id)
+        }
+        #expect(try await listed(for: friend) == [Self.me, Self.vault, friend])
+        _ = try await scene.hear(token: [1])
+        #expect(try await listed(for: friend) == [Self.me, friend])
+        #expect(try await listed(for: Self.vault) == [Self.me, Self.vault, friend])
+    }
+
     /// Only a person makes it trusted again, by taking its name out.
     @Test func removingTheNameIsTheWayBack() async throws {
         let scene = try await Scene()
