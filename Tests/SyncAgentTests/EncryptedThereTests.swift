@@ -70,7 +70,8 @@ import Testing
 
         private var shared: SharedFolders {
             SharedFolders(
-                device: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, folders: registry,
+                device: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, deviceName: { "me" },
+                knownDevices: { [DeviceConfiguration(id: EncryptedThereTests.vault, name: "vault")] }, folders: registry,
                 mayCarry: { _ in true }, client: { "syncthing" },
                 distrust: { folder in self.distrusted.withLock { $0.append(folder) } },
                 logger: Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -81,6 +82,8 @@ import Testing
         let scene = try await Scene()
         #expect(try await scene.hear().count == 1)
         #expect(try await scene.told().folders.map(\.id) == [Self.id])
+        #expect(try await scene.told().folders.first?.devices.map(\.name) == ["me", "vault"])
+        #expect(try await scene.told().folders.first?.devices.map(\.addresses) == [["dynamic"], ["dynamic"]])
         try await scene.index.applyIndex(
             of: Self.id, device: Self.vault, files: [FileInfo(name: "d", kind: .directory, sequence: 1)],
             replacesAll: true, isIgnored: { _ in false })

@@ -125,6 +125,7 @@ package final class Agent: Service, Sendable {
                 utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),
             linkEnvironment: LinkEnvironment(
                 localDevice: identity.device, deviceName: { configuration.current.name },
+                knownDevices: { configuration.current.devices },
                 dial: { try await finder.dial($0, $1, to: $2, install: pairing.dialling($2)) },
                 found: { finder.addresses(of: $0, isSought: $1) }, dialPolicy: { finder.policy },
                 networks: { [networks] in networks.current }, dialBudget: SharedDialBudget(),

@@ -19,6 +19,8 @@ package struct LinkEnvironment: Sendable {
     package var localDevice: DeviceID
     /// What this device is called towards devices that it knows.
     package var deviceName: @Sendable () -> String
+    /// As the configuration has them.
+    package var knownDevices: @Sendable () -> [DeviceConfiguration]
     /// Of the effort, only radios take notice.
     package var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
     /// Where others than the user say that the device is.
@@ -58,6 +60,7 @@ package struct LinkEnvironment: Sendable {
 
     package init(
         localDevice: DeviceID, deviceName: @escaping @Sendable () -> String,
+        knownDevices: @escaping @Sendable () -> [DeviceConfiguration],
         dial: @escaping @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink,
         found: @escaping @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]],
         dialPolicy: @escaping @Sendable () -> DialPolicy, networks: @escaping @Sendable () -> MachineNetworks,
@@ -72,6 +75,7 @@ package struct LinkEnvironment: Sendable {
     ) {
         self.localDevice = localDevice
         self.deviceName = deviceName
+        self.knownDevices = knownDevices
         self.dial = dial
         self.found = found
         self.dialPolicy = dialPolicy

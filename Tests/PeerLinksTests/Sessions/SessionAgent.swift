@@ -75,7 +75,8 @@ final class SessionAgent: Sendable {
         self.folder = folder
         folders.insert(folder)
         let environment = LinkEnvironment(
-            localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
+            localDevice: id, deviceName: { "\(id.shortID)" }, knownDevices: { [] },
+            dial: { _, _, _ in throw CancellationError() },
             found: { _, _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
             dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders,
             linkChanged: { [devices] in devices.linkChanged() },
