@@ -257,7 +257,7 @@ package actor DeviceSession {
     package func configure(_ configuration: DeviceConfiguration) {
         guard configuration != self.configuration else { return }
         let wasPaused = self.configuration.isPaused
-        let hasNewAddresses = configuration.addresses != self.configuration.addresses
+        let hasNewAddresses = configuration.statedAddresses != self.configuration.statedAddresses
         self.configuration = configuration
         snapshot.withLock { snapshot in
             snapshot.name = configuration.name
@@ -434,8 +434,8 @@ package actor DeviceSession {
         }
         // A direct link cannot be bettered by what others say.
         let isSought = !configuration.isPaused && links.best?.way.tier != 0
-        var addresses = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
-        addresses[.configured] = configuration.addresses.filter { $0 != "dynamic" }
+        let found = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
+        let addresses = configuration.statedAddresses.merging(found) { stated, _ in stated }
         for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
         {
             told.addresses[source] = addresses[source]

@@ -33,8 +33,6 @@ enum PairedAddresses {
     /// A name that came from another device, as the configuration can have it.
     static func name(_ text: String) -> String { PairingIntroduction(name: text, addresses: []).name }
 
-    static func isAddress(_ text: String) -> Bool { AddressSyntax.problem(deviceAddress: text) == nil }
-
     /// - Parameter ip: where the other device's packets come from, for addresses that stand for all of a machine.
     private static func reachable(_ text: String, from ip: IPAddress?) -> LinkAddress? {
         guard var address = try? LinkAddress(parsing: text), case .tcp(_, let port) = address, port != 0 else {

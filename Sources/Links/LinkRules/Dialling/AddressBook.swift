@@ -63,6 +63,7 @@ struct AddressBook: Sendable {
         case .configured: [.tcp: limit, .relay: 8, .radio: 4]
         case .local: [.tcp: 8, .relay: 2]
         case .lastKnown: [.tcp: 4, .relay: 2]
+        case .introduced: [.tcp: 4, .relay: 4]
         case .global: [.tcp: 16, .relay: 4]
         }
     }

@@ -9,6 +9,8 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
     case local
     /// Where a link led to before.
     case lastKnown
+    /// The device that introduced it.
+    case introduced
     /// A discovery server.
     case global
 
@@ -20,7 +22,8 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
         case .configured: 0
         case .local: 1
         case .lastKnown: 2
-        case .global: 3
+        case .introduced: 3
+        case .global: 4
         }
     }
 }
