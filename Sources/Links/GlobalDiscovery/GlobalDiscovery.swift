@@ -179,9 +179,10 @@ package final class GlobalDiscovery: Sendable {
         // One job per device at most, as the table counts what is being asked.
         let (jobs, continuation) = AsyncStream.makeStream(of: Job.self)
         let now = now()
+        let jitters = announceServers.map { _ in jitter() }
         shared.withLock { shared in
             shared.jobs = continuation
-            shared.schedules = announceServers.map { _ in AnnounceSchedule(at: now) }
+            shared.schedules = jitters.map { AnnounceSchedule(at: now, jitter: $0) }
         }
         await withTaskGroup { tasks in
             for index in announceServers.indices {
