@@ -287,4 +287,26 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
             #expect(discovery.cachedAddresses(of: a) == ["tcp://198.51.100.7:1"])
         }
     }
+
+    /// Who waits for a device asks again when the servers want to be asked, and not before.
+    @Test func saysWhenALookupIsOfUse() async throws {
+        servers.set("a.example", gone)
+        let discovery = try discovery(["https://a.example/?noannounce"])
+        #expect(discovery.pause(beforeLookingUp: a) == .zero)
+        discovery.lookUp(a)
+        #expect(servers.requests.isEmpty, "it does not run yet")
+        try await running(discovery) { _ in
+            while discovery.pause(beforeLookingUp: a) == .zero { await Task.yield() }
+            discovery.lookUp(a)
+            while discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
+            clock.advance(by: .seconds(1000))
+            discovery.lookUp(a)
+            #expect(discovery.pause(beforeLookingUp: a) == .seconds(800))
+            clock.advance(by: .seconds(800))
+            #expect(discovery.pause(beforeLookingUp: a) == .zero)
+            discovery.lookUp(a)
+            while discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
+        }
+        #expect(servers.requests.count == 2)
+    }
 }

@@ -141,14 +141,18 @@ package final class NetworkReach: WideReach {
     package func addresses(of device: DeviceID, isSought: Bool) -> [String] {
         guard !settings.servers.isEmpty else { return [] }
         // The table of lookups knows what is worth asking; `found` tells of what comes of it.
-        if isSought { Task { [discovery] in await discovery.addresses(of: device) } }
+        if isSought { discovery.lookUp(device) }
         return discovery.cachedAddresses(of: device)
     }
 
     package func expect(_ device: DeviceID) {
         guard !settings.servers.isEmpty else { return }
         discovery.expect(device)
-        Task { [discovery] in await discovery.addresses(of: device) }
+        discovery.lookUp(device)
+    }
+
+    package func pause(beforeSeeking device: DeviceID) -> Duration {
+        settings.servers.isEmpty ? .seconds(3600) : discovery.pause(beforeLookingUp: device)
     }
 
     package func networkChanged() async {

@@ -146,7 +146,7 @@ package struct LookupTable: Sendable {
         }
     }
 
-    /// When the next server may be asked about `device`; nil for one that nobody has asked about.
+    /// When the next server may be asked about `device`; nil for one that the table does not have.
     package func nextLookup(of device: DeviceID) -> Duration? {
         devices[device]?.entries.enumerated().map { max($1.nextLookup, servers[$0].blockedUntil) }.min()
     }

@@ -27,6 +27,8 @@ package struct LinkEnvironment: Sendable {
     ///
     /// - Parameter isSought: whether it is worth asking for more.
     package var found: @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]]
+    /// How long it is of no use to ask `found` again, unless the device is told of something.
+    package var foundPause: @Sendable (DeviceID) -> Duration
     /// What may be dialled of a device's addresses, as far as that is the same for all devices.
     package var dialPolicy: @Sendable () -> DialPolicy
     /// The networks that this machine is in now.
@@ -63,6 +65,7 @@ package struct LinkEnvironment: Sendable {
         knownDevices: @escaping @Sendable () -> [DeviceConfiguration],
         dial: @escaping @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink,
         found: @escaping @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]],
+        foundPause: @escaping @Sendable (DeviceID) -> Duration,
         dialPolicy: @escaping @Sendable () -> DialPolicy, networks: @escaping @Sendable () -> MachineNetworks,
         dialBudget: SharedDialBudget, connections: @escaping @Sendable () -> Int, folders: FolderRegistry,
         linkChanged: @escaping @Sendable () -> Void, index: IndexStore, transfers: TransferRegistry, events: EventHub,
@@ -78,6 +81,7 @@ package struct LinkEnvironment: Sendable {
         self.knownDevices = knownDevices
         self.dial = dial
         self.found = found
+        self.foundPause = foundPause
         self.dialPolicy = dialPolicy
         self.networks = networks
         self.dialBudget = dialBudget
@@ -139,8 +143,9 @@ package actor DeviceSession {
 
     /// How long a probed link has to answer; `DeviceLinks` may lose patience earlier.
     private static let probeLimit: Duration = .seconds(15)
-    /// What others say of a device's addresses is asked for again after so long, while no link is in use.
-    private static let refreshInterval: Duration = .seconds(15)
+    /// What others say of a device's addresses is asked for again at least and at most so often while it is sought, though they tell of
+    /// changes themselves.
+    private static let refreshRange: ClosedRange<Duration> = .seconds(1)...(.seconds(3600))
 
     private static let pauseReason = "the device is paused"
     private static let networkReason = "links from this network are not allowed"
@@ -255,7 +260,8 @@ package actor DeviceSession {
     }
 
     package func configure(_ configuration: DeviceConfiguration) {
-        guard configuration != self.configuration else { return }
+        // Other settings may change what is dialled.
+        guard configuration != self.configuration else { return handle(.time) }
         let wasPaused = self.configuration.isPaused
         let hasNewAddresses = configuration.statedAddresses != self.configuration.statedAddresses
         self.configuration = configuration
@@ -396,8 +402,8 @@ package actor DeviceSession {
     private var pause: Duration {
         let now = environment.time.monotonic()
         let next = links.nextWake.map { max(.milliseconds(1), $0 - now) }
-        // A device that is connected as well as can be is asked nothing.
-        let refresh = links.best == nil ? Self.refreshInterval : .seconds(3600)
+        let found = isSought && isDynamic ? environment.foundPause(id) : Self.refreshRange.upperBound
+        let refresh = min(max(found, Self.refreshRange.lowerBound), Self.refreshRange.upperBound)
         return min(next ?? refresh, refusal ?? refresh, refresh)
     }
 
@@ -416,6 +422,10 @@ package actor DeviceSession {
         publish()
     }
 
+    /// A direct link cannot be bettered by what others say.
+    private var isSought: Bool { !configuration.isPaused && links.best?.way.tier != 0 }
+    private var isDynamic: Bool { configuration.addresses.contains("dynamic") }
+
     /// What has changed of where the device may be, and of what may be dialled.
     private func refreshed(at now: Duration) -> [DeviceLinks.Action] {
         var actions: [DeviceLinks.Action] = []
@@ -432,9 +442,7 @@ package actor DeviceSession {
             told.policy = policy
             actions += links.handle(.policy(policy), at: now)
         }
-        // A direct link cannot be bettered by what others say.
-        let isSought = !configuration.isPaused && links.best?.way.tier != 0
-        let found = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
+        let found = isDynamic ? environment.found(id, isSought) : [:]
         let addresses = configuration.statedAddresses.merging(found) { stated, _ in stated }
         for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
         {

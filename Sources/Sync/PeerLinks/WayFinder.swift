@@ -36,6 +36,11 @@ package struct WayFinder: Sendable {
         ]
     }
 
+    /// How long it is of no use to ask again where a device is: who hears of it meanwhile says so.
+    package func pause(beforeSeeking device: DeviceID) -> Duration {
+        reach?.pause(beforeSeeking: device) ?? .seconds(3600)
+    }
+
     /// What may be dialled, as far as that is the same for all devices.
     package var policy: DialPolicy {
         let current = configuration.current

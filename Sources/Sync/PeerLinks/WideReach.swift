@@ -13,6 +13,8 @@ package protocol WideReach: Sendable {
     ///
     /// - Parameter isSought: Has them asked again in the background, when what they said is old.
     func addresses(of device: DeviceID, isSought: Bool) -> [String]
+    /// How long it is of no use to have the servers asked again about a device.
+    func pause(beforeSeeking device: DeviceID) -> Duration
     /// Somebody waits for the device, or it has just become known: the servers may be asked at once.
     func expect(_ device: DeviceID)
     /// This machine's addresses or routes have changed.

@@ -33,6 +33,7 @@ final class SessionAgent: Sendable {
     let folder: FolderSync.Folder
     let fetching: FetchEnvironment
     let transfers: TransferRegistry
+    let environment: LinkEnvironment
     private let devices: DeviceRegistry
     private let running: Mutex<[Task<Void, Never>]> = Mutex([])
 
@@ -77,13 +78,14 @@ final class SessionAgent: Sendable {
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, knownDevices: { [] },
             dial: { _, _, _ in throw CancellationError() },
-            found: { _, _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+            found: { _, _ in [:] }, foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
             dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders,
             linkChanged: { [devices] in devices.linkChanged() },
             index: index, transfers: transfers,
             events: events, time: time, partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
             slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in },
             distrust: { _, _ in }, logger: logger)
+        self.environment = environment
         for peer in peers {
             devices.insert(
                 DeviceSession(
