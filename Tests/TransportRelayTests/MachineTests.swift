@@ -309,3 +309,19 @@ extension RelayEvent {
         #expect(try #require(IPAddress(text)).isPublic == isPublic)
     }
 }
+
+@Suite struct StrangerBudgetTests {
+    @Test func oneAtATimeAndSixAMinute() {
+        var budget = StrangerBudget()
+        #expect(budget.take(at: .zero) && !budget.take(at: .seconds(30)))
+        budget.give()
+        for second in 1..<StrangerBudget.perMinute {
+            #expect(budget.take(at: .seconds(second)))
+            budget.give()
+        }
+        #expect(!budget.take(at: .seconds(59)))
+        #expect(budget.take(at: .seconds(60)))
+        budget.give()
+        #expect(!budget.take(at: .milliseconds(60_500)) && budget.take(at: .seconds(61)))
+    }
+}

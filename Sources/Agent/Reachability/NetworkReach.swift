@@ -110,7 +110,9 @@ package final class NetworkReach: WideReach {
 
     package func run(_ hooks: WideReachHooks) async {
         let listenings = settings.relays.map { source in
-            relay.listen(at: source, isWanted: hooks.isKnown, install: hooks.install)
+            relay.listen(
+                at: source, standing: { hooks.isKnown($0) ? .known : hooks.isIgnored($0) ? .refused : .stranger },
+                install: hooks.install)
         }
         state.state.withLock { state in
             state.hooks = hooks

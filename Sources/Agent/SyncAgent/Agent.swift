@@ -238,7 +238,8 @@ package final class Agent: Service, Sendable {
             listening: { [listeners] in listeners.addresses }, install: pairing.install,
             serve: { await self.serve($0) },
             found: { [devices] in await devices.device($0)?.dialNow() },
-            isKnown: { [devices] in devices.device($0) != nil })
+            isKnown: { [devices] in devices.device($0) != nil },
+            isIgnored: { [configuration] in configuration.current.ignored.contains($0) })
     }
 
     private func accept(from listener: LinkListener<SecureLink>) async {
