@@ -54,6 +54,8 @@ package struct LookupTable: Sendable {
 
     private let deviceLimit: Int
     private var devices: [DeviceID: Device] = [:]
+    /// Those for whom there was no place. One that is due gives its place to one of them, so that each has its turn.
+    private var waiting: Set<DeviceID> = []
     private var servers: [Server]
 
     /// - Parameters:
@@ -78,6 +80,12 @@ package struct LookupTable: Sendable {
 
     /// The servers to ask about `device` now, none if what is known is fresh enough. They count as asked until `finished`.
     package mutating func begin(_ device: DeviceID, at now: Duration) -> [Int] {
+        if let known = devices[device], !known.isAsked, known.isDue(at: now), known.lastWanted < now,
+            waiting.count > deviceLimit - devices.count
+        {
+            devices[device] = nil
+            return []
+        }
         guard makePlace(for: device, at: now), var known = devices[device] else { return [] }
         var chosen: [Int] = []
         for index in servers.indices where !known.entries[index].isAsked {
@@ -151,7 +159,10 @@ package struct LookupTable: Sendable {
         devices[device]?.entries.enumerated().map { max($1.nextLookup, servers[$0].blockedUntil) }.min()
     }
 
-    package mutating func remove(_ device: DeviceID) { devices[device] = nil }
+    package mutating func remove(_ device: DeviceID) {
+        devices[device] = nil
+        waiting.remove(device)
+    }
 
     /// Until when a server that fails is left alone; nil for one that works.
     package func pauseEnd(ofServer server: Int) -> Duration? {
@@ -184,9 +195,13 @@ package struct LookupTable: Sendable {
         if devices[device] != nil { return true }
         if devices.count >= deviceLimit {
             let replaceable = devices.lazy.filter { !$0.value.isAsked && (isUrgent || $0.value.isDue(at: now)) }
-            guard let oldest = replaceable.min(by: { $0.value.lastWanted < $1.value.lastWanted }) else { return false }
+            guard let oldest = replaceable.min(by: { $0.value.lastWanted < $1.value.lastWanted }) else {
+                if waiting.count < deviceLimit { waiting.insert(device) }
+                return false
+            }
             devices[oldest.key] = nil
         }
+        waiting.remove(device)
         devices[device] = Device(entries: Array(repeating: Entry(), count: servers.count), lastWanted: now)
         return true
     }
