@@ -54,7 +54,8 @@ import Testing
     @Test(
         arguments: [
             ("127.0.0.1:9050", "did you mean `socks5://127.0.0.1:9050`?"), ("x", "not a proxy"),
-            ("none", "`proxy = \"\"`"), ("environment", "leave `proxy` out"), ("socks4://u:geheim@h:1", "not a supported proxy"),
+            ("none", "`proxy = \"\"`"), ("environment", "leave `proxy` out"),
+            ("socks4://u:geheim@h:1", "not a supported proxy"),
             ("socks5://u:geheim@h", "no port"),
             ("socks5://u:geheim@h:1/x", "more than a host"), ("http://u:geheim@h:1?x", "more than a host"),
             ("socks5://u:geheim\(String(repeating: "x", count: 250))@h:1", "255 bytes"),

@@ -19,11 +19,15 @@ import Testing
     @Test func anIntroducersAreHints() throws {
         let device = DeviceConfiguration(id: Self.id, addresses: Self.addresses, introducedBy: Self.introducer)
         #expect(
-            device.statedAddresses == [.configured: ["ble://AA:BB:CC:DD:EE:FF"], .introduced: ["tcp://nas.example:22000"]])
+            device.statedAddresses == [
+                .configured: ["ble://AA:BB:CC:DD:EE:FF"], .introduced: ["tcp://nas.example:22000"],
+            ])
         var plan = DialPlan(seed: 1)
         var attempts: [DialPlan.Attempt] = []
         for (source, texts) in device.statedAddresses {
-            for case .dial(let attempt) in plan.handle(.addresses(source, texts), at: .zero) { attempts.append(attempt) }
+            for case .dial(let attempt) in plan.handle(.addresses(source, texts), at: .zero) {
+                attempts.append(attempt)
+            }
         }
         let attempt = try #require(attempts.first)
         #expect(DialPlan.problem(of: attempt, connectedTo: "tcp://127.0.0.1:22000", policy: nil) != nil)

@@ -23,20 +23,22 @@ private let noFallback = ["ALL_PROXY": "socks5://127.0.0.1:9050", "ALL_PROXY_NO_
         #expect(settings.proxyUse == .none && settings.mapsPorts && settings.announcesLocalAddresses)
     }
 
-    @Test(arguments: [
-        (.init(proxy: "socks5://127.0.0.1:9050"), [:]), (.init(), ["ALL_PROXY": "http://192.0.2.1:3128"]),
-    ] as [(Configuration.Network, [String: String])])
+    @Test(
+        arguments: [
+            (.init(proxy: "socks5://127.0.0.1:9050"), [:]), (.init(), ["ALL_PROXY": "http://192.0.2.1:3128"]),
+        ] as [(Configuration.Network, [String: String])])
     func aProxyIsTriedFirst(network: Configuration.Network, environment: [String: String]) throws {
         let settings = try settings(network, environment)
         #expect(settings.proxyUse == .first && settings.mapsPorts && settings.announcesLocalAddresses)
     }
 
     /// However it is said that nothing may be direct, nobody is let in and nobody in the network hears of this device.
-    @Test(arguments: [
-        (.init(proxy: "socks5://127.0.0.1:9050", isProxyOnly: true), [:]), (.init(), noFallback),
-        (.init(isProxyOnly: true), ["ALL_PROXY": "socks5://127.0.0.1:9050"]),
-        (.init(proxy: "socks5://127.0.0.1:1"), ["ALL_PROXY_NO_FALLBACK": "1"]),
-    ] as [(Configuration.Network, [String: String])])
+    @Test(
+        arguments: [
+            (.init(proxy: "socks5://127.0.0.1:9050", isProxyOnly: true), [:]), (.init(), noFallback),
+            (.init(isProxyOnly: true), ["ALL_PROXY": "socks5://127.0.0.1:9050"]),
+            (.init(proxy: "socks5://127.0.0.1:1"), ["ALL_PROXY_NO_FALLBACK": "1"]),
+        ] as [(Configuration.Network, [String: String])])
     func nothingButTheProxy(network: Configuration.Network, environment: [String: String]) throws {
         let settings = try settings(network, environment)
         #expect(settings.proxyUse == .only && !settings.mapsPorts && !settings.announcesLocalAddresses)
@@ -52,7 +54,8 @@ private let noFallback = ["ALL_PROXY": "socks5://127.0.0.1:9050", "ALL_PROXY_NO_
 
     private func announced(
         _ network: Configuration.Network = .init(), _ environment: [String: String] = [:], announcesLocal: Bool = true,
-        listening: String = "tcp://0.0.0.0:22000", own: [String] = ["192.168.1.2", "127.0.0.1", "2001:db8::2", "fe80::1"]
+        listening: String = "tcp://0.0.0.0:22000",
+        own: [String] = ["192.168.1.2", "127.0.0.1", "2001:db8::2", "fe80::1"]
     ) throws -> [String] {
         try settings(network, environment, announcesLocal: announcesLocal).announced(
             listening: [LinkAddress(parsing: listening)],
@@ -69,9 +72,10 @@ private let noFallback = ["ALL_PROXY": "socks5://127.0.0.1:9050", "ALL_PROXY_NO_
     }
 
     /// The server would put the proxy's address in place of the open host (reach.md section 7).
-    @Test(arguments: [
-        (.init(proxy: "socks5://192.0.2.1:1080"), [:]), (.init(), ["HTTPS_PROXY": "http://192.0.2.1:3128"]),
-    ] as [(Configuration.Network, [String: String])])
+    @Test(
+        arguments: [
+            (.init(proxy: "socks5://192.0.2.1:1080"), [:]), (.init(), ["HTTPS_PROXY": "http://192.0.2.1:3128"]),
+        ] as [(Configuration.Network, [String: String])])
     func announcesNoOpenHostThroughAProxy(network: Configuration.Network, environment: [String: String]) throws {
         let outside = ["tcp://11.7.0.10:18849"], relay = ["relay://11.7.0.1:22067/?id=A"]
         #expect(

@@ -71,7 +71,8 @@ import Testing
         private var shared: SharedFolders {
             SharedFolders(
                 device: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, deviceName: { "me" },
-                knownDevices: { [DeviceConfiguration(id: EncryptedThereTests.vault, name: "vault")] }, folders: registry,
+                knownDevices: { [DeviceConfiguration(id: EncryptedThereTests.vault, name: "vault")] },
+                folders: registry,
                 mayCarry: { _ in true }, client: { "syncthing" },
                 distrust: { folder in self.distrusted.withLock { $0.append(folder) } },
                 logger: Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() }))

@@ -130,7 +130,8 @@ import Testing
         var config = Self.says([])
         config.folders[0].devices.append(
             ClusterConfig.Device(
-                id: Self.friend, addresses: ["tcp://127.0.0.1:22000", "ble://AA:BB:CC:DD:EE:FF", "tcp://192.0.2.7:22000"]))
+                id: Self.friend,
+                addresses: ["tcp://127.0.0.1:22000", "ble://AA:BB:CC:DD:EE:FF", "tcp://192.0.2.7:22000"]))
         let result = try Self.after(Self.configuration(), config)
         #expect(result.devices.last?.addresses == ["dynamic", "tcp://192.0.2.7:22000"])
     }

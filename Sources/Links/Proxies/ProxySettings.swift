@@ -82,14 +82,17 @@ package struct ProxySettings: Hashable, Sendable {
         case let text?:
             let proxy = try ProxyAddress(parsing: text, source: source)
             // Who forbids direct connections in the environment does so for every proxy.
-            let fallsBack = try ProxySettings(environment: environment.filter { $0.key.uppercased() == Self.noFallback })
-                .fallsBackToDirect
+            let fallsBack = try ProxySettings(
+                environment: environment.filter { $0.key.uppercased() == Self.noFallback }
+            )
+            .fallsBackToDirect
             self.init(streams: proxy, requests: proxy, exceptions: .none, fallsBackToDirect: fallsBack)
         }
         guard isOnly else { return }
         guard streams != nil else {
             let cause =
-                text == nil ? requests == nil ? "ALL_PROXY is not set" : "HTTPS_PROXY is none for links" : "it is empty"
+                text != nil
+                ? "it is empty" : requests == nil ? "ALL_PROXY is not set" : "HTTPS_PROXY serves HTTPS alone"
             throw ProxyError(
                 .invalidSettings,
                 "`proxy-only` needs a proxy, and \(cause); set `\(source)` in config.toml, or proxy-only = false")

@@ -78,7 +78,8 @@ final class SessionAgent: Sendable {
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, knownDevices: { [] },
             dial: { _, _, _ in throw CancellationError() },
-            found: { _, _ in [:] }, foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+            found: { _, _ in [:] }, foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() },
+            networks: { MachineNetworks() },
             dialBudget: SharedDialBudget(), connections: { 1 }, folders: folders,
             linkChanged: { [devices] in devices.linkChanged() },
             index: index, transfers: transfers,

@@ -77,7 +77,8 @@ enum AgentProgram {
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local && reach.proxyUse != .only
                     ? makeDiscovery : nil,
-                makeReach: reach.isUsed ? makeReach : nil, proxyUse: reach.proxyUse, nearby: nearby, radio: bluetooth?.radio,
+                makeReach: reach.isUsed ? makeReach : nil, proxyUse: reach.proxyUse, nearby: nearby,
+                radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },

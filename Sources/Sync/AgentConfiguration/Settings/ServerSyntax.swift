@@ -76,7 +76,8 @@ enum ServerSyntax {
             return "`\(shown)` has more than a host and a port; use `\(url.scheme)://HOST:PORT`"
         }
         // RFC 1929: one byte says how long each is.
-        guard url.scheme.hasPrefix("http") || max(url.user?.utf8.count ?? 0, url.password?.utf8.count ?? 0) <= 255 else {
+        guard url.scheme.hasPrefix("http") || max(url.user?.utf8.count ?? 0, url.password?.utf8.count ?? 0) <= 255
+        else {
             return "user and password of a SOCKS5 proxy have at most 255 bytes each; shorten them"
         }
         return nil
