@@ -41,6 +41,7 @@ package final class Agent: Service, Sendable {
     let transfers: TransferRegistry
     let listeners: ListenerBoard
     let dialer: LinkDialer
+    let ways: WayFinder
     let discovery: (any DeviceDiscovery)?
     let rates: AgentRates
     let policies: PolicyFollower
@@ -95,6 +96,7 @@ package final class Agent: Service, Sendable {
         let finder = WayFinder(
             dialer: dialer, discovery: discovery, reach: reach, proxyUse: setup.proxyUse,
             configuration: configuration, held: held)
+        ways = finder
         tasks = AgentTasks()
         self.policies = PolicyFollower(
             policies: policies, rates: rates, devices: devices, events: events, time: time, logger: logger)

@@ -17,8 +17,9 @@ enum PairedAddresses {
         let remote = try? LinkAddress(parsing: link.remoteAddress)
         if let dialled {
             addresses.append(dialled)
-        } else if link.kind != .tcp, let remote {
-            // A port that somebody dialled from is no port to dial; a radio's address is both.
+        } else if link.kind.isSlow, let remote {
+            // A port that somebody dialled from is no port to dial, and a relay that they meet at need not be the other's; a radio's
+            // address is both.
             addresses.append(remote)
         }
         for text in introduced {
