@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from harness import free_port, read, write
-from process import Child, wait_until
+from harness import read, write
+from process import Child, free_port, wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("strelaysrv"), reason="no strelaysrv")
 
@@ -53,7 +53,7 @@ def relayed(lab, name, relay, joins):
 def test_one_that_was_added_on_one_side_only_is_pending(lab, relay):
     here, there = relayed(lab, "here", relay, True), relayed(lab, "there", relay, False)
     there.add_device(here.id, "here", relay)
-    wait_until(lambda: [d["id"] for d in here.status()["pendingDevices"]] == [there.id], 30, "it is pending")
+    wait_until(lambda: [d["id"] for d in here.records("device", "list", "--pending")] == [there.id], 30, "it is pending")
     here.add_device(there.id, "there")
     here.wait_connected(there.id)
 
