@@ -302,6 +302,7 @@ let package = Package(
                 "BlockExchange", "Cryptography", "LinkSecurity", "Transport", "TransportTCP", nioCore, nioPosix,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
+        .tests(of: "Reachability", ["AgentConfiguration", "PeerLinks", "Transport"]),
         .tests(of: "PortMapping", ["Transport", nioCore, nioPosix]),
         .tests(
             of: "Proxies",

@@ -46,6 +46,7 @@ import Testing
 
     @Test(arguments: [
         "socks5://127.0.0.1:9050", "socks5://u:p@[::1]:1/", "http://proxy.example:3128", "http://u%40x:p%3Aq@h:1",
+        "socks5h://u:p@h:1", "https://u:p@proxy.example:443",
     ])
     func takesProxies(_ text: String) { #expect(ServerSyntax.problem(proxy: text) == nil) }
 
@@ -53,10 +54,12 @@ import Testing
     @Test(
         arguments: [
             ("127.0.0.1:9050", "did you mean `socks5://127.0.0.1:9050`?"), ("x", "not a proxy"),
-            ("socks5h://u:geheim@h:1", "write `socks5://`"), ("socks4://u:geheim@h:1", "not a supported proxy"),
-            ("https://u:geheim@h:1", "not a supported proxy"), ("socks5://u:geheim@h", "no port"),
+            ("none", "`proxy = \"\"`"), ("environment", "leave `proxy` out"),
+            ("socks4://u:geheim@h:1", "not a supported proxy"),
+            ("socks5://u:geheim@h", "no port"),
             ("socks5://u:geheim@h:1/x", "more than a host"), ("http://u:geheim@h:1?x", "more than a host"),
             ("socks5://u:geheim\(String(repeating: "x", count: 250))@h:1", "255 bytes"),
+            ("socks5h://u:geheim\(String(repeating: "x", count: 250))@h:1", "255 bytes"),
             ("socks5://u:geheim@h:x", "not a proxy"), ("u:geheim@h:1", "not a proxy"),
         ])
     func refusesProxies(_ text: String, _ words: String) {

@@ -5,14 +5,19 @@ import Testing
 @Suite struct AnnounceScheduleTests {
     /// A schedule whose first announcement has succeeded at 5 s.
     private func announced(reannounceAfter: Duration? = .seconds(3500)) -> AnnounceSchedule {
-        var schedule = AnnounceSchedule(at: .zero)
+        var schedule = AnnounceSchedule(at: .zero, jitter: 0.5)
         #expect(schedule.begin(at: .seconds(5)) == true)
         schedule.succeeded(reannounceAfter: reannounceAfter, at: .seconds(5))
         return schedule
     }
 
-    @Test func beginsFiveSecondsAfterTheStart() {
-        var schedule = AnnounceSchedule(at: .seconds(100))
+    @Test(arguments: [(-1, 3000), (0, 3000), (0.25, 4000), (1, 7000), (9, 7000)] as [(Double, Int)])
+    func theFirstAnnouncementIsSpread(jitter: Double, milliseconds: Int) {
+        #expect(AnnounceSchedule(at: .seconds(100), jitter: jitter).next == .seconds(100) + .milliseconds(milliseconds))
+    }
+
+    @Test func beginsWhenItIsDue() {
+        var schedule = AnnounceSchedule(at: .seconds(100), jitter: 0.5)
         #expect(schedule.next == .seconds(105))
         #expect(schedule.begin(at: .seconds(104)) == false)
         #expect(schedule.begin(at: .seconds(105)) == true)
@@ -33,7 +38,7 @@ import Testing
             (1600, 1605), (nil, 335), (0, 35), (86_400, 3605),
         ] as [(Int64?, Int64)])
     func obeysRetryAfterWithinBounds(seconds: Int64?, next: Int64) {
-        var schedule = AnnounceSchedule(at: .zero)
+        var schedule = AnnounceSchedule(at: .zero, jitter: 0.5)
         _ = schedule.begin(at: .seconds(5))
         schedule.failed(
             retryAfter: seconds.map { .seconds($0) }, isOverloaded: false, jitter: 0.5, at: .seconds(5))
@@ -86,7 +91,7 @@ import Testing
     }
 
     @Test func nothingToAnnounceIsNoError() {
-        var schedule = AnnounceSchedule(at: .zero)
+        var schedule = AnnounceSchedule(at: .zero, jitter: 0.5)
         _ = schedule.begin(at: .seconds(5))
         schedule.skipped(at: .seconds(5))
         #expect(schedule.next == .seconds(305))
@@ -96,7 +101,7 @@ import Testing
 
     @Test func changesOvertakeARefusalButNotOverload() {
         for isOverloaded in [false, true] {
-            var schedule = AnnounceSchedule(at: .zero)
+            var schedule = AnnounceSchedule(at: .zero, jitter: 0.5)
             _ = schedule.begin(at: .seconds(5))
             schedule.failed(retryAfter: .seconds(1000), isOverloaded: isOverloaded, jitter: 0, at: .seconds(5))
             schedule.addressesChanged(at: .seconds(50))
@@ -109,7 +114,7 @@ import Testing
     /// Whatever happens, requests to one server are never closer than two seconds on average over ten.
     @Test(arguments: 0..<20) func neverFloodsTheServer(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var schedule = AnnounceSchedule(at: .zero)
+        var schedule = AnnounceSchedule(at: .zero, jitter: 0.5)
         var attempts: [Duration] = []
         var now = Duration.zero
         for _ in 0..<5000 {

@@ -88,7 +88,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         let a = discovery.servers[0], b = discovery.servers[1]
         try await running(discovery) { events in
             await clock.advance(whenAsleep: 2)
-            #expect(clock.now.offset == .seconds(5))
+            #expect(clock.now.offset == .seconds(3))
             var first: [GlobalDiscoveryEvent] = []
             for _ in 0..<2 { if let event = await events.next() { first.append(event) } }
             #expect(first.contains(.announced(a, ["tcp://0.0.0.0:22000"])))
@@ -101,7 +101,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
             #expect(discovery.problem == nil)
             servers.set("b.example", accepted)
             await clock.advance(whenAsleep: 2)
-            #expect(clock.now.offset == .seconds(305))
+            #expect(clock.now.offset == .seconds(303))
             #expect(await events.next() == .announced(b, ["tcp://0.0.0.0:22000"]))
         }
         #expect(servers.requests.allSatisfy { $0.hasIdentity && $0.text == #"{"addresses":["tcp://0.0.0.0:22000"]}"# })
@@ -114,7 +114,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         let own: @Sendable () -> [String] = { addresses.withLock { $0 } }
         let discovery = try discovery(["https://a.example/?nolookup"], announced: own)
         try await running(discovery) { events in
-            // Nothing to announce: five seconds after the start nothing is sent, and nothing is wrong.
+            // Nothing to announce: soon after the start nothing is sent, and nothing is wrong.
             await clock.advance(whenAsleep: 1)
             while discovery.states[0].announcing?.untilNext != .seconds(300) { await Task.yield() }
             #expect(servers.requests.isEmpty)
@@ -126,7 +126,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
                 await Task.yield()
             }
             #expect(await events.next() == .announced(discovery.servers[0], ["tcp://198.51.100.7:1"]))
-            #expect(clock.now.offset == .seconds(7))
+            #expect(clock.now.offset == .seconds(5))
             addresses.withLock { $0 = ["tcp://203.0.113.9:1"] }
             clock.advance(by: .seconds(20))
             discovery.networkChanged()
@@ -286,5 +286,27 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
             }
             #expect(discovery.cachedAddresses(of: a) == ["tcp://198.51.100.7:1"])
         }
+    }
+
+    /// Who waits for a device asks again when the servers want to be asked, and not before.
+    @Test func saysWhenALookupIsOfUse() async throws {
+        servers.set("a.example", gone)
+        let discovery = try discovery(["https://a.example/?noannounce"])
+        #expect(discovery.pause(beforeLookingUp: a) == .zero)
+        discovery.lookUp(a)
+        #expect(servers.requests.isEmpty, "it does not run yet")
+        try await running(discovery) { _ in
+            while discovery.pause(beforeLookingUp: a) == .zero { await Task.yield() }
+            discovery.lookUp(a)
+            while discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
+            clock.advance(by: .seconds(1000))
+            discovery.lookUp(a)
+            #expect(discovery.pause(beforeLookingUp: a) == .seconds(800))
+            clock.advance(by: .seconds(800))
+            #expect(discovery.pause(beforeLookingUp: a) == .zero)
+            discovery.lookUp(a)
+            while discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
+        }
+        #expect(servers.requests.count == 2)
     }
 }

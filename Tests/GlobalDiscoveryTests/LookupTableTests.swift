@@ -116,16 +116,43 @@ private func found(_ addresses: String...) -> LookupTable.Outcome {
                 _ = table.finished(device(number), server: 0, found("tcp://x:\(number)"), at: .seconds(number))
             }
         }
-        // The first is being asked about; the second was wanted longest ago.
-        #expect(table.begin(device(4), at: .seconds(5)) == [0])
+        // The first is being asked about, and what is known of the others is fresh.
+        #expect(table.begin(device(4), at: .seconds(5)).isEmpty)
+        #expect(table.addresses(of: device(2), at: .seconds(5)) == ["tcp://x:2"])
+        // The second is due, and nobody has wanted it since.
+        #expect(table.begin(device(4), at: .seconds(302)) == [0])
         #expect(table.deviceCount == 3)
-        #expect(table.addresses(of: device(2), at: .seconds(5)).isEmpty)
-        #expect(table.addresses(of: device(3), at: .seconds(5)) == ["tcp://x:3"])
-        _ = table.begin(device(5), at: .seconds(6))
-        #expect(table.begin(device(6), at: .seconds(7)).isEmpty)
-        #expect(table.deviceCount == 3)
+        #expect(table.addresses(of: device(2), at: .seconds(302)).isEmpty)
+        #expect(table.addresses(of: device(3), at: .seconds(302)) == ["tcp://x:3"])
         table.abandonAll()
-        #expect(table.begin(device(6), at: .seconds(7)) == [0])
+        #expect(table.begin(device(5), at: .seconds(302)) == [0])
+        // A person asks: what is fresh gives way as well, but not what is being asked.
+        #expect(table.begin(device(6), at: .seconds(302)) == [0])
+        table.allowLookup(of: device(7), at: .seconds(302))
+        #expect(table.begin(device(7), at: .seconds(302)) == [0])
+        #expect(table.deviceCount == 3)
+        table.allowLookup(of: device(8), at: .seconds(302))
+        #expect(table.begin(device(8), at: .seconds(302)).isEmpty)
+    }
+
+    /// More devices than the table has room for: each is asked about as seldom as its servers want, or not at all.
+    @Test(arguments: [(100, 150, 1800), (100, 150, 60), (100, 1000, 60), (200, 150, 1800)])
+    func asksAsSeldomAsToldWhenItIsFull(limit: Int, devices: Int, retryAfter: Int64) {
+        var table = LookupTable(serverCount: 1, deviceLimit: limit)
+        var lookups: [Int: Int] = [:]
+        for second in stride(from: 0, to: 3600, by: 15) {
+            for number in 1...devices where !table.begin(device(number), at: .seconds(second)).isEmpty {
+                lookups[number, default: 0] += 1
+                _ = table.finished(
+                    device(number), server: 0, .notFound(retryAfter: .seconds(retryAfter)), at: .seconds(second))
+            }
+        }
+        let each = 3600 / Int(retryAfter)
+        #expect(lookups.values.allSatisfy { $0 <= each })
+        #expect(lookups.values.reduce(0, +) <= min(limit, devices) * each)
+        #expect(lookups.count >= min(limit, devices))
+        // Those without room get some as soon as others are due.
+        if retryAfter == 1800 { #expect(lookups.count == devices) }
     }
 
     /// However events fall, a server is asked about a device at most once in ten seconds, and never twice at a time.

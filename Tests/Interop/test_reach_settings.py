@@ -190,3 +190,34 @@ def test_a_devices_own_limit_holds_beside_others(lab):
     agent.run("device", "set", "other", "--down", "0")
     assert agent.run("cat", "f:fast").stdout == content
     assert "down" not in configuration(agent)["device"][0]
+
+
+def proxied(lab, variables):
+    agent = lab.agent(start=False)
+    agent.variables = {"ALL_PROXY": "", "HTTPS_PROXY": "", "all_proxy": "", "https_proxy": "", **variables}
+    return agent
+
+
+def test_proxy_only_without_a_proxy_is_refused(lab):
+    """Nothing is dialled: everything would be direct."""
+    agent = proxied(lab, {"HTTPS_PROXY": "http://127.0.0.1:1"})
+    path = agent.file("config.toml")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(text.replace("proxy-only = false", "proxy-only = true"))
+    result = agent.try_run("agent", "run")
+    assert result.returncode != 0
+    assert b"`proxy-only` needs a proxy" in result.stderr and b"set `proxy` in config.toml" in result.stderr
+    agent.variables["ALL_PROXY"] = "socks5://127.0.0.1:1"
+    agent.start()
+
+
+def test_no_fallback_lets_nobody_in(lab):
+    agent = proxied(lab, {"ALL_PROXY": "socks5://127.0.0.1:1", "ALL_PROXY_NO_FALLBACK": "1"})
+    agent.start()
+    assert "listening on tcp" not in agent.log_tail()
+    agent.stop()
+    del agent.variables["ALL_PROXY_NO_FALLBACK"]
+    agent.start()
+    assert "listening on tcp" in agent.log_tail()

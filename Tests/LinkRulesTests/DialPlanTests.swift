@@ -257,7 +257,13 @@ extension DialPlan.Standing {
         #expect(dialled { $0.allowsRelays = false } == [Self.wide, Self.local])
         #expect(dialled { $0.isLocalOnly = true } == [Self.local])
         #expect(dialled { $0.allowsDirect = false } == [Self.relay])
-        #expect(dialled { ($0.allowsDirect, $0.hasProxy) = (false, true) } == [Self.relay, "tcp://abc.onion:1"])
+        // Through the proxy, but for what others say is in this network.
+        #expect(
+            dialled { ($0.allowsDirect, $0.hasProxy) = (false, true) } == [Self.relay, Self.wide, "tcp://abc.onion:1"])
+        #expect(
+            dialled { ($0.allowsDirect, $0.hasProxy) = (true, true) } == [
+                Self.relay, Self.wide, Self.local, "tcp://abc.onion:1",
+            ])
         #expect(dialled { ($0.allowsRadio, $0.isLocalOnly) = (true, true) } == [Self.local, "ble://AA:BB:CC:DD:EE:FF"])
         #expect(
             dialled { $0.allowed = try! AllowedNetworks(parsing: ["!192.168.0.0/16", "1.0.0.0/8"]) } == [Self.relay])

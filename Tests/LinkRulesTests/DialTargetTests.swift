@@ -132,6 +132,7 @@ import Transport
             #expect(AddressSanity.problem(target, from: .configured) == row.configured, "\(row.address)")
             #expect(AddressSanity.problem(target, from: .local) == row.local, "\(row.address)")
             #expect(AddressSanity.problem(target, from: .global) == row.global, "\(row.address)")
+            #expect(AddressSanity.problem(target, from: .introduced) == row.global, "\(row.address)")
         }
     }
 
@@ -140,9 +141,20 @@ import Transport
         #expect(AddressSanity.problem(target, from: .global, hasProxy: true) == nil)
     }
 
+    @Test func aProxyIsToldOfNoPrivateAddressButTheUsers() {
+        for text in ["tcp://192.168.1.1:22000", "tcp://[fd00::1]:22000", "relay://10.0.0.1:22067"] {
+            let target = Fixture.target(text)
+            for source in AddressSource.allCases {
+                let problem = AddressSanity.problem(target, from: source, hasProxy: true, isProxyOnly: true)
+                #expect(problem == (source == .configured ? nil : .behindProxy), "\(text) from \(source)")
+            }
+        }
+    }
+
     @Test func aNameThatLedToThisMachineIsNotUsed() throws {
         let loopback = try #require(IPAddress("127.0.0.1"))
         #expect(AddressSanity.problem(connectedTo: loopback, port: 22000, from: .global) == .loopback)
+        #expect(AddressSanity.problem(connectedTo: loopback, port: 22000, from: .introduced) == .loopback)
         #expect(AddressSanity.problem(connectedTo: loopback, port: 22000, from: .configured) == nil)
         let router = try #require(IPAddress("192.168.1.1"))
         #expect(AddressSanity.problem(connectedTo: router, port: 80, from: .global) == .privateService)

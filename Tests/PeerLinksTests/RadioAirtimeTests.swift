@@ -95,9 +95,10 @@ import Transport
             let pending = PendingRegistry(
                 index: index, ignored: { .init() }, events: events, time: time, logger: logger)
             let environment = LinkEnvironment(
-                localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" },
+                localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" }, knownDevices: { [] },
                 dial: { address, effort, _ in try await radio.dial(address, effort) }, found: { _, _ in [:] },
-                dialPolicy: { DialPolicy() }, networks: { MachineNetworks() }, dialBudget: SharedDialBudget(),
+                foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+                dialBudget: SharedDialBudget(),
                 connections: { 1 },
                 folders: FolderRegistry(pending: pending), linkChanged: { [devices] in devices.linkChanged() },
                 index: index,

@@ -62,9 +62,8 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
         _ proxy: String, exceptions: String = "", fallsBack: Bool, clock: ManualClock = ManualClock(),
         secure: @escaping ProxiedStreams.Securing = { channel, _ in channel.eventLoop.makeSucceededVoidFuture() }
     ) throws -> ProxiedStreams {
-        let settings = try ProxySettings(
-            configuration: proxy, exceptions: exceptions, fallsBackToDirect: fallsBack, source: "test", environment: [:]
-        )
+        var settings = try ProxySettings(configuration: proxy, isOnly: !fallsBack, source: "test", environment: [:])
+        settings.exceptions = try ProxyExceptions(parsing: exceptions, source: "test")
         return ProxiedStreams(settings: settings, use: .streams, direct: direct, secure: secure, clock: clock)
     }
 
@@ -304,6 +303,23 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
                     seen.withLock { $0 }
                         == LinkInformation(kind: .tcp, remoteAddress: address.description, isInitiator: true))
             }
+        }
+    }
+
+    /// The name may have led anywhere, which is to be checked.
+    @Test func tellsWhereANameLedWithoutTheProxy() async throws {
+        try await withServer(echo) { target in
+            // Nothing listens at port 1.
+            let links = ProxiedLinks(
+                base: TCPTransport(), streams: try streams("socks5://127.0.0.1:1", fallsBack: true))
+            let seen = Mutex<LinkInformation?>(nil)
+            let link = try await links.dial(.tcp(host: "localhost", port: target), timeout: .seconds(60)) {
+                channel, information in
+                seen.withLock { $0 = information }
+                return stream(channel)
+            }
+            try await expectEcho(link)
+            #expect(seen.withLock { $0 }?.remoteAddress == "tcp://127.0.0.1:\(target)")
         }
     }
 }

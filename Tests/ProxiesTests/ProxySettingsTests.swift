@@ -38,19 +38,42 @@ import Testing
         #expect(error?.message.contains(name) == true)
     }
 
+    private func settings(
+        _ text: String?, isOnly: Bool = false, _ environment: [String: String] = ["ALL_PROXY": "http://h"]
+    ) throws -> ProxySettings {
+        try ProxySettings(configuration: text, isOnly: isOnly, source: "proxy", environment: environment)
+    }
+
     @Test func readsTheConfiguration() throws {
-        func settings(_ text: String, fallsBack: Bool = false) throws -> ProxySettings {
-            try ProxySettings(
-                configuration: text, exceptions: "10.0.0.0/8", fallsBackToDirect: fallsBack, source: "config.toml",
-                environment: ["ALL_PROXY": "http://h"])
-        }
-        #expect(try settings("none") == .none)
-        #expect(try settings("environment").streams == Self.http)
-        #expect(try settings("environment").fallsBackToDirect)
+        #expect(try settings("") == .none)
+        #expect(try settings(nil).streams == Self.http)
+        #expect(try settings(nil).fallsBackToDirect)
         let own = try settings("socks5://s")
-        #expect(own.streams == Self.socks && own.requests == Self.socks && !own.fallsBackToDirect)
-        #expect(own.exceptions.contain("10.1.2.3", port: 1))
+        #expect(own.streams == Self.socks && own.requests == Self.socks && own.fallsBackToDirect)
+        #expect(try !settings("socks5://s", ["all_proxy_no_fallback": "1"]).fallsBackToDirect)
         #expect(throws: ProxyError.self) { try settings("proxy") }
+    }
+
+    /// Not even what the environment excepts is direct.
+    @Test func aProxyOnlyLeavesNothingDirect() throws {
+        let environment = ["ALL_PROXY": "http://h", "NO_PROXY": "10.0.0.0/8", "HTTPS_PROXY": "socks5://s"]
+        for settings in [try settings("socks5://s", isOnly: true), try settings(nil, isOnly: true, environment)] {
+            #expect(!settings.allowsDirect && !settings.fallsBackToDirect && settings.exceptions == .none)
+            #expect(ProxySettings.Use.allCases.allSatisfy { settings.proxy(for: $0) != nil })
+        }
+    }
+
+    /// Otherwise everything would be direct.
+    @Test(
+        arguments: [
+            (nil, [:], "ALL_PROXY is not set"), (nil, ["HTTPS_PROXY": "http://h"], "HTTPS_PROXY"),
+            (nil, ["ALL_PROXY": ""], "ALL_PROXY is not set"), ("", ["ALL_PROXY": "http://h"], "it is empty"),
+            (nil, ["ALL_PROXY_NO_FALLBACK": "1"], "ALL_PROXY is not set"),
+        ] as [(String?, [String: String], String)])
+    func aProxyOnlyNeedsAProxy(text: String?, environment: [String: String], cause: String) {
+        let error = #expect(throws: ProxyError.self) { try settings(text, isOnly: true, environment) }
+        #expect(error?.code == .invalidSettings)
+        #expect(error?.message.contains(cause) == true && error?.message.contains("set `proxy`") == true)
     }
 
     @Test func knowsWhenNothingIsDirect() throws {

@@ -16,6 +16,7 @@ final class AgentLinks: Sendable {
     private let devices: DeviceRegistry
     private let folders: FolderRegistry
     private let executor: (any TaskExecutor)?
+    let environment: LinkEnvironment
     private let running: Mutex<[Task<Void, Never>]> = Mutex([])
 
     /// - Parameters:
@@ -30,13 +31,15 @@ final class AgentLinks: Sendable {
         self.folders = folders
         self.executor = executor
         let environment = LinkEnvironment(
-            localDevice: id, deviceName: { "\(id.shortID)" }, dial: { _, _, _ in throw CancellationError() },
-            found: { _, _ in [:] }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+            localDevice: id, deviceName: { "\(id.shortID)" }, knownDevices: { [] },
+            dial: { _, _, _ in throw CancellationError() }, found: { _, _ in [:] },
+            foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
             dialBudget: SharedDialBudget(), connections: { connections }, folders: folders,
             linkChanged: { devices.linkChanged() }, index: index, transfers: transfers, events: events, time: time,
             partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
             slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in },
             distrust: { _, _ in }, logger: logger)
+        self.environment = environment
         for peer in peers {
             let device = DeviceSession(
                 DeviceConfiguration(id: peer, name: "\(peer.shortID)", addresses: []), lastSeen: nil,

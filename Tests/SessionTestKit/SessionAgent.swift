@@ -31,6 +31,7 @@ final class SessionAgent: Sendable {
     let fetching: FetchEnvironment
     let transfers: TransferRegistry
     private let links: AgentLinks
+    var environment: LinkEnvironment { links.environment }
 
     /// Starts on what is in `home`.
     ///

@@ -70,7 +70,9 @@ import Testing
 
         private var shared: SharedFolders {
             SharedFolders(
-                device: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, folders: registry,
+                device: EncryptedThereTests.vault, localDevice: EncryptedThereTests.me, deviceName: { "me" },
+                knownDevices: { [DeviceConfiguration(id: EncryptedThereTests.vault, name: "vault")] },
+                folders: registry,
                 mayCarry: { _ in true }, client: { "syncthing" },
                 distrust: { folder in self.distrusted.withLock { $0.append(folder) } },
                 logger: Logger(label: "encrypted", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -81,6 +83,8 @@ import Testing
         let scene = try await Scene()
         #expect(try await scene.hear().count == 1)
         #expect(try await scene.told().folders.map(\.id) == [Self.id])
+        #expect(try await scene.told().folders.first?.devices.map(\.name) == ["me", "vault"])
+        #expect(try await scene.told().folders.first?.devices.map(\.addresses) == [["dynamic"], ["dynamic"]])
         try await scene.index.applyIndex(
             of: Self.id, device: Self.vault, files: [FileInfo(name: "d", kind: .directory, sequence: 1)],
             replacesAll: true, isIgnored: { _ in false })
@@ -106,6 +110,19 @@ import Testing
         let scene = try await Scene { $0.untrusted = [Self.vault] }
         #expect(try await scene.hear().isEmpty)
         #expect(try await scene.told().folders.isEmpty)
+    }
+
+    /// Who has this device as introducer would share the folder with it, unencrypted.
+    @Test func othersAreNotToldOfIt() async throws {
+        let friend = DeviceID(certificateDER: Array("friend".utf8))
+        let scene = try await Scene { $0.devices.append(friend) }
+        func listed(for device: DeviceID) async throws -> [DeviceID] {
+            try await scene.folder.exchange.clusterConfigEntry(for: device, localDevice: Self.me).devices.map(\.id)
+        }
+        #expect(try await listed(for: friend) == [Self.me, Self.vault, friend])
+        _ = try await scene.hear(token: [1])
+        #expect(try await listed(for: friend) == [Self.me, friend])
+        #expect(try await listed(for: Self.vault) == [Self.me, Self.vault, friend])
     }
 
     /// Only a person makes it trusted again, by taking its name out.

@@ -124,4 +124,26 @@ import Testing
         #expect(taken("abc-def", label: "../x").map(\.path) == ["/home/me/Sync/abc-def"])
         #expect(taken("a/b", label: ".ssh").isEmpty)
     }
+
+    /// What this machine alone reaches, and radios, are not for others to name.
+    @Test func onlyAddressesThatOthersMayNameAreTaken() throws {
+        var config = Self.says([])
+        config.folders[0].devices.append(
+            ClusterConfig.Device(
+                id: Self.friend,
+                addresses: ["tcp://127.0.0.1:22000", "ble://AA:BB:CC:DD:EE:FF", "tcp://192.0.2.7:22000"]))
+        let result = try Self.after(Self.configuration(), config)
+        #expect(result.devices.last?.addresses == ["dynamic", "tcp://192.0.2.7:22000"])
+    }
+
+    /// Nobody takes back what the user has paired with, and where the introducer said that it is no longer counts.
+    @Test func whoIsPairedIsTheUsersOwn() throws {
+        let introduced = DeviceConfiguration(
+            id: Self.friend, addresses: ["dynamic", "tcp://nas.example:22000"], introducedBy: Self.admin)
+        let configuration = Self.configuration(devices: [introduced])
+        let paired = DeviceConfiguration(id: Self.friend, addresses: ["dynamic", "tcp://192.0.2.7:22000"])
+        let result = try configuration.edits(storing: paired).reduce(configuration) { try $0.applying($1) }
+        #expect(result.devices.last == paired)
+        #expect(result.edits(storing: paired).isEmpty)
+    }
 }

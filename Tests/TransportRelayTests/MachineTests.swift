@@ -309,3 +309,22 @@ extension RelayEvent {
         #expect(try #require(IPAddress(text)).isPublic == isPublic)
     }
 }
+
+@Suite struct StrangerBudgetTests {
+    @Test func oneAtATimeAndSixAMinute() {
+        var budget = StrangerBudget()
+        func take(_ now: Duration) -> Bool { budget.take(at: now) }
+        #expect(take(.zero))
+        #expect(!take(.seconds(30)), "the first is under way")
+        budget.give()
+        for second in 1..<StrangerBudget.perMinute {
+            #expect(take(.seconds(second)))
+            budget.give()
+        }
+        #expect(!take(.seconds(59)))
+        #expect(take(.seconds(60)))
+        budget.give()
+        #expect(!take(.milliseconds(60_500)))
+        #expect(take(.seconds(61)))
+    }
+}

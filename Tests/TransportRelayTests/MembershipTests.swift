@@ -221,7 +221,8 @@ extension RelayTests {
             let (first, second) = (try TestDevice(), try TestDevice())
             let relay = try await TestRelay.start(device: TestDevice())
             let listening = second.transport().listen(
-                at: .fixed(relay.address), isWanted: { $0 != first.id }, install: try second.authenticator().install)
+                at: .fixed(relay.address), standing: { $0 == first.id ? .refused : .known },
+                install: try second.authenticator().install)
             try await listening.joined()
             let dial = Task { try await first.dial(second.id, at: relay.address) }
             let status = try await listening.status { $0.refusedInvitationCount == 1 }
@@ -229,6 +230,29 @@ extension RelayTests {
             dial.cancel()
             _ = await dial.result
             await listening.links.close()
+            await relay.stop()
+        }
+
+        /// Somebody who has added this device, and is not added here, becomes pending; a crowd of them does not get in.
+        @Test func strangersComeOneAtATime() async throws {
+            let (first, second) = (try TestDevice(), try TestDevice())
+            let relay = try await TestRelay.start(device: TestDevice())
+            let listening = second.transport().listen(
+                at: .fixed(relay.address), standing: { _ in .stranger }, install: try second.authenticator().install)
+            try await listening.joined()
+            let links = Task { for await link in listening.links { await link.close() } }
+            for number in 1...StrangerBudget.perMinute {
+                let link = try await first.dial(second.id, at: relay.address)
+                #expect(link.peer == second.id)
+                await link.close()
+                _ = try await listening.status { $0.sessionCount == number }
+            }
+            let beyond = Task { try await first.dial(second.id, at: relay.address) }
+            _ = try await listening.status { $0.refusedInvitationCount >= 1 }
+            beyond.cancel()
+            _ = await beyond.result
+            await listening.links.close()
+            await links.value
             await relay.stop()
         }
 

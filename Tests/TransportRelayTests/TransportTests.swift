@@ -230,9 +230,9 @@ func withMissing(
     limits.courtesy = .zero
     let listening = second.transport(limits: limits).listen(
         at: .fixed(relay.address),
-        isWanted: { _ in
+        standing: { _ in
             // The end that dials has to come first; this waits until it has been dropped, or the drops are over.
-            relay.switches.missedCount == 0
+            relay.switches.missedCount == 0 ? .known : .refused
         }, install: try second.authenticator().install)
     try await listening.joined()
     do {

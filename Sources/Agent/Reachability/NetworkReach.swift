@@ -39,23 +39,9 @@ package final class NetworkReach: WideReach {
         /// What discovery servers are told.
         var announced: [String] {
             let (hooks, mapped, listenings) = state.withLock { ($0.hooks, $0.mapped, $0.listenings) }
-            var addresses: [String] = []
-            if !settings.isProxyOnly, let hooks {
-                let listening = hooks.listening().filter { if case .tcp = $0 { true } else { false } }
-                addresses += listening.map(\.description)
-                addresses += mapped.map(\.description)
-                if settings.announcesLocalAddresses {
-                    for case .tcp(let host, let port) in listening
-                    where LinkAddress.tcp(host: host, port: port).isUnspecified {
-                        for address in NetworkView.current().ownAddresses
-                        where !address.isLinkLocal && !address.isLoopback {
-                            addresses.append(LinkAddress.tcp(host: address.description, port: port).description)
-                        }
-                    }
-                }
-            }
-            addresses += listenings.compactMap(\.status.announcement)
-            return AnnouncedAddresses.announced(addresses, includesLocal: settings.announcesLocalAddresses)
+            return settings.announced(
+                listening: hooks?.listening() ?? [], mapped: mapped, own: NetworkView.current().ownAddresses,
+                relays: listenings.compactMap(\.status.announcement))
         }
     }
 
@@ -92,11 +78,20 @@ package final class NetworkReach: WideReach {
     /// Streams for `use`, through the proxy if one is set.
     ///
     /// - Throws: `LinkSecurityError`.
-    package static func streams(
-        _ proxies: ProxySettings, _ use: ProxySettings.Use, _ sharedPort: SharedPort? = nil
+    private static func streams(
+        _ proxies: ProxySettings, _ use: ProxySettings.Use, _ sharedPort: SharedPort
     ) throws -> any StreamDialing {
         // What leaves from the port that is listened on opens it in some routers.
-        guard proxies.proxy(for: use) != nil else { return DirectStreams(sharedPort: sharedPort) }
+        try proxiedStreams(proxies, use) ?? DirectStreams(sharedPort: sharedPort)
+    }
+
+    /// Streams for `use` through the proxy; nil where none is set.
+    ///
+    /// - Throws: `LinkSecurityError`.
+    package static func proxiedStreams(
+        _ proxies: ProxySettings, _ use: ProxySettings.Use
+    ) throws -> ProxiedStreams? {
+        guard proxies.proxy(for: use) != nil else { return nil }
         let tls = try ServiceTLS(identity: nil, trust: .webPKI, applicationProtocols: ["http/1.1"])
         return ProxiedStreams(
             settings: proxies, use: use, direct: DirectStreams(),
@@ -118,7 +113,9 @@ package final class NetworkReach: WideReach {
 
     package func run(_ hooks: WideReachHooks) async {
         let listenings = settings.relays.map { source in
-            relay.listen(at: source, isWanted: hooks.isKnown, install: hooks.install)
+            relay.listen(
+                at: source, standing: { hooks.isKnown($0) ? .known : hooks.isIgnored($0) ? .refused : .stranger },
+                install: hooks.install)
         }
         state.state.withLock { state in
             state.hooks = hooks
@@ -149,14 +146,18 @@ package final class NetworkReach: WideReach {
     package func addresses(of device: DeviceID, isSought: Bool) -> [String] {
         guard !settings.servers.isEmpty else { return [] }
         // The table of lookups knows what is worth asking; `found` tells of what comes of it.
-        if isSought { Task { [discovery] in await discovery.addresses(of: device) } }
+        if isSought { discovery.lookUp(device) }
         return discovery.cachedAddresses(of: device)
     }
 
     package func expect(_ device: DeviceID) {
         guard !settings.servers.isEmpty else { return }
         discovery.expect(device)
-        Task { [discovery] in await discovery.addresses(of: device) }
+        discovery.lookUp(device)
+    }
+
+    package func pause(beforeSeeking device: DeviceID) -> Duration {
+        settings.servers.isEmpty ? .seconds(3600) : discovery.pause(beforeLookingUp: device)
     }
 
     package func networkChanged() async {

@@ -1,5 +1,6 @@
 import AgentConfiguration
 import GlobalDiscovery
+import PeerLinks
 import Proxies
 import Transport
 import TransportRelay
@@ -12,35 +13,35 @@ package struct ReachSettings: Sendable {
     package var usesRelays: Bool
     package var mapsPorts: Bool
     package var proxies: ProxySettings
-    /// Nothing leaves this machine but through the proxy, and nobody is let in.
-    package var isProxyOnly: Bool
 
     /// Relays that are joined at the same time at most; each costs it a connection.
     static let relayLimit = 3
 
     /// - Parameter environment: the process's, for the proxies that it names.
-    /// - Throws: `GlobalDiscoveryError`, `LinkError` or `ProxyError` for settings that cannot be used.
+    /// - Throws: `GlobalDiscoveryError`, `LinkError` or `ConfigurationError` for settings that cannot be used.
     package init(_ configuration: Configuration, environment: [String: String]) throws {
         let (discovery, relays, network) = (configuration.discovery, configuration.relays, configuration.network)
+        do {
+            proxies = try ProxySettings(
+                configuration: network.proxy, isOnly: network.isProxyOnly, source: "proxy", environment: environment)
+        } catch {
+            throw ConfigurationError(.invalidValue, error.message)
+        }
         servers = discovery.global ? try DiscoveryServer.list(discovery.servers) : []
-        announcesLocalAddresses = discovery.announcesLocalAddresses && !network.isProxyOnly
+        announcesLocalAddresses = discovery.announcesLocalAddresses && proxies.allowsDirect
         usesRelays = relays.isEnabled
         self.relays =
             relays.isEnabled
             ? try relays.servers.prefix(Self.relayLimit).map { text in
                 text == "default" ? .publicPool : try RelaySource(parsing: text)
             } : []
-        mapsPorts = network.mapsPorts && !network.isProxyOnly
-        isProxyOnly = network.isProxyOnly
-        switch network.proxy {
-        case nil: proxies = try ProxySettings(environment: environment)
-        case "": proxies = .none
-        case let proxy?:
-            proxies = try ProxySettings(
-                configuration: proxy, fallsBackToDirect: !network.isProxyOnly, source: "[network] proxy",
-                environment: environment)
-        }
-        if network.isProxyOnly { proxies.fallsBackToDirect = false }
+        mapsPorts = network.mapsPorts && proxies.allowsDirect
+    }
+
+    /// What goes through a proxy, whether the configuration says so or the environment.
+    package var proxyUse: ProxyUse {
+        guard proxies.allowsDirect else { return .only }
+        return proxies.streams == nil ? .none : .first
     }
 
     /// Whether anything is done beyond the local network but to dial addresses of the configuration.

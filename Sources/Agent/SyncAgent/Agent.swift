@@ -41,6 +41,7 @@ package final class Agent: Service, Sendable {
     let transfers: TransferRegistry
     let listeners: ListenerBoard
     let dialer: LinkDialer
+    let ways: WayFinder
     let discovery: (any DeviceDiscovery)?
     let rates: AgentRates
     let policies: PolicyFollower
@@ -93,7 +94,9 @@ package final class Agent: Service, Sendable {
             identity.device, { listeners.addresses }, { devices.device($0) != nil })
         (self.pairing, self.dialer, self.listeners, self.discovery) = (pairing, dialer, listeners, discovery)
         let finder = WayFinder(
-            dialer: dialer, discovery: discovery, reach: reach, configuration: configuration, held: held)
+            dialer: dialer, discovery: discovery, reach: reach, proxyUse: setup.proxyUse,
+            configuration: configuration, held: held)
+        ways = finder
         tasks = AgentTasks()
         self.policies = PolicyFollower(
             policies: policies, rates: rates, devices: devices, events: events, time: time, logger: logger)
@@ -124,8 +127,10 @@ package final class Agent: Service, Sendable {
                 utcOffset: WallTime.utcOffset, knownDevices: { configuration.knownDevices }, logger: logger),
             linkEnvironment: LinkEnvironment(
                 localDevice: identity.device, deviceName: { configuration.current.name },
+                knownDevices: { configuration.current.devices },
                 dial: { try await finder.dial($0, $1, to: $2, install: pairing.dialling($2)) },
-                found: { finder.addresses(of: $0, isSought: $1) }, dialPolicy: { finder.policy },
+                found: { finder.addresses(of: $0, isSought: $1) },
+                foundPause: { finder.pause(beforeSeeking: $0) }, dialPolicy: { finder.policy },
                 networks: { [networks] in networks.current }, dialBudget: SharedDialBudget(),
                 connections: { configuration.current.network.connections }, folders: folders,
                 linkChanged: { devices.linkChanged() },
@@ -173,7 +178,7 @@ package final class Agent: Service, Sendable {
         var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
         // Nobody is let in but over what goes through the proxy.
-        if configuration.current.network.isProxyOnly {
+        if setup.proxyUse == .only {
             addresses.removeAll { if case .tcp = $0 { true } else { false } }
         }
         for address in addresses {
@@ -235,7 +240,8 @@ package final class Agent: Service, Sendable {
             listening: { [listeners] in listeners.addresses }, install: pairing.install,
             serve: { await self.serve($0) },
             found: { [devices] in await devices.device($0)?.dialNow() },
-            isKnown: { [devices] in devices.device($0) != nil })
+            isKnown: { [devices] in devices.device($0) != nil },
+            isIgnored: { [configuration] in configuration.current.ignored.contains($0) })
     }
 
     private func accept(from listener: LinkListener<SecureLink>) async {

@@ -52,6 +52,8 @@ package struct AgentSetup: Sendable {
     package var makeDiscovery: DeviceDiscoveryMaker?
     /// Makes what reaches devices beyond the local network; nil for none.
     package var makeReach: WideReachMaker?
+    /// What goes through a proxy; `transports` and `makeReach` see to it.
+    package var proxyUse: ProxyUse
     /// What else finds devices to pair with.
     package var nearby: [any NearbyDevices]
     /// Bluetooth; nil where it is not used.
@@ -69,7 +71,8 @@ package struct AgentSetup: Sendable {
 
     package init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
-        makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, nearby: [any NearbyDevices] = [],
+        makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, proxyUse: ProxyUse = .none,
+        nearby: [any NearbyDevices] = [],
         radio: Radio? = nil,
         web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
@@ -80,6 +83,7 @@ package struct AgentSetup: Sendable {
         self.transports = transports
         self.makeDiscovery = makeDiscovery
         self.makeReach = makeReach
+        self.proxyUse = proxyUse
         self.nearby = nearby
         self.radio = radio
         self.web = web

@@ -48,7 +48,7 @@ package struct ReachReport: Codable, Equatable, Sendable {
         /// What a dial came to that led to no link.
         package struct Failure: Codable, Equatable, Sendable {
             package var address: String
-            /// Who says that the device is there: `configured`, `local`, `lastKnown` or `global`.
+            /// Who says that the device is there: `configured`, `local`, `lastKnown`, `introduced` or `global`.
             package var source: String
             /// What was the matter, with what to do.
             package var message: String

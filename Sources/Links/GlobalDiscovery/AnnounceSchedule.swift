@@ -10,7 +10,8 @@ package struct AnnounceSchedule: Sendable, Equatable {
         case announcing(isOutdated: Bool)
     }
 
-    package static let firstDelay = Duration.seconds(5)
+    /// When the first announcement follows the start: not all devices of a house or company whose power returns at the same moment.
+    package static let firstDelay = Duration.seconds(3)...Duration.seconds(7)
     /// How long addresses must stay as they are before they are announced.
     package static let settlingTime = Duration.seconds(2)
     /// So many changes without an announcement are too restless to follow, and wait for `restlessPause`.
@@ -37,7 +38,11 @@ package struct AnnounceSchedule: Sendable, Equatable {
     /// The server is overloaded and asked for peace until then: no event of ours shortens that.
     private var blockedUntil: Duration?
 
-    package init(at now: Duration) { due = now + Self.firstDelay }
+    /// - Parameter jitter: from 0 to 1.
+    package init(at now: Duration, jitter: Double) {
+        let (earliest, latest) = (Self.firstDelay.lowerBound, Self.firstDelay.upperBound)
+        due = now + earliest + (latest - earliest) * min(max(jitter, 0), 1)
+    }
 
     /// Whether to send an announcement now; it is under way from then on and ends by `succeeded`, `failed` or `skipped`.
     package mutating func begin(at now: Duration) -> Bool {

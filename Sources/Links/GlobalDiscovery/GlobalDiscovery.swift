@@ -34,6 +34,8 @@ package final class GlobalDiscovery: Sendable {
 
     /// How many devices are looked up at the same time.
     package static let parallelLookups = 8
+    /// Longer than a lookup takes, and as long as a full table lasts at least.
+    private static let usualPause = Duration.seconds(60)
 
     package let servers: [DiscoveryServer]
     private let lookupServers: [DiscoveryServer]
@@ -52,7 +54,8 @@ package final class GlobalDiscovery: Sendable {
     ///   - jitter: a random number from 0 to 1.
     ///   - announced: what to announce at the moment, as `AnnouncedAddresses` gives it; while it is empty, nothing is.
     package init(
-        servers: [DiscoveryServer], deviceLimit: Int = 1000, exchange: @escaping DiscoveryExchange,
+        servers: [DiscoveryServer], deviceLimit: Int = LookupTable.usualDeviceLimit,
+        exchange: @escaping DiscoveryExchange,
         clock: some Clock<Duration>, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
         announced: @escaping @Sendable () -> [String]
     ) {
@@ -80,6 +83,31 @@ package final class GlobalDiscovery: Sendable {
         return shared.withLock { $0.table.addresses(of: device, at: now) }
     }
 
+    /// Has the servers asked about `device` whose last word is too old, and does not wait: `found` of `run` tells what comes of
+    /// it. Without effect while `run` does not run.
+    package func lookUp(_ device: DeviceID) {
+        let now = now()
+        shared.withLock { Self.begin(device, at: now, &$0) }
+    }
+
+    /// How long `lookUp` is of no use for `device`, from now on: servers are being asked, or want to be left alone.
+    package func pause(beforeLookingUp device: DeviceID) -> Duration {
+        let now = now()
+        return shared.withLock { shared in
+            guard shared.jobs != nil else { return .zero }
+            guard !shared.table.isAsked(device), let next = shared.table.nextLookup(of: device) else {
+                return Self.usualPause
+            }
+            return max(.zero, next - now)
+        }
+    }
+
+    private static func begin(_ device: DeviceID, at now: Duration, _ shared: inout Shared) {
+        guard let jobs = shared.jobs else { return }
+        let servers = shared.table.begin(device, at: now)
+        if !servers.isEmpty { jobs.yield(Job(device: device, servers: servers)) }
+    }
+
     /// Where `device` is, after asking the servers whose last word is too old; at once when it is fresh, when `run` does
     /// not run, and on cancellation. It waits for the slowest server, 30 s at most once the lookup has begun; what `found`
     /// of `run` reports comes as each server answers.
@@ -92,9 +120,8 @@ package final class GlobalDiscovery: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isWaiting = shared.withLock { shared in
-                    guard let jobs = shared.jobs, !Task.isCancelled else { return false }
-                    let servers = shared.table.begin(device, at: now)
-                    if !servers.isEmpty { jobs.yield(Job(device: device, servers: servers)) }
+                    guard shared.jobs != nil, !Task.isCancelled else { return false }
+                    Self.begin(device, at: now, &shared)
                     guard shared.table.isAsked(device) else { return false }
                     shared.waiters[number] = Waiter(device: device, continuation: continuation)
                     return true
@@ -178,9 +205,10 @@ package final class GlobalDiscovery: Sendable {
         // One job per device at most, as the table counts what is being asked.
         let (jobs, continuation) = AsyncStream.makeStream(of: Job.self)
         let now = now()
+        let jitters = announceServers.map { _ in jitter() }
         shared.withLock { shared in
             shared.jobs = continuation
-            shared.schedules = announceServers.map { _ in AnnounceSchedule(at: now) }
+            shared.schedules = jitters.map { AnnounceSchedule(at: now, jitter: $0) }
         }
         await withTaskGroup { tasks in
             for index in announceServers.indices {

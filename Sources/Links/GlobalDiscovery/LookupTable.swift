@@ -31,6 +31,8 @@ package struct LookupTable: Sendable {
         var entries: [Entry]
         var lastWanted: Duration
         var isAsked: Bool { entries.contains(where: \.isAsked) }
+        /// No server asked to be left alone about it for longer, and no event is to be followed.
+        func isDue(at now: Duration) -> Bool { entries.allSatisfy { now >= $0.nextLookup && !$0.isExempt } }
     }
 
     private struct Server: Sendable {
@@ -47,14 +49,20 @@ package struct LookupTable: Sendable {
     /// A server that fails is left alone for twice as long each time, up to this.
     package static let failureLimit = Duration.seconds(900)
 
+    /// About 300 bytes each and server, besides addresses.
+    package static let usualDeviceLimit = 10_000
+
     private let deviceLimit: Int
     private var devices: [DeviceID: Device] = [:]
+    /// Those for whom there was no place. One that is due gives its place to one of them, so that each has its turn.
+    private var waiting: Set<DeviceID> = []
     private var servers: [Server]
 
     /// - Parameters:
     ///   - serverCount: the servers are numbered from zero.
-    ///   - deviceLimit: in a full table, the device that nobody has asked about for longest gives way.
-    package init(serverCount: Int, deviceLimit: Int = 1000) {
+    ///   - deviceLimit: a full table takes a device only in place of one that would have to be asked about again anyway:
+    ///     what it forgets, it would ask again.
+    package init(serverCount: Int, deviceLimit: Int = Self.usualDeviceLimit) {
         self.deviceLimit = max(1, deviceLimit)
         servers = Array(repeating: Server(), count: serverCount)
     }
@@ -72,6 +80,12 @@ package struct LookupTable: Sendable {
 
     /// The servers to ask about `device` now, none if what is known is fresh enough. They count as asked until `finished`.
     package mutating func begin(_ device: DeviceID, at now: Duration) -> [Int] {
+        if let known = devices[device], !known.isAsked, known.isDue(at: now), known.lastWanted < now,
+            waiting.count > deviceLimit - devices.count
+        {
+            devices[device] = nil
+            return []
+        }
         guard makePlace(for: device, at: now), var known = devices[device] else { return [] }
         var chosen: [Int] = []
         for index in servers.indices where !known.entries[index].isAsked {
@@ -125,9 +139,10 @@ package struct LookupTable: Sendable {
         }
     }
 
-    /// The user has just paired or asked for `device`: each server may be asked about it once, whatever it said before.
+    /// The user has just paired or asked for `device`: each server may be asked about it once, whatever it said before. In a
+    /// full table, the device that nobody has wanted for longest gives way.
     package mutating func allowLookup(of device: DeviceID, at now: Duration) {
-        guard makePlace(for: device, at: now) else { return }
+        guard makePlace(for: device, at: now, isUrgent: true) else { return }
         for index in servers.indices { devices[device]?.entries[index].isExempt = true }
     }
 
@@ -139,12 +154,15 @@ package struct LookupTable: Sendable {
         }
     }
 
-    /// When the next server may be asked about `device`; nil for one that nobody has asked about.
+    /// When the next server may be asked about `device`; nil for one that the table does not have.
     package func nextLookup(of device: DeviceID) -> Duration? {
         devices[device]?.entries.enumerated().map { max($1.nextLookup, servers[$0].blockedUntil) }.min()
     }
 
-    package mutating func remove(_ device: DeviceID) { devices[device] = nil }
+    package mutating func remove(_ device: DeviceID) {
+        devices[device] = nil
+        waiting.remove(device)
+    }
 
     /// Until when a server that fails is left alone; nil for one that works.
     package func pauseEnd(ofServer server: Int) -> Duration? {
@@ -172,14 +190,18 @@ package struct LookupTable: Sendable {
         (retryAfter ?? missRange.lowerBound).clamped(to: missRange)
     }
 
-    /// False when the table is full of devices that are being asked about.
-    private mutating func makePlace(for device: DeviceID, at now: Duration) -> Bool {
+    /// False when the table is full of devices about which servers are being asked, or are not to be asked yet.
+    private mutating func makePlace(for device: DeviceID, at now: Duration, isUrgent: Bool = false) -> Bool {
         if devices[device] != nil { return true }
         if devices.count >= deviceLimit {
-            let idle = devices.filter { !$0.value.isAsked }
-            guard let oldest = idle.min(by: { $0.value.lastWanted < $1.value.lastWanted }) else { return false }
+            let replaceable = devices.lazy.filter { !$0.value.isAsked && (isUrgent || $0.value.isDue(at: now)) }
+            guard let oldest = replaceable.min(by: { $0.value.lastWanted < $1.value.lastWanted }) else {
+                if waiting.count < deviceLimit { waiting.insert(device) }
+                return false
+            }
             devices[oldest.key] = nil
         }
+        waiting.remove(device)
         devices[device] = Device(entries: Array(repeating: Entry(), count: servers.count), lastWanted: now)
         return true
     }

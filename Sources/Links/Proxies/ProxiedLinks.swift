@@ -3,13 +3,14 @@ import Transport
 
 /// Links that are dialled through `streams`, and listened for without it: no proxy passes on what comes from outside.
 ///
-/// A link says that it leads to the address that was dialled, never to the proxy.
+/// A link says that it leads to the address that was dialled, never to the proxy; without the proxy, to the address that the
+/// name led to, so that it can be checked.
 package struct ProxiedLinks<Base: LinkTransport>: LinkTransport {
     private let base: Base
-    private let streams: any StreamDialing
+    private let streams: ProxiedStreams
 
     /// - Parameter base: what listens, and says which addresses are served.
-    package init(base: Base, streams: any StreamDialing) {
+    package init(base: Base, streams: ProxiedStreams) {
         self.base = base
         self.streams = streams
     }
@@ -22,8 +23,12 @@ package struct ProxiedLinks<Base: LinkTransport>: LinkTransport {
         guard case .tcp(let host, let port) = address, address.isDialable else {
             return try await base.dial(address, timeout: timeout, install: install)
         }
-        let information = LinkInformation(kind: .tcp, remoteAddress: address.description, isInitiator: true)
-        return try await streams.connect(to: host, port: port, timeout: timeout) { install($0, information) }
+        return try await streams.connect(to: host, port: port, timeout: timeout) { channel, isProxied in
+            let reached = isProxied ? nil : channel.remoteAddress.flatMap { LinkAddress($0) }
+            return install(
+                channel,
+                LinkInformation(kind: .tcp, remoteAddress: (reached ?? address).description, isInitiator: true))
+        }
     }
 
     package func listen<Output: Sendable>(

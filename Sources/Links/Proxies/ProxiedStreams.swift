@@ -33,31 +33,39 @@ package struct ProxiedStreams: StreamDialing {
         self.clock = clock
     }
 
-    /// Connects to `host`, through the proxy if one is set. `install` must add its handlers at the pipeline's end.
+    package func connect<Output: Sendable>(
+        to host: String, port: UInt16, timeout: Duration,
+        install: @escaping @Sendable (any Channel) -> EventLoopFuture<Output>
+    ) async throws -> Output {
+        try await connect(to: host, port: port, timeout: timeout) { channel, _ in install(channel) }
+    }
+
+    /// Connects to `host`, through the proxy if one is set. `install` must add its handlers at the pipeline's end; it is told
+    /// whether the channel leads through the proxy.
     ///
     /// - Parameter timeout: for the connection, the proxy's part included; `install` has limits of its own.
     /// - Throws: `LinkError`, or what `install` failed with; nothing is left open then. `CancellationError`.
     package func connect<Output: Sendable>(
         to host: String, port: UInt16, timeout: Duration,
-        install: @escaping @Sendable (any Channel) -> EventLoopFuture<Output>
+        install: @escaping @Sendable (any Channel, _ isProxied: Bool) -> EventLoopFuture<Output>
     ) async throws -> Output {
         guard let proxy = settings.proxy(for: use), !settings.exceptions.contain(host, port: port) else {
-            return try await direct.connect(to: host, port: port, timeout: timeout, install: install)
+            return try await direct.connect(to: host, port: port, timeout: timeout) { install($0, false) }
         }
         guard settings.fallsBackToDirect else {
-            return try await connect(through: proxy, to: host, port: port, timeout: timeout, install: install)
+            return try await connect(through: proxy, to: host, port: port, timeout: timeout) { install($0, true) }
         }
         let elapsed = Self.stopwatch(clock)
         let race = DialRace(clock: clock, headStart: timeout / 3)
         return try await race.run(
             first: { claim in
                 try await connect(through: proxy, to: host, port: port, timeout: timeout) { channel in
-                    claim(channel) ?? install(channel)
+                    claim(channel) ?? install(channel, true)
                 }
             },
             second: { claim in
                 try await direct.connect(to: host, port: port, timeout: max(.zero, timeout - elapsed())) { channel in
-                    claim(channel) ?? install(channel)
+                    claim(channel) ?? install(channel, false)
                 }
             })
     }

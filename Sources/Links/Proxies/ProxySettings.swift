@@ -18,6 +18,8 @@ package struct ProxySettings: Hashable, Sendable {
     /// would give away.
     package var fallsBackToDirect: Bool
 
+    private static let noFallback = "ALL_PROXY_NO_FALLBACK"
+
     /// Every connection is direct.
     package static let none = ProxySettings(streams: nil, requests: nil, exceptions: .none, fallsBackToDirect: true)
 
@@ -60,30 +62,43 @@ package struct ProxySettings: Hashable, Sendable {
             } else {
                 .none
             }
-        fallsBackToDirect = variable("ALL_PROXY_NO_FALLBACK") == nil
+        fallsBackToDirect = variable(Self.noFallback) == nil
     }
 
     /// The settings that the configuration makes.
     ///
     /// - Parameters:
-    ///   - text: `environment` (what `init(environment:)` reads), `none`, or the address of a proxy for everything.
-    ///   - exceptions: hosts without proxy, as in `NO_PROXY`; only used with an address.
-    ///   - fallsBackToDirect: only used with an address.
-    ///   - source: where the text stands, such as `config.toml, line 12`.
-    /// - Throws: `invalidSettings`.
+    ///   - text: the address of a proxy for everything; nil for what `init(environment:)` reads; empty for none, whatever
+    ///     the environment says.
+    ///   - isOnly: nothing may be direct, the exceptions of the environment included. There must be a proxy for links then.
+    ///   - source: the name of the setting, for messages.
+    /// - Throws: `invalidSettings`. The agent must not start then: a direct connection might be what the user forbade.
     package init(
-        configuration text: String, exceptions: String = "", fallsBackToDirect: Bool, source: String,
-        environment: [String: String]
+        configuration text: String?, isOnly: Bool, source: String, environment: [String: String]
     ) throws(ProxyError) {
         switch text {
-        case "environment": try self.init(environment: environment)
-        case "none": self = .none
-        default:
+        case nil: try self.init(environment: environment)
+        case "": self = .none
+        case let text?:
             let proxy = try ProxyAddress(parsing: text, source: source)
-            self.init(
-                streams: proxy, requests: proxy, exceptions: try ProxyExceptions(parsing: exceptions, source: source),
-                fallsBackToDirect: fallsBackToDirect)
+            // Who forbids direct connections in the environment does so for every proxy.
+            let fallsBack = try ProxySettings(
+                environment: environment.filter { $0.key.uppercased() == Self.noFallback }
+            )
+            .fallsBackToDirect
+            self.init(streams: proxy, requests: proxy, exceptions: .none, fallsBackToDirect: fallsBack)
         }
+        guard isOnly else { return }
+        guard streams != nil else {
+            let cause =
+                text != nil
+                ? "it is empty" : requests == nil ? "ALL_PROXY is not set" : "HTTPS_PROXY serves HTTPS alone"
+            throw ProxyError(
+                .invalidSettings,
+                "`proxy-only` needs a proxy, and \(cause); set `\(source)` in config.toml, or proxy-only = false")
+        }
+        exceptions = .none
+        fallsBackToDirect = false
     }
 
     package func proxy(for use: Use) -> ProxyAddress? {

@@ -92,12 +92,14 @@ package final class FolderExchange: Sendable {
 
     // MARK: which index
 
+    /// What a device is told of the folder, and who else shares it. Nobody but itself is told of a device that may not have the
+    /// folder unencrypted: whom it introduces devices to would share the folder with that one.
     package func clusterConfigEntry(for device: DeviceID, localDevice: DeviceID) async throws -> ClusterConfig.Folder {
         let configuration = configuration
         let own = try await index.localIndex(of: id)
         let last = try await index.lastAnnounced(of: id)
         var devices = [ClusterConfig.Device(id: localDevice, maxSequence: last, indexID: own.indexID)]
-        for other in configuration.devices where other != localDevice {
+        for other in configuration.devices where other != localDevice && (other == device || isTrusted(other)) {
             let known = other == device ? try await index.remoteIndex(of: id, device: other) : nil
             devices.append(
                 ClusterConfig.Device(

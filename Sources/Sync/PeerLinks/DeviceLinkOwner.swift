@@ -16,7 +16,8 @@ struct DeviceLinkOwner: PeerSessionOwner {
     private var shared: SharedFolders {
         let (environment, device, kind, route) = (environment, device, kind, route)
         return SharedFolders(
-            device: device.id, localDevice: environment.localDevice, folders: environment.folders,
+            device: device.id, localDevice: environment.localDevice, deviceName: environment.deviceName,
+            knownDevices: environment.knownDevices, folders: environment.folders,
             mayCarry: { environment.mayUse(kind, route, with: device.id, for: .index, of: $0) },
             client: { device.state.clientName }, distrust: { environment.distrust($0, device.id) },
             logger: environment.logger)

@@ -19,12 +19,16 @@ package struct LinkEnvironment: Sendable {
     package var localDevice: DeviceID
     /// What this device is called towards devices that it knows.
     package var deviceName: @Sendable () -> String
+    /// As the configuration has them.
+    package var knownDevices: @Sendable () -> [DeviceConfiguration]
     /// Of the effort, only radios take notice.
     package var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
     /// Where others than the user say that the device is.
     ///
     /// - Parameter isSought: whether it is worth asking for more.
     package var found: @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]]
+    /// How long it is of no use to ask `found` again, unless the device is told of something.
+    package var foundPause: @Sendable (DeviceID) -> Duration
     /// What may be dialled of a device's addresses, as far as that is the same for all devices.
     package var dialPolicy: @Sendable () -> DialPolicy
     /// The networks that this machine is in now.
@@ -58,8 +62,10 @@ package struct LinkEnvironment: Sendable {
 
     package init(
         localDevice: DeviceID, deviceName: @escaping @Sendable () -> String,
+        knownDevices: @escaping @Sendable () -> [DeviceConfiguration],
         dial: @escaping @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink,
         found: @escaping @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]],
+        foundPause: @escaping @Sendable (DeviceID) -> Duration,
         dialPolicy: @escaping @Sendable () -> DialPolicy, networks: @escaping @Sendable () -> MachineNetworks,
         dialBudget: SharedDialBudget, connections: @escaping @Sendable () -> Int, folders: FolderRegistry,
         linkChanged: @escaping @Sendable () -> Void, index: IndexStore, transfers: TransferRegistry, events: EventHub,
@@ -72,8 +78,10 @@ package struct LinkEnvironment: Sendable {
     ) {
         self.localDevice = localDevice
         self.deviceName = deviceName
+        self.knownDevices = knownDevices
         self.dial = dial
         self.found = found
+        self.foundPause = foundPause
         self.dialPolicy = dialPolicy
         self.networks = networks
         self.dialBudget = dialBudget
@@ -134,8 +142,9 @@ package actor DeviceSession {
 
     /// How long a probed link has to answer; `DeviceLinks` may lose patience earlier.
     private static let probeLimit: Duration = .seconds(15)
-    /// What others say of a device's addresses is asked for again after so long, while no link is in use.
-    private static let refreshInterval: Duration = .seconds(15)
+    /// What others say of a device's addresses is asked for again at least and at most so often while it is sought, though they tell of
+    /// changes themselves.
+    private static let refreshRange: ClosedRange<Duration> = .seconds(1)...(.seconds(3600))
 
     private static let pauseReason = "the device is paused"
     private static let networkReason = "links from this network are not allowed"
@@ -251,9 +260,10 @@ package actor DeviceSession {
     }
 
     package func configure(_ configuration: DeviceConfiguration) {
-        guard configuration != self.configuration else { return }
+        // Other settings may change what is dialled.
+        guard configuration != self.configuration else { return handle(.time) }
         let wasPaused = self.configuration.isPaused
-        let hasNewAddresses = configuration.addresses != self.configuration.addresses
+        let hasNewAddresses = configuration.statedAddresses != self.configuration.statedAddresses
         self.configuration = configuration
         snapshot.withLock { snapshot in
             snapshot.name = configuration.name
@@ -395,8 +405,8 @@ package actor DeviceSession {
     private var pause: Duration {
         let now = environment.time.monotonic()
         let next = links.nextWake.map { max(.milliseconds(1), $0 - now) }
-        // A device that is connected as well as can be is asked nothing.
-        let refresh = links.best == nil ? Self.refreshInterval : .seconds(3600)
+        let found = isSought && isDynamic ? environment.foundPause(id) : Self.refreshRange.upperBound
+        let refresh = min(max(found, Self.refreshRange.lowerBound), Self.refreshRange.upperBound)
         return min(next ?? refresh, refusal ?? refresh, refresh)
     }
 
@@ -415,6 +425,10 @@ package actor DeviceSession {
         publish()
     }
 
+    /// A direct link cannot be bettered by what others say.
+    private var isSought: Bool { !configuration.isPaused && links.best?.way.tier != 0 }
+    private var isDynamic: Bool { configuration.addresses.contains("dynamic") }
+
     /// What has changed of where the device may be, and of what may be dialled.
     private func refreshed(at now: Duration) -> [DeviceLinks.Action] {
         var actions: [DeviceLinks.Action] = []
@@ -431,10 +445,8 @@ package actor DeviceSession {
             told.policy = policy
             actions += links.handle(.policy(policy), at: now)
         }
-        // A direct link cannot be bettered by what others say.
-        let isSought = !configuration.isPaused && links.best?.way.tier != 0
-        var addresses = configuration.addresses.contains("dynamic") ? environment.found(id, isSought) : [:]
-        addresses[.configured] = configuration.addresses.filter { $0 != "dynamic" }
+        let found = isDynamic ? environment.found(id, isSought) : [:]
+        let addresses = configuration.statedAddresses.merging(found) { stated, _ in stated }
         for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
         {
             told.addresses[source] = addresses[source]

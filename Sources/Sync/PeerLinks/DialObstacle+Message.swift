@@ -7,7 +7,8 @@ extension DialObstacle {
         case .paused: "the device is paused, or its index cannot be stored at the moment"
         case .idleRadio: "the radio searches in its background cycle, and when something waits for the device"
         case .relaysOff: "relays are switched off; set enabled = true under [relays]"
-        case .directOff: "only the proxy is used; set proxy-only = false under [network]"
+        case .directOff:
+            "only the proxy is used; set proxy-only = false under [network], or unset ALL_PROXY_NO_FALLBACK"
         case .metered: "the connection is metered, and nothing is to be sent over it"
         case .network:
             "the address is outside the device's allowed networks; change them with "

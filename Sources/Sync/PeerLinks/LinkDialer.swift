@@ -6,8 +6,9 @@ import Transport
 package struct LinkDialer: Sendable {
     /// How long a dial and a TLS handshake may take.
     package static let timeout: Duration = .seconds(10)
-    /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
+    /// How long a dial through a relay may take: the relay is asked for an invitation, then the session is joined.
     static let relayTimeout: Duration = .seconds(15)
+    /// How long a dial by radio may take: a device is looked for, connected, and asked what it offers before its channel.
     static let radioTimeout: Duration = .seconds(45)
 
     package let transports: [any LinkTransport]

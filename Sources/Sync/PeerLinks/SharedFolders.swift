@@ -1,3 +1,4 @@
+import AgentConfiguration
 import BlockExchange
 import FolderSync
 import Logging
@@ -7,6 +8,10 @@ import Reconciliation
 struct SharedFolders: Sendable {
     let device: DeviceID
     let localDevice: DeviceID
+    /// What this device is called.
+    let deviceName: @Sendable () -> String
+    /// All that this one knows.
+    let knownDevices: @Sendable () -> [DeviceConfiguration]
     let folders: FolderRegistry
     /// Whether the link may carry the index of a folder now.
     let mayCarry: @Sendable (FolderID) -> Bool
@@ -44,10 +49,17 @@ struct SharedFolders: Sendable {
     /// What the device is told: every folder shared with it, this device and it in each; of one that is paused, that it is.
     func clusterConfig() async throws -> ClusterConfig {
         var config = ClusterConfig()
+        let known = Dictionary(knownDevices().map { ($0.id, $0) }) { first, _ in first }
+        let name = deviceName()
         for folder in folders.all {
             guard let terms = terms(of: folder), terms == .open || terms == .paused else { continue }
-            config.folders.append(
-                try await folder.exchange.clusterConfigEntry(for: device, localDevice: localDevice))
+            var entry = try await folder.exchange.clusterConfigEntry(for: device, localDevice: localDevice)
+            for index in entry.devices.indices {
+                let id = entry.devices[index].id
+                if id == localDevice { entry.devices[index].describeItself(name) }
+                if let configuration = known[id] { entry.devices[index].describe(configuration) }
+            }
+            config.folders.append(entry)
         }
         return config
     }

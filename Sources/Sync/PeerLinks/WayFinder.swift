@@ -10,16 +10,18 @@ package struct WayFinder: Sendable {
     private let dialer: LinkDialer
     private let discovery: (any DeviceDiscovery)?
     private let reach: (any WideReach)?
+    private let proxyUse: ProxyUse
     private let configuration: RunningConfiguration
     private let held: @Sendable () -> HeldTransfers
 
     package init(
-        dialer: LinkDialer, discovery: (any DeviceDiscovery)?, reach: (any WideReach)?,
+        dialer: LinkDialer, discovery: (any DeviceDiscovery)?, reach: (any WideReach)?, proxyUse: ProxyUse,
         configuration: RunningConfiguration, held: @escaping @Sendable () -> HeldTransfers
     ) {
         self.dialer = dialer
         self.discovery = discovery
         self.reach = reach
+        self.proxyUse = proxyUse
         self.configuration = configuration
         self.held = held
     }
@@ -34,13 +36,18 @@ package struct WayFinder: Sendable {
         ]
     }
 
+    /// How long it is of no use to ask again where a device is: who hears of it meanwhile says so.
+    package func pause(beforeSeeking device: DeviceID) -> Duration {
+        reach?.pause(beforeSeeking: device) ?? .seconds(3600)
+    }
+
     /// What may be dialled, as far as that is the same for all devices.
     package var policy: DialPolicy {
         let current = configuration.current
         var policy = DialPolicy()
         policy.allowsRelays = current.relays.isEnabled && reach != nil
-        policy.allowsDirect = !current.network.isProxyOnly
-        policy.hasProxy = current.network.proxy?.isEmpty == false
+        policy.allowsDirect = proxyUse != .only
+        policy.hasProxy = proxyUse != .none
         return policy
     }
 

@@ -13,6 +13,8 @@ package protocol WideReach: Sendable {
     ///
     /// - Parameter isSought: Has them asked again in the background, when what they said is old.
     func addresses(of device: DeviceID, isSought: Bool) -> [String]
+    /// How long it is of no use to have the servers asked again about a device.
+    func pause(beforeSeeking device: DeviceID) -> Duration
     /// Somebody waits for the device, or it has just become known: the servers may be asked at once.
     func expect(_ device: DeviceID)
     /// This machine's addresses or routes have changed.
@@ -38,17 +40,20 @@ package struct WideReachHooks: Sendable {
     /// A device's addresses have become known, or changed.
     package var found: @Sendable (DeviceID) async -> Void
     package var isKnown: @Sendable (DeviceID) -> Bool
+    /// Whether links from an unknown device are never served.
+    package var isIgnored: @Sendable (DeviceID) -> Bool
 
     package init(
         listening: @escaping @Sendable () -> [LinkAddress], install: @escaping LinkInstaller<SecureLink>,
         serve: @escaping @Sendable (SecureLink) async -> Void, found: @escaping @Sendable (DeviceID) async -> Void,
-        isKnown: @escaping @Sendable (DeviceID) -> Bool
+        isKnown: @escaping @Sendable (DeviceID) -> Bool, isIgnored: @escaping @Sendable (DeviceID) -> Bool
     ) {
         self.listening = listening
         self.install = install
         self.serve = serve
         self.found = found
         self.isKnown = isKnown
+        self.isIgnored = isIgnored
     }
 }
 

@@ -168,18 +168,23 @@ package struct Cluster {
         }
     }
 
-    /// As `FolderExchange.clusterConfigEntry` has it: all devices that share the folder with the sender.
+    /// As `SharedFolders.clusterConfig` has it: all devices that share the folder with the sender.
     private func clusterConfig(of link: Int, _ end: Int) -> ClusterConfig {
         let device = devices[links[link].ends[end].device]
         let own = device.ownPosition
-        var listed = [ClusterConfig.Device(id: device.id, maxSequence: own.sequence, indexID: own.indexID)]
+        var listed = [
+            ClusterConfig.Device(
+                id: device.id, name: "device \(links[link].ends[end].device)", addresses: ["dynamic"],
+                maxSequence: own.sequence, indexID: own.indexID)
+        ]
         for other in device.links {
             let pair = topology.links[other]
             let neighbour = devices[pair.first].id == device.id ? pair.second : pair.first
             let known = other == link ? device.position(of: link) : nil
             listed.append(
                 ClusterConfig.Device(
-                    id: devices[neighbour].id, maxSequence: known?.sequence ?? 0, indexID: known?.indexID ?? .none))
+                    id: devices[neighbour].id, name: "device \(neighbour)", addresses: ["dynamic"],
+                    maxSequence: known?.sequence ?? 0, indexID: known?.indexID ?? .none))
         }
         return ClusterConfig(folders: [ClusterConfig.Folder(id: Self.folder, label: "Library", devices: listed)])
     }

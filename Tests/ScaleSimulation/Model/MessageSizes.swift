@@ -39,7 +39,10 @@ package enum MessageSizes {
     /// A ClusterConfig with one folder that so many devices share.
     package static func clusterConfig(sharedBy deviceCount: Int) -> Int {
         var random = SeededGenerator(seed: 1)
-        let devices = (0..<deviceCount).map { ClusterConfig.Device(id: random.deviceID(), maxSequence: $0 < 2 ? 1 : 0) }
+        let devices = (0..<deviceCount).map {
+            ClusterConfig.Device(
+                id: random.deviceID(), name: "device \($0)", addresses: ["dynamic"], maxSequence: $0 < 2 ? 1 : 0)
+        }
         let folder = ClusterConfig.Folder(id: Cluster.folder, label: "Library", devices: devices)
         return frame(.clusterConfig(ClusterConfig(folders: [folder])))
     }

@@ -54,9 +54,9 @@ extension Agent {
                 listeners: listeners, tasks: tasks),
             InvitationRequests(
                 invitations: invitations, finder: finder, configuration: configuration, index: index,
-                listeners: listeners, time: time, logger: setup.logger),
+                listeners: listeners, reach: reach, time: time, logger: setup.logger),
             JoinRequests(
-                configuration: configuration, changes: changes, pairing: pairing, dialer: dialer,
+                configuration: configuration, changes: changes, pairing: pairing, dialer: dialer, ways: ways,
                 discovery: discovery, places: setup.places, ownIntroduction: ownIntroduction, time: time),
             DropRequests(environment: dropEnvironment, listeners: listeners),
         ]

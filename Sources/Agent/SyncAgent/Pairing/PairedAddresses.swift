@@ -17,8 +17,9 @@ enum PairedAddresses {
         let remote = try? LinkAddress(parsing: link.remoteAddress)
         if let dialled {
             addresses.append(dialled)
-        } else if link.kind != .tcp, let remote {
-            // A port that somebody dialled from is no port to dial; a radio's address is both.
+        } else if link.kind.isSlow, let remote {
+            // A port that somebody dialled from is no port to dial, and a relay that they meet at need not be the other's; a radio's
+            // address is both.
             addresses.append(remote)
         }
         for text in introduced {
@@ -32,8 +33,6 @@ enum PairedAddresses {
 
     /// A name that came from another device, as the configuration can have it.
     static func name(_ text: String) -> String { PairingIntroduction(name: text, addresses: []).name }
-
-    static func isAddress(_ text: String) -> Bool { AddressSyntax.problem(deviceAddress: text) == nil }
 
     /// - Parameter ip: where the other device's packets come from, for addresses that stand for all of a machine.
     private static func reachable(_ text: String, from ip: IPAddress?) -> LinkAddress? {

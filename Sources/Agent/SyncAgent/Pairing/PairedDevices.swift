@@ -31,9 +31,11 @@ struct PairedDevices: Sendable {
 }
 
 extension Configuration {
-    /// Adds a device; to one that is known, its new addresses.
+    /// Adds a device; to one that is known, its new addresses. One that another device introduced becomes the user's own, and what
+    /// that one said of its addresses goes.
     func edits(storing device: DeviceConfiguration) -> [ConfigurationEdit] {
         guard let known = devices.first(where: { $0.id == device.id }) else { return [.addDevice(device)] }
+        guard known.introducedBy == nil else { return [.setAddresses(device.id, device.addresses)] }
         let new = device.addresses.filter { !known.addresses.contains($0) }
         return new.isEmpty ? [] : [.setAddresses(device.id, known.addresses + new)]
     }

@@ -1,6 +1,7 @@
 import AgentConfiguration
 import BlockExchange
 import FileAccess
+import LinkRules
 
 /// What an admin's word of its folders changes in this device's configuration. Pure.
 struct Introductions {
@@ -62,9 +63,8 @@ struct Introductions {
 
     private func introduced(_ device: ClusterConfig.Device) -> DeviceConfiguration {
         let name = PairedAddresses.name(device.name)
-        let addresses = device.addresses.filter { $0 != "dynamic" && PairedAddresses.isAddress($0) }
         return DeviceConfiguration(
-            id: device.id, name: name, addresses: ["dynamic"] + addresses.prefix(4), introducedBy: admin)
+            id: device.id, name: name, addresses: IntroducerRule.addresses(device.addresses), introducedBy: admin)
     }
 
     /// The folders that it offers and that are to be taken, with nothing selected.

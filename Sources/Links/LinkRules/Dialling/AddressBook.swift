@@ -15,6 +15,7 @@ struct AddressBook: Sendable {
     private var texts: [AddressSource: [DialTarget]] = [:]
     private(set) var entries: [Entry] = []
     private var hasProxy = false
+    private var isProxyOnly = false
 
     /// Replaces what a source has said.
     mutating func set(_ source: AddressSource, _ texts: [String]) {
@@ -29,9 +30,9 @@ struct AddressBook: Sendable {
         merge()
     }
 
-    mutating func set(hasProxy: Bool) {
-        guard hasProxy != self.hasProxy else { return }
-        self.hasProxy = hasProxy
+    mutating func set(hasProxy: Bool, isProxyOnly: Bool) {
+        guard (hasProxy, isProxyOnly) != (self.hasProxy, self.isProxyOnly) else { return }
+        (self.hasProxy, self.isProxyOnly) = (hasProxy, isProxyOnly)
         merge()
     }
 
@@ -43,7 +44,7 @@ struct AddressBook: Sendable {
             var names = source == .configured ? Self.limit : Self.foundNameLimit
             for target in texts[source] ?? [] where entries.count < Self.limit {
                 guard let places = room[target.kind], places > 0, !seen.contains(target),
-                    AddressSanity.problem(target, from: source, hasProxy: hasProxy) == nil
+                    AddressSanity.problem(target, from: source, hasProxy: hasProxy, isProxyOnly: isProxyOnly) == nil
                 else { continue }
                 if target.ipAddress == nil, target.kind != .radio {
                     guard names > 0 else { continue }
@@ -62,6 +63,7 @@ struct AddressBook: Sendable {
         case .configured: [.tcp: limit, .relay: 8, .radio: 4]
         case .local: [.tcp: 8, .relay: 2]
         case .lastKnown: [.tcp: 4, .relay: 2]
+        case .introduced: [.tcp: 4, .relay: 4]
         case .global: [.tcp: 16, .relay: 4]
         }
     }

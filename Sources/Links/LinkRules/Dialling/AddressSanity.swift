@@ -9,6 +9,8 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
     case local
     /// Where a link led to before.
     case lastKnown
+    /// The device that introduced it.
+    case introduced
     /// A discovery server.
     case global
 
@@ -20,7 +22,8 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
         case .configured: 0
         case .local: 1
         case .lastKnown: 2
-        case .global: 3
+        case .introduced: 3
+        case .global: 4
         }
     }
 }
@@ -49,6 +52,8 @@ package enum AddressSanity {
         case localName
         /// A name that only Tor resolves, and no proxy is set up.
         case onion
+        /// A private address, said by somebody else, where only the proxy connects: it is in another network there.
+        case behindProxy
     }
 
     /// What is in the way of dialling a target; nil if nothing is.
@@ -56,7 +61,13 @@ package enum AddressSanity {
     /// A user may dial anything that is one machine and one port, this machine as well. Private addresses from a discovery server
     /// are dialled, as Syncthing does: in a company with a server of its own these are the only ones, and over a VPN they work;
     /// but there only ports from 1024 on.
-    package static func problem(_ target: DialTarget, from source: AddressSource, hasProxy: Bool = false) -> Problem? {
+    ///
+    /// - Parameters:
+    ///   - hasProxy: names go to a proxy.
+    ///   - isProxyOnly: everything does. What others say is in this network is none of the proxy's business then.
+    package static func problem(
+        _ target: DialTarget, from source: AddressSource, hasProxy: Bool = false, isProxyOnly: Bool = false
+    ) -> Problem? {
         guard target.kind != .radio else { return nil }
         guard target.port != 0 else { return .noPort }
         guard !target.host.isEmpty else { return .unspecified }
@@ -70,7 +81,7 @@ package enum AddressSanity {
         if address.isUnusable { return .unusable }
         if address.isLinkLocal, source != .local || (!address.isIPv4 && address.zone == nil) { return .linkLocal }
         if address.isPrivate, target.port < 1024 { return .privateService }
-        return nil
+        return address.isPrivate && isProxyOnly ? .behindProxy : nil
     }
 
     /// The same for the address that a name led to; to be asked when the link is connected and before anything is sent.

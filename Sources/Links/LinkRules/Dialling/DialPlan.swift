@@ -160,7 +160,7 @@ package struct DialPlan: Sendable {
         case .addresses(let source, let texts): book.set(source, texts)
         case .policy(let policy):
             self.policy = policy
-            book.set(hasProxy: policy.hasProxy)
+            book.set(hasProxy: policy.hasProxy, isProxyOnly: !policy.allowsDirect)
             actions += cancel(underWay.filter { !policy.allow($0.target, $0.group) }, at: now)
         case .networks(let networks):
             self.networks = networks

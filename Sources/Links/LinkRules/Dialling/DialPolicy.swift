@@ -4,13 +4,13 @@ import Transport
 package struct DialPolicy: Sendable, Equatable {
     package var isPaused = false
     package var allowsRelays = true
-    /// Off for Tor: no TCP of this machine's own; a name that ends in `.onion` still goes through the proxy.
+    /// Off for Tor: what is dialled over TCP goes through the proxy, and without one nothing is.
     package var allowsDirect = true
     /// Whether there is a reason to use the radio now.
     package var allowsRadio = false
     /// Only what costs nothing: the connection is metered, and the user wants nothing sent over it.
     package var isLocalOnly = false
-    /// Whether a proxy resolves names, those of Tor as well.
+    /// Whether links over TCP take a proxy, which resolves names, those of Tor as well.
     package var hasProxy = false
     package var allowed = AllowedNetworks()
 
@@ -28,8 +28,7 @@ package struct DialPolicy: Sendable, Equatable {
             guard allowsRelays else { return .relaysOff }
             guard !isLocalOnly else { return .metered }
         case .tcp:
-            let isThroughProxy = hasProxy && target.host.hasSuffix(".onion")
-            guard allowsDirect || isThroughProxy else { return .directOff }
+            guard allowsDirect || hasProxy else { return .directOff }
             guard !isLocalOnly || group == .local else { return .metered }
         }
         return target.ipAddress.map(allowed.allow) ?? true ? nil : .network
@@ -54,11 +53,11 @@ extension DialPlan {
     /// What is in the way of using a link that a dial has led to; nil if nothing is. Only a name can lead elsewhere than was
     /// checked before the dial.
     ///
-    /// - Parameter remoteAddress: the other end's, as the transport knows it.
+    /// - Parameter remoteAddress: the other end's, as the transport knows it; the name itself where a proxy has resolved it.
     package static func problem(
         of attempt: Attempt, connectedTo remoteAddress: String, policy: DialPolicy?
     ) -> String? {
-        guard attempt.target.kind == .tcp, attempt.target.ipAddress == nil, policy?.hasProxy != true,
+        guard attempt.target.kind == .tcp, attempt.target.ipAddress == nil,
             case .tcp(_, let port)? = try? LinkAddress(parsing: remoteAddress),
             let address = try? LinkAddress(parsing: remoteAddress).ipAddress
         else { return nil }

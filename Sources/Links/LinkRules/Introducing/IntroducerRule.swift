@@ -189,17 +189,23 @@ package struct IntroducerRule: Sendable, Equatable {
         }
     }
 
-    private static func added(_ device: ClusterConfig.Device, _ introducer: Device) -> NewDevice {
+    /// What is kept of the addresses that somebody else gives for a device, `dynamic` first.
+    package static func addresses(_ texts: [String]) -> [String] {
         var addresses = ["dynamic"]
-        for text in device.addresses where addresses.count <= addressLimit {
-            // As if a discovery server had said so: an introducer is trusted with who is a device, not with where this one connects.
+        for text in texts where addresses.count <= addressLimit {
+            // An introducer is trusted with who is a device, not with where this one connects. Names are checked at each dial.
             guard let target = try? DialTarget(parsing: text), target.kind != .radio,
-                AddressSanity.problem(target, from: .global) == nil, !addresses.contains(target.text)
+                AddressSanity.problem(target, from: .introduced) == nil, !addresses.contains(target.text)
             else { continue }
             addresses.append(target.text)
         }
+        return addresses
+    }
+
+    private static func added(_ device: ClusterConfig.Device, _ introducer: Device) -> NewDevice {
         return NewDevice(
-            id: device.id, name: text(device.name), addresses: addresses, certificateName: text(device.certificateName),
+            id: device.id, name: text(device.name), addresses: addresses(device.addresses),
+            certificateName: text(device.certificateName),
             isIntroducer: device.isIntroducer, skipsRemovals: device.isIntroducer && device.skipsIntroductionRemovals,
             introducedBy: introducer.id)
     }

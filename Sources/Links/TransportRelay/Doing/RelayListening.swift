@@ -30,15 +30,15 @@ extension RelayTransport {
     ///
     /// Returns at once; whether a relay is joined is in the status. Sessions are set up at the same time, at most
     /// `Limits.sessionsAtOnce`; those beyond are not followed, and the device at the other end dials again.
-    /// - Parameter isWanted: whether to follow an invitation from this device, as the relay says it is; who it really is
+    /// - Parameter standing: how the device stands from which, as the relay says, an invitation comes; who it really is
     ///   follows from the link's own TLS. Called on any thread; must not wait.
     package func listen<Output: Sendable>(
-        at source: RelaySource, isWanted: @escaping @Sendable (DeviceID) -> Bool = { _ in true },
+        at source: RelaySource, standing: @escaping @Sendable (DeviceID) -> InviterStanding = { _ in .known },
         install: @escaping LinkInstaller<Output>
     ) -> RelayListening<Output> {
         let accepted = AcceptedLinks<Output>(limit: limits.sessionsAtOnce)
         let membership = RelayMembership(
-            transport: self, source: source, accepted: accepted, isWanted: isWanted, install: install)
+            transport: self, source: source, accepted: accepted, standing: standing, install: install)
         // Owned by the listener: its closing cancels the task and waits for its end.
         let task = Task { await membership.run() }
         let links = LinkListener(address: .dynamic, accepted: accepted) {
@@ -64,19 +64,19 @@ final class RelayMembership<Output: Sendable>: Sendable {
     private let transport: RelayTransport
     private let source: RelaySource
     private let accepted: AcceptedLinks<Output>
-    private let isWanted: @Sendable (DeviceID) -> Bool
+    private let standing: @Sendable (DeviceID) -> InviterStanding
     private let install: LinkInstaller<Output>
     private let state: Mutex<State>
     let statuses = AsyncStream.makeStream(of: RelayStatus.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
         transport: RelayTransport, source: RelaySource, accepted: AcceptedLinks<Output>,
-        isWanted: @escaping @Sendable (DeviceID) -> Bool, install: @escaping LinkInstaller<Output>
+        standing: @escaping @Sendable (DeviceID) -> InviterStanding, install: @escaping LinkInstaller<Output>
     ) {
         self.transport = transport
         self.source = source
         self.accepted = accepted
-        self.isWanted = isWanted
+        self.standing = standing
         self.install = install
         state = Mutex(State(status: RelayStatus(source: source, phase: .connecting)))
     }
@@ -254,13 +254,14 @@ final class RelayMembership<Output: Sendable>: Sendable {
                 case .report(.roundTrip(let roundTrip)): change { $0.roundTrip = roundTrip }
                 case .report(.refusedInvitation): change { $0.refusedInvitationCount &+= 1 }
                 case .report(.invited(let invitation)):
-                    guard isWanted(invitation.from), takePlace() else {
+                    let standing = standing(invitation.from)
+                    guard takePlace(standing) else {
                         change { $0.refusedInvitationCount &+= 1 }
                         continue
                     }
                     group.addTask {
-                        await self.accept(SessionOffer(invitation: invitation, reached: reached), at: relay)
-                        self.state.withLock { $0.settingUpCount -= 1 }
+                        await self.accept(
+                            SessionOffer(invitation: invitation, reached: reached), from: standing, at: relay)
                     }
                 case .ended(let error): end = error ?? end
                 }
@@ -272,25 +273,20 @@ final class RelayMembership<Output: Sendable>: Sendable {
         return (joinedSince, end)
     }
 
-    /// Joins one session that was offered.
-    private func accept(_ offer: SessionOffer, at relay: RelayAddress) async {
-        let accepted = accepted
-        let install = install
+    /// Joins one session that was offered, and gives its place back.
+    private func accept(_ offer: SessionOffer, from standing: InviterStanding, at relay: RelayAddress) async {
+        let problem: (any Error)?
         do {
-            if transport.limits.courtesy > .zero {
-                try await transport.time.clock.sleep(for: transport.limits.courtesy)
-            }
-            try await transport.session(
-                offer, at: relay, connectLimit: transport.limits.connect, admit: { accepted.admit($0) }
-            ) { channel, information in
-                let output = install(channel, information)
-                accepted.settle(channel, output)
-                return output.map { _ in () }
-            }
-            change { $0.sessionCount &+= 1 }
-        } catch is CancellationError {
-            return
+            try await setUp(offer, at: relay)
+            problem = nil
         } catch {
+            problem = error
+        }
+        givePlace(standing)
+        switch problem {
+        case nil: change { $0.sessionCount &+= 1 }
+        case is CancellationError: break
+        case let error?:
             change {
                 $0.failedSessionCount &+= 1
                 $0.sessionProblem = RelayError(reaching: relay, error)
@@ -298,13 +294,33 @@ final class RelayMembership<Output: Sendable>: Sendable {
         }
     }
 
-    /// Whether there is room for one more session; then it is taken.
-    private func takePlace() -> Bool {
-        guard !accepted.isFull else { return false }
+    private func setUp(_ offer: SessionOffer, at relay: RelayAddress) async throws {
+        let (accepted, install) = (accepted, install)
+        if transport.limits.courtesy > .zero {
+            try await transport.time.clock.sleep(for: transport.limits.courtesy)
+        }
+        try await transport.session(
+            offer, at: relay, connectLimit: transport.limits.connect, admit: { accepted.admit($0) }
+        ) { channel, information in
+            let output = install(channel, information)
+            accepted.settle(channel, output)
+            return output.map { _ in () }
+        }
+    }
+
+    /// Whether there is room for one more session with such a device; then it is taken, until `givePlace`.
+    private func takePlace(_ standing: InviterStanding) -> Bool {
+        guard standing != .refused, !accepted.isFull else { return false }
         return state.withLock { state in
             guard state.settingUpCount < transport.limits.sessionsAtOnce else { return false }
+            guard standing == .known || transport.strangers.take(at: transport.time.monotonic()) else { return false }
             state.settingUpCount += 1
             return true
         }
+    }
+
+    private func givePlace(_ standing: InviterStanding) {
+        state.withLock { $0.settingUpCount -= 1 }
+        if standing == .stranger { transport.strangers.give() }
     }
 }

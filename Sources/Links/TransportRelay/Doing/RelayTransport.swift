@@ -1,6 +1,7 @@
 import BlockExchange
 import LinkSecurity
 import NIOCore
+import Synchronization
 import Transport
 
 /// Links through relays (Syncthing's relay protocol v1): for devices that cannot reach one another directly.
@@ -43,6 +44,7 @@ package struct RelayTransport: Sendable {
     let time: RelayTime
     let limits: Limits
     let fetchPool: PoolFetch
+    let strangers = SharedStrangerBudget()
     private let identity: LinkIdentity
     private let isProxied: Bool
 
@@ -270,4 +272,12 @@ extension RelayError {
         }
         cause = error.cause ?? error.message
     }
+}
+
+/// The budget of all relays that one transport has joined.
+final class SharedStrangerBudget: Sendable {
+    private let budget = Mutex(StrangerBudget())
+
+    func take(at now: Duration) -> Bool { budget.withLock { $0.take(at: now) } }
+    func give() { budget.withLock { $0.give() } }
 }

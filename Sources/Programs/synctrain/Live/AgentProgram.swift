@@ -53,10 +53,11 @@ enum AgentProgram {
                     reach, identity: identity, secret: try LinkKeyFile.load(from: places), sharedPort: sharedPort,
                     logger: logger)
             }
+            let tcp = TCPTransport(setUpLimit: 512, sharedPort: sharedPort)
+            // What listens also dials, where it may: both need the same port.
             var transports: [any LinkTransport] = [
-                ProxiedLinks(
-                    base: TCPTransport(setUpLimit: 512, sharedPort: sharedPort),
-                    streams: try NetworkReach.streams(reach.proxies, .streams))
+                try NetworkReach.proxiedStreams(reach.proxies, .streams).map { ProxiedLinks(base: tcp, streams: $0) }
+                    ?? tcp
             ]
             var nearby: [any NearbyDevices] = []
             if let virtualAir {
@@ -77,9 +78,10 @@ enum AgentProgram {
             let machine = BluetoothRadio.hasSystemBus ? try MachineObserver(logger: logger) : nil
             let setup = AgentSetup(
                 places: places, configurationFile: file, transports: transports,
-                makeDiscovery: configuration.discovery.local && !configuration.network.isProxyOnly
+                makeDiscovery: configuration.discovery.local && reach.proxyUse != .only
                     ? makeDiscovery : nil,
-                makeReach: reach.isUsed ? makeReach : nil, nearby: nearby, radio: bluetooth?.radio,
+                makeReach: reach.isUsed ? makeReach : nil, proxyUse: reach.proxyUse, nearby: nearby,
+                radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },

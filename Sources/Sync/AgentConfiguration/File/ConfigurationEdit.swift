@@ -5,6 +5,7 @@ package enum ConfigurationEdit: Equatable, Sendable {
     /// One that was ignored is no longer.
     case addDevice(DeviceConfiguration)
     case renameDevice(DeviceID, name: String)
+    /// Who says where a device is has it for its own: nobody takes it back.
     case setAddresses(DeviceID, [String])
     /// Takes the device out of all folders too.
     case removeDevice(DeviceID)
@@ -60,7 +61,9 @@ extension Configuration {
         case .renameDevice(let id, let name):
             changed.devices[try index(of: id)].name = name
         case .setAddresses(let id, let addresses):
-            changed.devices[try index(of: id)].addresses = addresses
+            let index = try index(of: id)
+            changed.devices[index].addresses = addresses
+            changed.devices[index].introducedBy = nil
         case .removeDevice(let id):
             changed.devices.remove(at: try index(of: id))
             for index in changed.folders.indices {

@@ -32,6 +32,7 @@ struct ConfigurationText {
         case .setAddresses(let id, let addresses):
             let old = configuration.devices.first { $0.id == id }?.addresses ?? []
             draft.setList("addresses", of: "device", at: index(id), from: old, to: addresses, quoting: { $0 })
+            draft.set("introduced-by", of: "device", at: index(id), toOrRemove: nil)
         case .removeDevice(let id):
             for (index, folder) in configuration.folders.enumerated() where folder.devices.contains(id) {
                 var without = folder

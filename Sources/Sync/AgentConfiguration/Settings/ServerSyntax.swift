@@ -54,6 +54,8 @@ enum ServerSyntax {
     /// Nil if `text` is the URL of a proxy.
     static func problem(proxy text: String) -> String? {
         let shown = ServerURL.withoutPassword(text).prefix(120)
+        if text == "none" { return "`none` is not a proxy; write `proxy = \"\"` for none" }
+        if text == "environment" { return "`environment` is not a proxy; leave `proxy` out, and ALL_PROXY names it" }
         guard let url = ServerURL(text) else {
             guard ServerURL("socks5://" + text)?.port == nil else {
                 return "`\(shown)` is not a proxy; did you mean `socks5://\(shown)`?"
@@ -62,11 +64,10 @@ enum ServerSyntax {
                 + "before the host if it needs them"
         }
         switch url.scheme {
-        case "socks5", "http": break
-        case "socks5h":
-            return "`\(shown)`: write `socks5://`; the proxy looks up host names in any case"
+        // With `socks5` as well the proxy looks up host names.
+        case "socks5", "socks5h", "http", "https": break
         default:
-            return "`\(shown)` is not a supported proxy; use `socks5://` or `http://`"
+            return "`\(shown)` is not a supported proxy; use `socks5://`, `http://` or `https://`"
         }
         guard let port = url.port, port > 0 else {
             return "`\(shown)` has no port; give it, for example `\(url.scheme)://\(url.host):1080`"
@@ -75,7 +76,8 @@ enum ServerSyntax {
             return "`\(shown)` has more than a host and a port; use `\(url.scheme)://HOST:PORT`"
         }
         // RFC 1929: one byte says how long each is.
-        guard url.scheme == "http" || max(url.user?.utf8.count ?? 0, url.password?.utf8.count ?? 0) <= 255 else {
+        guard url.scheme.hasPrefix("http") || max(url.user?.utf8.count ?? 0, url.password?.utf8.count ?? 0) <= 255
+        else {
             return "user and password of a SOCKS5 proxy have at most 255 bytes each; shorten them"
         }
         return nil

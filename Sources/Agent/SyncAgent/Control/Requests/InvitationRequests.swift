@@ -16,6 +16,7 @@ struct InvitationRequests: RequestGroup {
     let configuration: RunningConfiguration
     let index: IndexStore
     let listeners: ListenerBoard
+    let reach: (any WideReach)?
     let time: AgentTime
     let logger: Logger
 
@@ -37,7 +38,7 @@ struct InvitationRequests: RequestGroup {
         let secret = SecureRandom.bytes(count: InvitationCode.secretByteCount)
         guard
             let code = InvitationCode(
-                device: configuration.localDevice.digest, secret: secret, addresses: dialableAddresses())
+                device: configuration.localDevice.digest, secret: secret, addresses: await addresses())
         else { throw ControlError(.failed, "no code could be created. This is a bug; report it.") }
         let now = time.wall().seconds
         let expires = now + request.seconds
@@ -79,6 +80,13 @@ struct InvitationRequests: RequestGroup {
                 .noSuchPath, "no invitation \(number); `synctrain invite --list` shows the invitations")
         }
         invitations.replace(try await index.invitations())
+    }
+
+    /// The own ones, and the relay that is joined: the guest may be anywhere.
+    private func addresses() async -> [String] {
+        let relay = await reach?.report.relays.compactMap(\.address).first
+        let own = dialableAddresses().prefix(InvitationCode.addressLimit - (relay == nil ? 0 : 1))
+        return own + [relay].compactMap { $0 }
     }
 
     /// Where another device may reach this one, as far as this one knows: a port of all addresses is of no use in a code,

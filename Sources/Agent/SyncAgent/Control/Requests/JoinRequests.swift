@@ -14,6 +14,7 @@ struct JoinRequests: RequestGroup {
     let changes: ConfigurationChanges
     let pairing: PairingRegistry
     let dialer: LinkDialer
+    let ways: WayFinder
     let discovery: (any DeviceDiscovery)?
     let places: AgentPlaces
     let ownIntroduction: @Sendable () -> PairingIntroduction
@@ -143,7 +144,7 @@ struct JoinRequests: RequestGroup {
         var last: (any Error)?
         for address in addresses.prefix(8) {
             do {
-                let link = try await dialer.dial(address, install: pairing.diallingToJoin())
+                let link = try await ways.dial(address, .searching, to: host, install: pairing.diallingToJoin())
                 // The secret is for that device alone.
                 if link.peer == host { return (link, address) }
                 await link.close()
