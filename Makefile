@@ -78,8 +78,7 @@ network-lab: debug ## homes behind routers of each kind, real discovery servers 
 	# Three at a time: they wait for each other's timers more than they work.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" NETWORK_LAB=required DISCOVERY_PROBE="$(DEBUG_BIN)/DiscoveryProbe" \
 	RELAY_PROBE="$(DEBUG_BIN)/RelayProbe" PORT_MAP_PROBE="$(DEBUG_BIN)/PortMapProbe" \
-	$(PYTHON) -m pytest -q -n 3 -p no:cacheprovider Tests/NetworkLab Tests/Interop/test_relay_client.py \
-	Tests/Interop/test_port_mapping.py Tests/Interop/test_global_discovery.py -m "not syncthings_alone"
+	$(PYTHON) -m pytest -q -n 3 -p no:cacheprovider Tests/NetworkLab -m "not syncthings_alone"
 
 bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error
