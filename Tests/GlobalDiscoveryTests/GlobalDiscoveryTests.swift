@@ -108,6 +108,27 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         #expect(servers.requests.map(\.server).sorted() == ["a.example", "b.example", "b.example"])
     }
 
+    /// Two devices that start at the same moment: the one that is announced later asks again, whatever pause the server wants.
+    @Test func whoIsAnnouncedAsksAgainForThoseNotFound() async throws {
+        servers.set("a.example", accepted)
+        servers.set("b.example", gone)
+        let discovery = try discovery(["https://a.example/?nolookup", "https://b.example/?noannounce"])
+        let missed = Mutex<[DeviceID]>([])
+        try await running(discovery, found: { device in missed.withLock { $0.append(device) } }) { events in
+            while clock.sleeperCount < 1 { await Task.yield() }
+            _ = await discovery.addresses(of: a)
+            #expect(discovery.pause(beforeLookingUp: a) == .seconds(1800))
+            await clock.advance(whenAsleep: 1)
+            #expect(await events.next() == .announced(discovery.servers[0], ["tcp://0.0.0.0:22000"]))
+            while missed.withLock({ $0.isEmpty }) { await Task.yield() }
+            #expect(missed.withLock { $0 } == [a])
+            #expect(discovery.pause(beforeLookingUp: a) <= LookupTable.gap)
+            clock.advance(by: LookupTable.gap)
+            _ = await discovery.addresses(of: a)
+        }
+        #expect(servers.requests.count { $0.server == "b.example" } == 2)
+    }
+
     @Test func announcesWhatChanged() async throws {
         servers.set("a.example", accepted)
         let addresses = Mutex<[String]>([])

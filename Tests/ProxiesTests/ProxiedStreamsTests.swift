@@ -84,7 +84,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
         try await withServer(echo) { target in
             try await withServer(proxy.serve) { port in
                 let streams = try streams("\(proxy.scheme)://\(proxy.user)127.0.0.1:\(port)", fallsBack: false)
-                try await expectEcho(streams.connect(to: host, port: target, timeout: .seconds(60), install: stream))
+                try await expectEcho(streams.connect(to: host, port: target, timeout: .seconds(600), install: stream))
                 #expect(direct.hosts == ["127.0.0.1:\(port)"])
             }
         }
@@ -107,7 +107,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
         }
         try await withServer(serve) { port in
             let streams = try streams("\(scheme)://127.0.0.1:\(port)", fallsBack: false)
-            try await expectEcho(streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(60), install: stream))
+            try await expectEcho(streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(600), install: stream))
         }
     }
 
@@ -127,7 +127,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
         try await withServer(serve) { port in
             let streams = try streams("\(scheme)://\(user)127.0.0.1:\(port)", fallsBack: false)
             let error = await #expect(throws: LinkError.self) {
-                try await streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(60), install: stream)
+                try await streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(600), install: stream)
             }
             #expect(error?.code == code)
             #expect(error?.message.contains("\(scheme)://127.0.0.1:\(port)") == true)
@@ -137,11 +137,11 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
     @Test(arguments: ["socks5", "http"])
     func saysThatNothingListensAtTheTarget(scheme: String) async throws {
-        let closed = try await closedPort()
+        let closed = try closedPort()
         try await withServer(scheme == "http" ? connectProxy() : socksProxy()) { port in
             let streams = try streams("\(scheme)://127.0.0.1:\(port)", fallsBack: false)
             let error = await #expect(throws: LinkError.self) {
-                try await streams.connect(to: "127.0.0.1", port: closed, timeout: .seconds(60), install: stream)
+                try await streams.connect(to: "127.0.0.1", port: closed, timeout: .seconds(600), install: stream)
             }
             #expect(error?.code == (scheme == "http" ? .unreachable : .refused))
             #expect(error?.message.contains("127.0.0.1:\(closed)") == true)
@@ -149,10 +149,10 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     }
 
     @Test func saysThatNoProxyListens() async throws {
-        let closed = try await closedPort()
+        let closed = try closedPort()
         let streams = try streams("socks5://127.0.0.1:\(closed)", fallsBack: false)
         let error = await #expect(throws: LinkError.self) {
-            try await streams.connect(to: targetName, port: 1, timeout: .seconds(60), install: stream)
+            try await streams.connect(to: targetName, port: 1, timeout: .seconds(600), install: stream)
         }
         #expect(error?.code == .refused)
         #expect(error?.message.contains("no proxy listens at socks5://127.0.0.1:\(closed)") == true)
@@ -168,7 +168,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
                 return channel.eventLoop.makeFailedFuture(BadCertificate())
             }
             let error = await #expect(throws: LinkError.self) {
-                try await streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(60), install: stream)
+                try await streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(600), install: stream)
             }
             #expect(error?.cause?.contains("BadCertificate") == true)
             #expect(hosts.withLock { $0 } == ["127.0.0.1"])
@@ -179,10 +179,11 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
     /// The clock stands still: it is the failure that begins the direct connection.
     @Test func connectsDirectlyOnceTheProxyHasFailed() async throws {
-        let closed = try await closedPort()
+        let closed = try closedPort()
         try await withServer(echo) { target in
             let streams = try streams("socks5://127.0.0.1:\(closed)", fallsBack: true)
-            try await expectEcho(streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(60), install: stream))
+            try await expectEcho(
+                streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(600), install: stream))
             #expect(direct.hosts == ["127.0.0.1:\(closed)", "127.0.0.1:\(target)"])
         }
     }
@@ -209,7 +210,8 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
                 try await withServer(serve) { port in
                     let streams = try streams("socks5://127.0.0.1:\(port)", fallsBack: false, clock: clock)
                     await #expect(throws: LinkError.self) {
-                        try await streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(60), install: stream)
+                        try await streams.connect(
+                            to: "127.0.0.1", port: target, timeout: .seconds(600), install: stream)
                     }
                     #expect(direct.hosts.last == "127.0.0.1:\(port)")
                 }
@@ -219,10 +221,10 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     }
 
     @Test func saysWhyNeitherWayWorks() async throws {
-        let (proxy, target) = (try await closedPort(), try await closedPort())
+        let (proxy, target) = (try closedPort(), try closedPort())
         let streams = try streams("socks5://127.0.0.1:\(proxy)", fallsBack: true)
         let error = await #expect(throws: LinkError.self) {
-            try await streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(60), install: stream)
+            try await streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(600), install: stream)
         }
         #expect(error?.code == .refused)
         #expect(error?.message.contains("127.0.0.1:\(proxy)") == true)
@@ -237,7 +239,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
             try await withServer(socksProxy()) { port in
                 let streams = try streams("socks5://127.0.0.1:\(port)", fallsBack: fallsBack)
                 let error = await #expect(throws: LinkError.self) {
-                    try await streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(60)) { channel in
+                    try await streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(600)) { channel in
                         installed.withLock { $0 += 1 }
                         return channel.eventLoop.makeFailedFuture(
                             LinkError(.refused, "another device", isTransient: false))
@@ -252,10 +254,11 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     }
 
     @Test func reachesExceptionsDirectly() async throws {
-        let closed = try await closedPort()
+        let closed = try closedPort()
         try await withServer(echo) { target in
             let streams = try streams("socks5://127.0.0.1:\(closed)", exceptions: "127.0.0.0/8", fallsBack: false)
-            try await expectEcho(streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(60), install: stream))
+            try await expectEcho(
+                streams.connect(to: "127.0.0.1", port: target, timeout: .seconds(600), install: stream))
             #expect(direct.hosts == ["127.0.0.1:\(target)"])
         }
     }
@@ -274,7 +277,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
             await withCheckedContinuation { continuation in
                 isAsked.withLock { $0 = continuation }
                 let task = Task {
-                    try await streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(60), install: stream)
+                    try await streams.connect(to: "127.0.0.1", port: 1, timeout: .seconds(600), install: stream)
                 }
                 dial.withLock { $0 = task }
             }
@@ -294,7 +297,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
                 let address = LinkAddress.tcp(host: targetName, port: target)
                 #expect(links.serves(address))
                 let seen = Mutex<LinkInformation?>(nil)
-                let link = try await links.dial(address, timeout: .seconds(60)) { channel, information in
+                let link = try await links.dial(address, timeout: .seconds(600)) { channel, information in
                     seen.withLock { $0 = information }
                     return stream(channel)
                 }
@@ -313,7 +316,7 @@ typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
             let links = ProxiedLinks(
                 base: TCPTransport(), streams: try streams("socks5://127.0.0.1:1", fallsBack: true))
             let seen = Mutex<LinkInformation?>(nil)
-            let link = try await links.dial(.tcp(host: "localhost", port: target), timeout: .seconds(60)) {
+            let link = try await links.dial(.tcp(host: "localhost", port: target), timeout: .seconds(600)) {
                 channel, information in
                 seen.withLock { $0 = information }
                 return stream(channel)

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import Testing
 
 /// One accepted connection of a test's server.
 struct Conversation {
@@ -107,12 +108,20 @@ func withServer<Output: Sendable>(
 }
 
 /// A port of 127.0.0.1 at which nothing listens.
-func closedPort() async throws -> UInt16 {
-    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .bind(host: "127.0.0.1", port: 0).get()
-    let port = UInt16(server.localAddress?.port ?? 0)
-    try await server.close()
-    return port
+func closedPort() throws -> UInt16 {
+    // Bound and never listened on, for as long as the tests run: nobody else is given it meanwhile.
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(descriptor, address, length) == 0 ? getsockname(descriptor, address, &length) : -1
+        }
+    }
+    try #require(status == 0)
+    return UInt16(bigEndian: address.sin_port)
 }
 
 /// Greets, then says back what it hears.

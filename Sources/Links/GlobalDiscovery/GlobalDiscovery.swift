@@ -212,7 +212,7 @@ package final class GlobalDiscovery: Sendable {
         }
         await withTaskGroup { tasks in
             for index in announceServers.indices {
-                tasks.addTask { await self.announce(to: index, report: report) }
+                tasks.addTask { await self.announce(to: index, found: found, report: report) }
             }
             tasks.addTask { await self.perform(jobs, found: found, report: report) }
         }
@@ -226,14 +226,31 @@ package final class GlobalDiscovery: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    private func announce(to index: Int, report: @Sendable (GlobalDiscoveryEvent) -> Void) async {
+    /// Two devices that start at the same moment ask for each other before either is announced. So the one that is announced
+    /// later asks once more for those that were not found.
+    private func lookAgain(_ found: @Sendable (DeviceID) async -> Void) async {
+        let now = now()
+        let missing = shared.withLock { shared in
+            let missing = shared.table.missing(at: now)
+            for device in missing { shared.table.allowLookup(of: device, at: now) }
+            return missing
+        }
+        // Whoever wants them asks again.
+        for device in missing { await found(device) }
+    }
+
+    private func announce(
+        to index: Int, found: @Sendable (DeviceID) async -> Void, report: @Sendable (GlobalDiscoveryEvent) -> Void
+    ) async {
         while !Task.isCancelled {
             let now = now()
             let (isDue, next) = shared.withLock { shared in
                 (shared.schedules[index].begin(at: now), shared.schedules[index].next)
             }
             if isDue {
+                let isFirst = shared.withLock { $0.announcing[index].success == nil }
                 await announceOnce(to: index, report: report)
+                if isFirst, shared.withLock({ $0.announcing[index].success != nil }) { await lookAgain(found) }
             } else if let next {
                 await alarms[index].wait { [sleep] in try? await sleep(next - now) }
             }

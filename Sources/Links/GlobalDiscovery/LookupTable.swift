@@ -129,6 +129,14 @@ package struct LookupTable: Sendable {
         return addresses(of: device, at: now) != before
     }
 
+    /// Devices that were asked about and of which nothing is known.
+    package func missing(at now: Duration) -> [DeviceID] {
+        devices.filter { known in
+            known.value.entries.contains { $0.lastAsked != nil }
+                && known.value.entries.allSatisfy { !$0.isAsked && $0.usableUntil <= now }
+        }.keys.sorted()
+    }
+
     /// Nobody asks any more: what was under way has ended without an answer.
     package mutating func abandonAll() {
         for device in devices.keys {
@@ -156,7 +164,10 @@ package struct LookupTable: Sendable {
 
     /// When the next server may be asked about `device`; nil for one that the table does not have.
     package func nextLookup(of device: DeviceID) -> Duration? {
-        devices[device]?.entries.enumerated().map { max($1.nextLookup, servers[$0].blockedUntil) }.min()
+        devices[device]?.entries.enumerated().map { index, entry in
+            entry.isExempt
+                ? entry.lastAsked.map { $0 + Self.gap } ?? .zero : max(entry.nextLookup, servers[index].blockedUntil)
+        }.min()
     }
 
     package mutating func remove(_ device: DeviceID) {

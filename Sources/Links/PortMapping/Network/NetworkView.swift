@@ -38,7 +38,7 @@ package struct NetworkView: Equatable, Sendable {
             let locals =
                 route.gateway.isIPv4
                 ? addresses.filter { $0.networkContains(route.gateway) }.prefix(1)
-                : addresses.filter { !$0.address.isIPv4 && $0.address.isPublic }.prefix(4)
+                : addresses.filter { !$0.address.isIPv4 && $0.address.isOutside }.prefix(4)
             for local in locals {
                 let gateway = Gateway(address: route.gateway, interface: route.interface, local: local)
                 let isOwn = ownAddresses.contains { $0.isSameNumber(as: route.gateway) }

@@ -23,6 +23,13 @@ extension IPAddress {
             || isLinkLocal
     }
 
+    /// Whether a router that has it outside is not behind another one: it is no address of a private network, of a provider's NAT
+    /// or of nobody.
+    package var isOutside: Bool {
+        guard isIPv4 else { return bytes[0] & 0xE0 == 0x20 }
+        return !isPrivate && !isLoopback && !isMulticast && bytes[0] != 0 && bytes[0] < 240
+    }
+
     /// Whether both are the same number; the zone, which the system writes in two ways, is not compared.
     package func isSameNumber(as other: IPAddress) -> Bool { bytes == other.bytes }
 }

@@ -82,5 +82,5 @@ package struct PortMappingGrant: Sendable, Equatable {
 
     /// Whether the external address means something on the internet. Unknown counts as public: discovery servers see the
     /// true one.
-    package var isPublic: Bool { externalAddress.map(\.isPublic) ?? true }
+    package var isPublic: Bool { externalAddress.map(\.isOutside) ?? true }
 }
