@@ -103,7 +103,8 @@ import Transport
             let environment = LinkEnvironment(
                 localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" }, knownDevices: { [] },
                 dial: { address, effort, _ in try await radio.dial(address, effort) }, found: { _, _ in [:] },
-                foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() }, dialBudget: SharedDialBudget(),
+                foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+                dialBudget: SharedDialBudget(),
                 connections: { 1 },
                 folders: FolderRegistry(pending: pending), linkChanged: { [devices] in devices.linkChanged() },
                 index: index,
@@ -149,7 +150,11 @@ import Transport
                 }
                 while radio.dials.count < dials { await Task.yield() }
                 while clock.now.offset < duration {
-                    await clock.advance(whenAsleep: sessions.count + (settings.cycle == nil ? 0 : 1) + radio.underWay)
+                    // A dial may end meanwhile.
+                    while clock.sleeperCount < sessions.count + (settings.cycle == nil ? 0 : 1) + radio.underWay {
+                        await Task.yield()
+                    }
+                    await clock.advance(whenAsleep: 1)
                     await each(clock.now.offset)
                 }
                 group.cancelAll()
