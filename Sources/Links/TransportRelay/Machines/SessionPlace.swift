@@ -18,7 +18,7 @@ package struct SessionPlace: Equatable, Sendable {
     package init(_ invitation: SessionInvitation, relay: String, reached: IPAddress?) {
         port = invitation.port
         let own = reached ?? IPAddress(relay)
-        if let address = invitation.address, address != own, address.isPublic, port == 443 || port >= 1024 {
+        if let address = invitation.address, address != own, address.isInternetAddress, port == 443 || port >= 1024 {
             host = address.description
         } else {
             host = own?.description ?? relay
@@ -29,7 +29,7 @@ package struct SessionPlace: Equatable, Sendable {
 extension IPAddress {
     /// Whether the address is one of the internet's, not of a single network, machine or purpose (the registries of
     /// special-purpose addresses, RFC 6890).
-    package var isPublic: Bool {
+    package var isInternetAddress: Bool {
         if isIPv4 {
             return switch (bytes[0], bytes[1], bytes[2]) {
             case (0, _, _), (10, _, _), (127, _, _), (224..., _, _): false
