@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures lint language openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures network-lab lint language openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -70,6 +70,15 @@ language: ## help, messages, the page and the documents: terms, length, full sto
 openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sources/Core/ControlAPI
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
 	SYNCTRAIN_WRITE_OPENAPI="$(CURDIR)/Sources/Agent/WebPage/openapi.json" $(TEST_PROGRAM) --filter OpenAPITests
+
+network-lab: debug ## homes behind routers of each kind, real discovery servers and relays, in network namespaces; needs root
+	$(SWIFT_BUILD) --product DiscoveryProbe --explicit-target-dependency-import-check error
+	$(SWIFT_BUILD) --product RelayProbe --explicit-target-dependency-import-check error
+	$(SWIFT_BUILD) --product PortMapProbe --explicit-target-dependency-import-check error
+	# Three at a time: they wait for each other's timers more than they work.
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" NETWORK_LAB=required DISCOVERY_PROBE="$(DEBUG_BIN)/DiscoveryProbe" \
+	RELAY_PROBE="$(DEBUG_BIN)/RelayProbe" PORT_MAP_PROBE="$(DEBUG_BIN)/PortMapProbe" \
+	$(PYTHON) -m pytest -q -n 3 -p no:cacheprovider Tests/NetworkLab -m "not syncthings_alone"
 
 bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error

@@ -117,7 +117,7 @@ let layers = [
                 name: "Fetching",
                 dependencies: [
                     "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                    "FileAccess", "SyncDecisions", "Transport", nioCore, nioPosix,
+                    "FileAccess", "SyncDecisions", "Transport", nioCore,
                 ]),
             .target(
                 name: "FolderSync",
@@ -125,7 +125,6 @@ let layers = [
                     "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
                     "Cryptography", "Fetching", "FileAccess", "FolderScanner", "FolderWatcher", "IndexStore",
                     "LinkSecurity", "Reconciliation", "Selection", "SyncDecisions", "Transport", logging, nioCore,
-                    nioPosix,
                 ]),
             .target(
                 name: "PeerLinks",
@@ -139,7 +138,7 @@ let layers = [
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "Arithmetic", "AsyncTools", "BlockExchange", "ControlAPI",
                     "Cryptography", "Fetching", "FileAccess", "GhostDrop", "PeerLinks", "SyncDecisions", "Transport",
-                    logging, nioCore, nioPosix,
+                    logging, nioCore,
                 ]),
             .target(
                 name: "ThumbnailService",
@@ -225,6 +224,16 @@ let package = Package(
         .target(
             name: "SyncTestKit", dependencies: ["BlockExchange", "CLinux", "Cryptography", "FileAccess"],
             path: "Tests/SyncTestKit"),
+        // Real sessions over links in memory.
+        .target(
+            name: "SessionTestKit",
+            dependencies: [
+                "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "Cryptography", "Fetching",
+                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "PeerLinks", "SyncDecisions",
+                "SyncTestKit", "Transport", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+            ],
+            path: "Tests/SessionTestKit"),
         // What every transport has to do; also for programs that try one where tests cannot run.
         .target(
             name: "TransportConformance", dependencies: ["Transport", nioCore], path: "Tests/TransportConformance"),
@@ -329,8 +338,9 @@ let package = Package(
             of: "PeerLinks",
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "Cryptography", "Fetching",
-                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "SyncDecisions", "Transport",
-                logging, nioCore, .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
+                "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "SessionTestKit",
+                "SyncDecisions", "Transport", logging, nioCore,
+                .product(name: "NIOEmbedded", package: "swift-nio"), nioPosix,
             ]),
         .tests(
             of: "FileDrop",
@@ -355,8 +365,9 @@ let package = Package(
             name: "SimulationTests",
             dependencies: [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FileAccess", "FolderSync", "IndexStore", "Reconciliation", "Selection", "SyncDecisions",
-                "SyncTestKit", "Transport", logging, nioCore, nioPosix,
+                "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkRules", "LinkSecurity", "PeerLinks",
+                "Reconciliation", "Selection", "SessionTestKit", "SyncDecisions", "SyncTestKit", "Transport", logging,
+                nioCore,
             ],
             path: "Tests/Simulation", exclude: ["run"]),
         .tests(of: "ScaleModel"),

@@ -47,7 +47,7 @@ struct Architecture {
             "FolderWatcher": ["AsyncTools", "CLinux", "FileAccess"],
             "TransportTCP": ["Transport", "BlockExchange", "Cryptography", "CLinux"],
             "LinkSecurity": ["Transport", "BlockExchange", "Cryptography"],
-            "LinkRules": ["BlockExchange", "Transport"],
+            "LinkRules": ["Arithmetic", "BlockExchange", "Transport"],
             "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
             "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
             "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
@@ -122,10 +122,8 @@ struct Architecture {
             ),
             "NIOPosix": (
                 [
-                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "PortMapping", "Fetching",
-                    "FolderSync",
-                    "PeerLinks",
-                    "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
+                    "AsyncTools", "TransportTCP", "TransportVirtual", "TransportBluetooth", "PortMapping", "PeerLinks",
+                    "ThumbnailService", "SyncAgent", "AgentServer", "ControlClient", "synctrain",
                 ],
                 "sockets and threads: what is pure has none"
             ),

@@ -189,6 +189,21 @@ import Testing
         #expect(try await index.store.lastSeen() == [bob: 6])
     }
 
+    /// A device is seen last when its link ends, which cancels the task that notes it.
+    @Test(arguments: [false, true]) func lastSeenIsKeptInACancelledTask(blocksCaller: Bool) async throws {
+        let index = try await TestIndex(blocksCaller: blocksCaller)
+        let store = index.store
+        let noting = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await #expect(throws: CancellationError.self) {
+                try await store.addFolder(FolderID("docs"), newIndexID: .none)
+            }
+            try await store.noteSeen(alice, at: 5)
+        }
+        try await noting.value
+        #expect(try await store.lastSeen() == [alice: 5])
+    }
+
     @Test func newestPendingStay() async throws {
         let index = try await TestIndex()
         let count = IndexStore.pendingLimit + 3

@@ -19,9 +19,9 @@ struct TestIndex {
     let directory: TemporaryDirectory
     let store: IndexStore
 
-    init() async throws {
+    init(blocksCaller: Bool = false) async throws {
         directory = try TemporaryDirectory()
-        store = try IndexStore.open(path: directory.index, cacheBytes: 4 << 20)
+        store = try IndexStore.open(path: directory.index, cacheBytes: 4 << 20, blocksCaller: blocksCaller)
         try await store.addFolder(music, newIndexID: IndexID(rawValue: 0xA1))
     }
 

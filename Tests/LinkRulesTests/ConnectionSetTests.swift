@@ -222,6 +222,18 @@ import Testing
         #expect(closesNone.primary == LinkNumber(1))
     }
 
+    /// A link of which nobody knows whether it works keeps no other out that was dialled because of that, whatever the peer is.
+    @Test(arguments: [true, false])
+    func aDoubtfulLinkGivesWayToWhatWasDialled(_ knows: Bool) {
+        var set = Self.set(of: 1, knows: knows)
+        set.doubtful = [LinkNumber(1)]
+        #expect(set.handle(.arrived(Fixture.link(2, since: 9)), at: .seconds(9)) == [.proceed(LinkNumber(2))])
+        let actions = set.handle(Self.hello(2, since: 9, count: 1, knows: knows), at: .seconds(9))
+        #expect(
+            actions.prefix(3) == [.admit(LinkNumber(2)), .demote(LinkNumber(1)), .retire(LinkNumber(1))])
+        #expect(set.active.map(\.number) == [LinkNumber(2)])
+    }
+
     @Test func fewWaitForADecision() {
         var set = Self.set(of: 3)
         var refused = 0

@@ -106,7 +106,11 @@ import Transport
             (Self.two, LinkProbes.Path(.wideTCP, localAddress: Self.wifi, remoteAddress: Self.mobile)),
         ])
         #expect(probes.handle(.heardAt([]), at: .zero) == [])
-        #expect(probes.handle(.heardAt([there, other]), at: .zero) == [])
+        #expect(probes.handle(.heardAt([there]), at: .zero) == [])
+        #expect(probes.handle(.heardAt([there]), at: .seconds(1)) == [])
+        // The old one as well: it may be named for a while.
+        #expect(probes.handle(.heardAt([there, other]), at: .seconds(5)) == [.probe(Self.one)])
+        #expect(probes.handle(.answered(Self.one), at: .seconds(6)) == [])
         #expect(probes.handle(.heardAt([other]), at: .seconds(9)) == [.probe(Self.one)])
         #expect(probes.handle(.heardAt([other]), at: .seconds(10)) == [])
         #expect(probes.handle(.time, at: .milliseconds(11_500)) == [.giveUp(Self.one, .silent)])
@@ -123,6 +127,9 @@ import Transport
         #expect(probes.doubtful == [Self.one, Self.two])
         _ = probes.handle(.answered(Self.one), at: .seconds(14))
         #expect(probes.handle(.time, at: .seconds(15)) == [.giveUp(Self.two, .stalled)])
+        // Until it has ended.
+        #expect(probes.doubtful == [Self.two])
+        _ = probes.handle(.ended(Self.two), at: .seconds(16))
         #expect(probes.doubtful.isEmpty)
     }
 

@@ -11,7 +11,8 @@ import netlab  # noqa: E402
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes more than 10 s, or judges the laboratory alone")
+    config.addinivalue_line("markers", "slow: takes more than 10 s")
+    config.addinivalue_line("markers", "syncthings_alone: judges the laboratory, not synctrain")
 
 
 def pytest_collection_modifyitems(items):

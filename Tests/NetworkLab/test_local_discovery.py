@@ -78,6 +78,6 @@ def test_a_new_address_is_found(pair):
     address = lab.change_home_address(lab.home_b)
 
     def moved():
-        connection = node.connection(agent.id)
-        return connection and connection["address"].startswith(address)
-    wait_until(lambda: agent.is_connected(node.id) and moved(), 40, "the agent is connected to the new address")
+        device = agent.device(node.id)
+        return device.get("connected") and device["address"] == f"tcp://{address}:22000"
+    wait_until(moved, 40, "the agent is connected to the new address")

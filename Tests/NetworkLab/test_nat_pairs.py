@@ -15,7 +15,7 @@ def expected_way(*kinds):
     return "tcp" if {"none", "full"} & set(kinds) else "relay"
 
 
-@pytest.mark.slow
+@pytest.mark.syncthings_alone
 @pytest.mark.parametrize("nat_b", B_KINDS)
 @pytest.mark.parametrize("nat_a", A_KINDS)
 def test_real_syncthings(network, nat_a, nat_b):

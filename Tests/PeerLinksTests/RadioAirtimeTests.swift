@@ -15,6 +15,7 @@ import Transport
 @testable import Fetching
 @testable import FolderSync
 @testable import PeerLinks
+@testable import SessionTestKit
 
 /// What the radio costs while paired devices are away: real sessions of devices, a model of the radio, and a clock that
 /// jumps from one event to the next.
@@ -28,8 +29,6 @@ import Transport
             /// Since when each of the devices is near; the others are away.
             var near: [LinkAddress: Duration] = [:]
             var dials: [(address: LinkAddress, effort: RadioEffort, at: Duration)] = []
-            /// Searching dials that have not ended.
-            var underWay = 0
         }
 
         let clock: ManualClock
@@ -55,13 +54,9 @@ import Transport
 
         /// No dial gets a link, so that a device stays absent.
         func dial(_ address: LinkAddress, _ effort: RadioEffort) async throws -> SecureLink {
-            state.withLock { [now] state in
-                state.dials.append((address, effort, now))
-                if effort == .searching { state.underWay += 1 }
-            }
+            state.withLock { [now] in $0.dials.append((address, effort, now)) }
             if effort == .searching {
                 let (start, limit) = (now, LinkDialer.radioTimeout)
-                defer { state.withLock { $0.underWay -= 1 } }
                 while let stretch = DutyCycle.pairing.stretch(at: now - start, until: limit) {
                     try await clock.sleep(for: stretch.length)
                     if stretch.isScanning { state.withLock { $0.scanned += stretch.length } }
@@ -71,7 +66,6 @@ import Transport
         }
 
         var scanned: Duration { state.withLock { $0.scanned } }
-        var underWay: Int { state.withLock { $0.underWay } }
         var dials: [(address: LinkAddress, effort: RadioEffort, at: Duration)] { state.withLock { $0.dials } }
     }
 
@@ -82,20 +76,20 @@ import Transport
         let devices = DeviceRegistry()
         let addresses: [LinkAddress]
         let settings: RadioWatch.Settings
+        private let executor: SerialTaskExecutor
         private let home = FileManager.default.temporaryDirectory.appending(path: "radio-\(UUID().uuidString)").path
         private let sessions: [DeviceSession]
 
-        init(
-            away count: Int, settings: RadioWatch.Settings = RadioWatch.Settings(cycle: .background)
-        ) throws {
+        private init(away count: Int, settings: RadioWatch.Settings, executor: SerialTaskExecutor) throws {
             self.settings = settings
+            self.executor = executor
             try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
             let radio = ModelRadio(clock: clock)
             self.radio = radio
             let clock = clock
             let time = AgentTime(
                 clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0.5 })
-            let index = try IndexStore.open(path: "\(home)/index.sqlite")
+            let index = try IndexStore.open(path: "\(home)/index.sqlite", blocksCaller: true)
             let events = EventHub(wall: { WallTime(seconds: 0) })
             let logger = Logger(label: "radio", factory: { _ in SwiftLogNoOpLogHandler() })
             let pending = PendingRegistry(
@@ -125,11 +119,20 @@ import Transport
 
         deinit { try? FileManager.default.removeItem(atPath: home) }
 
-        /// Runs all until so much time has passed, which begins to pass once so many dials have begun; `each` is called whenever
-        /// all of it sleeps.
-        func run(for duration: Duration, afterDials dials: Int = 0, each: (Duration) async -> Void = { _ in }) async {
+        /// Runs a test in which all is done by one thread, so that it is known when everybody sleeps.
+        static func run(
+            away count: Int, settings: RadioWatch.Settings = RadioWatch.Settings(cycle: .background),
+            _ body: @escaping @Sendable (Scene) async throws -> Void
+        ) async throws {
+            try await SerialTaskExecutor.run { executor in
+                try await body(Scene(away: count, settings: settings, executor: executor))
+            }
+        }
+
+        /// Runs all until so much time has passed.
+        func run(for duration: Duration) async throws {
             let clock = clock
-            await withTaskGroup(of: Void.self) { group in
+            try await withThrowingTaskGroup(of: Void.self) { group in
                 for session in sessions { group.addTask { await session.run() } }
                 group.addTask { [self] in
                     await RadioWatch(
@@ -138,24 +141,18 @@ import Transport
                             devices.all.compactMap { $0.radioCandidate(at: clock.now.offset) }
                         },
                         search: { [radio] in await radio.search($0, $1) },
-                        found: { [devices, radio] findings in
+                        found: { [devices] findings in
                             for device in devices.all { await device.wasSearchedFor(findings) }
-                            // Time does not go on before the session has taken notice.
-                            while !findings.heard.isEmpty, radio.dials.isEmpty { await Task.yield() }
                         }, changed: Signal(),
                         time: AgentTime(
                             clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) },
                             random: { 0.5 })
                     ).run()
                 }
-                while radio.dials.count < dials { await Task.yield() }
                 while clock.now.offset < duration {
-                    // A dial may end meanwhile.
-                    while clock.sleeperCount < sessions.count + (settings.cycle == nil ? 0 : 1) + radio.underWay {
-                        await Task.yield()
-                    }
-                    await clock.advance(whenAsleep: 1)
-                    await each(clock.now.offset)
+                    await executor.idle()
+                    let next = try #require(clock.nextDeadline, "everybody waits, and nobody for time")
+                    clock.advance(by: max(.zero, clock.now.duration(to: next)))
                 }
                 group.cancelAll()
             }
@@ -165,45 +162,49 @@ import Transport
     }
 
     @Test(arguments: [1, 3]) func aDayOfAbsence(_ count: Int) async throws {
-        let scene = try Scene(away: count)
-        await scene.run(for: Self.day)
-        let share = scene.radio.scanned / Self.day
-        print("\(count) absent: the radio scans \((share * 1000).rounded() / 10) % of a day")
-        #expect(share <= 0.09)
-        // It does search.
-        #expect(share > 0.08)
-        #expect(scene.radio.dials.count == 0)
-        #expect(scene.devices.all.allSatisfy { $0.state.lastError?.contains("not in range") == true })
+        try await Scene.run(away: count) { scene in
+            try await scene.run(for: Self.day)
+            let share = scene.radio.scanned / Self.day
+            print("\(count) absent: the radio scans \((share * 1000).rounded() / 10) % of a day")
+            #expect(share <= 0.09)
+            // It does search.
+            #expect(share > 0.08)
+            #expect(scene.radio.dials.count == 0)
+            #expect(scene.devices.all.allSatisfy { $0.state.lastError?.contains("not in range") == true })
+        }
     }
 
     @Test func aPersonWhoWaitsHasTheRadioSearchNearlyAllOfTheTime() async throws {
-        let scene = try Scene(away: 1, settings: RadioWatch.Settings())
-        await scene.seek()
-        await scene.run(for: .seconds(3600), afterDials: 1)
-        // One dial of 45 s, and none once nobody waits any more.
-        #expect(scene.radio.dials.map(\.effort) == [.searching])
-        #expect(scene.radio.scanned == .seconds(41))
+        try await Scene.run(away: 1, settings: RadioWatch.Settings()) { scene in
+            await scene.seek()
+            try await scene.run(for: .seconds(3600))
+            // One dial of 45 s, and none once nobody waits any more.
+            #expect(scene.radio.dials.map(\.effort) == [.searching])
+            #expect(scene.radio.scanned == .seconds(41))
+        }
     }
 
     @Test func withoutASearchInTheBackgroundThereIsNoScan() async throws {
-        let scene = try Scene(away: 1, settings: RadioWatch.Settings())
-        await scene.run(for: .seconds(3600))
-        #expect(scene.radio.scanned == .zero)
-        #expect(scene.radio.dials.count == 0)
+        try await Scene.run(away: 1, settings: RadioWatch.Settings()) { scene in
+            try await scene.run(for: .seconds(3600))
+            #expect(scene.radio.scanned == .zero)
+            #expect(scene.radio.dials.count == 0)
+        }
     }
 
     /// At any time within the cycle; the device advertises, and the first scan that begins or is under way hears it.
     @Test(arguments: [0, 3, 4, 5, 6, 30, 59, 60]) func aDeviceThatComesNearIsConnected(_ second: Int) async throws {
-        let scene = try Scene(away: 2)
-        let (arrival, cycle) = (Duration.seconds(600 + second), DutyCycle.background)
-        scene.radio.state.withLock { $0.near[scene.addresses[0]] = arrival }
-        await scene.run(for: arrival + cycle.interval + .seconds(1))
-        let first = try #require(scene.radio.dials.first)
-        #expect(first.address == scene.addresses[0])
-        #expect(first.effort == .connecting)
-        #expect(first.at >= arrival)
-        #expect(first.at <= arrival + cycle.interval - cycle.window)
-        // The other one stays where it is.
-        #expect(scene.radio.dials.allSatisfy { $0.address == scene.addresses[0] })
+        try await Scene.run(away: 2) { scene in
+            let (arrival, cycle) = (Duration.seconds(600 + second), DutyCycle.background)
+            scene.radio.state.withLock { $0.near[scene.addresses[0]] = arrival }
+            try await scene.run(for: arrival + cycle.interval + .seconds(1))
+            let first = try #require(scene.radio.dials.first)
+            #expect(first.address == scene.addresses[0])
+            #expect(first.effort == .connecting)
+            #expect(first.at >= arrival)
+            #expect(first.at <= arrival + cycle.interval - cycle.window)
+            // The other one stays where it is.
+            #expect(scene.radio.dials.allSatisfy { $0.address == scene.addresses[0] })
+        }
     }
 }

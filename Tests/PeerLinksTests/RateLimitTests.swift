@@ -123,7 +123,7 @@ import Transport
         let limits = try #require(rates.limits(for: .internet, of: Self.nas))
         await limits.waitToAsk(1 << 20)
         let waiting = Task { await limits.waitToAsk(1 << 20) }
-        while clock.sleeperCount == 0 { await Task.yield() }
+        try await yields { clock.sleeperCount > 0 }
         rates.set(Self.configuration(.init()))
         await waiting.value
         #expect(clock.now.offset == .zero)

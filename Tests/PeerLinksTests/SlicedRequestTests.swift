@@ -234,7 +234,7 @@ import Testing
                     try await turns.withSlice(atMost: 16 << 10, tickets[index]) { _ in order.append(name) }
                     if order.names.count == 3 { isDone.notify() }
                 }
-                while turns.waitingCount <= count { await Task.yield() }
+                try await yields { turns.waitingCount > count }
             }
             isQueued.notify()
         }

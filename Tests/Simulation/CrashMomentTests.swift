@@ -14,7 +14,7 @@ import Testing
         seed: UInt64, _ names: [String],
         _ body: @escaping @Sendable (isolated Simulation, SimulatedAgent, SimulatedAgent) async throws -> Void
     ) async throws {
-        try await Simulation(seed: seed, weather: .init(agentCount: 2)).run { simulation in
+        try await Simulation.run(seed: seed, weather: .init(agentCount: 2)) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             for name in names { #expect(first.files.write(Self.bytes(name), to: name)) }
             first.process?.folder.boards.inbox.scanEverything()
@@ -131,7 +131,6 @@ extension Simulation {
     func tell(_ first: SimulatedAgent, _ second: SimulatedAgent) async throws {
         try await looks(first)
         if !network.isUp(.init(from: first.number, to: second.number)) { try await connect(first, second) }
-        while try await send(.init(from: first.number, to: second.number), limit: 1000) {}
-        while try await receive(.init(from: first.number, to: second.number)) {}
+        await carry(.init(from: first.number, to: second.number))
     }
 }

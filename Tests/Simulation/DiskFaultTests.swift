@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: faults) func theFolderStaysWholeAndSaysWhy(fault: (number: CInt, words: String)) async throws {
-        try await Simulation(seed: 1, weather: .init(agentCount: 2)).run { simulation in
+        try await Simulation.run(seed: 1, weather: .init(agentCount: 2)) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             for name in ["replaced", "removed", "moved"] { #expect(first.files.write(Array(name.utf8), to: name)) }
             try await simulation.looks(first)
@@ -40,7 +40,7 @@ import Testing
             var pauses: [Duration] = []
             var last = simulation.time.now
             for _ in 0..<400 {
-                simulation.time.advance(by: .seconds(1))
+                await simulation.pass(.seconds(1))
                 let changes = simulation.trace.changeCount
                 await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
                 guard simulation.trace.changeCount != changes else { continue }
@@ -56,7 +56,7 @@ import Testing
             #expect(try await simulation.indexProblems(of: second) == [])
 
             second.disk.condition = .healthy
-            simulation.time.advance(by: .seconds(700))
+            await simulation.pass(.seconds(700))
             await simulation.inProcess(of: second) { while await $0.folder.runner.performDue() {} }
             #expect(try await simulation.settle() == [])
             #expect(second.files.tree() == first.files.tree())
@@ -67,7 +67,7 @@ import Testing
 
     /// The disk with the folder is unmounted: what is there then is an empty directory, or nothing.
     @Test(arguments: [true, false]) func nothingIsTakenForDeletedWhenTheDiskIsGone(hasMountPoint: Bool) async throws {
-        try await Simulation(seed: 1, weather: .init(agentCount: 2)).run { simulation in
+        try await Simulation.run(seed: 1, weather: .init(agentCount: 2)) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             for name in ["a", "b"] { #expect(first.files.write(Array(name.utf8), to: name)) }
             try await simulation.looks(first)

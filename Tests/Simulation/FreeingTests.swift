@@ -20,7 +20,7 @@ import Testing
         seed: UInt64 = 1, _ names: [String] = names,
         _ body: @escaping @Sendable (isolated Simulation, SimulatedAgent, SimulatedAgent) async throws -> Void
     ) async throws {
-        try await Simulation(seed: seed, weather: .init(agentCount: 2)).run { simulation in
+        try await Simulation.run(seed: seed, weather: .init(agentCount: 2)) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             for directory in ["d", "d/e"] where names.contains(where: { $0.hasPrefix(directory + "/") }) {
                 #expect(first.files.makeDirectory(directory))
@@ -84,10 +84,10 @@ import Testing
                 simulation.configure(agent) { $0.mode = mode }
             }
             #expect(try await simulation.settle() == [])
-            simulation.cut(.init(from: first.number, to: second.number))
+            await simulation.cut(.init(from: first.number, to: second.number))
             try await simulation.connect(first, second)
             #expect(try await simulation.settle() == [], "each has heard the other's mode")
-            simulation.cut(.init(from: first.number, to: second.number))
+            await simulation.cut(.init(from: first.number, to: second.number))
 
             var freeing: [SimulatedAgent] = []
             for (agent, mode, otherMode) in [(first, one, other), (second, other, one)] {
@@ -248,7 +248,7 @@ import Testing
             second.disk.plan(end, after: changes)
             _ = await simulation.deselect(["d"], at: second)
             second.disk.planNoEnd()
-            if second.isUp { second.drop() }
+            if second.isUp { await second.drop() }
             _ = second.files.remove(".stignore")
             second.selectionChanged()
             try await simulation.start(second)

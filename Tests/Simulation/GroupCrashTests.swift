@@ -21,7 +21,7 @@ import Testing
         var weather = Simulation.Weather(agentCount: count)
         weather.groups = ["d/*.{a,b,c,d}"]
         weather.versions = [FolderVersions(), versions]
-        try await Simulation(seed: seed, weather: weather).run { simulation in
+        try await Simulation.run(seed: seed, weather: weather) { simulation in
             // No link breaks by itself.
             simulation.isQuiet = true
             let first = simulation.agents[0]
@@ -108,7 +108,10 @@ import Testing
                 }
                 for _ in 0..<8 where second.isUp { try await simulation.work(second) }
                 second.interruption = nil
-                if second.isUp { second.disk.kill(.killed); second.drop() }
+                if second.isUp {
+                    second.disk.kill(.killed)
+                    await second.drop()
+                }
                 try await simulation.start(second)
                 second.disk.plan(.killed, after: moment)
                 try await simulation.looks(second)
@@ -170,7 +173,7 @@ import Testing
             #expect(first.files.remove("d/x.c"))
             try await simulation.tell(first, second)
             try await simulation.tell(third, second)
-            for other in [first, second] { simulation.cut(.init(from: third.number, to: other.number)) }
+            for other in [first, second] { await simulation.cut(.init(from: third.number, to: other.number)) }
             for _ in 0..<6 { try await simulation.work(second) }
             #expect(Self.group(second) == Self.old)
             let problems = try #require(second.process?.folder.boards.status.snapshot.problems)

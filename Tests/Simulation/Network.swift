@@ -1,78 +1,106 @@
 import BlockExchange
 import NIOCore
-import NIOPosix
 import SyncTestKit
 import Synchronization
-import Transport
 
-@testable import AgentContext
-@testable import Fetching
+@testable import SessionTestKit
 
-/// Which agents can reach which; and, for each direction, what of an index is on its way. What was sent arrives in the
-/// order it was sent, or not at all once the link breaks.
-final class Network: Sendable {
-    /// An index on its way from one agent to another.
-    struct Feed: Sendable {
-        var position: Int64
-        var isFull: Bool
-        var waiting: [IndexBatch] = []
-    }
-
-    struct Pair: Hashable, Sendable {
+/// The wires between agents. All that is sent on them waits until it is delivered by the simulation: message by message, in
+/// pieces, or never.
+struct Network {
+    struct Pair: Hashable, Comparable, Sendable {
         var from: Int
         var to: Int
 
         var reversed: Pair { Pair(from: to, to: from) }
+
+        static func < (left: Pair, right: Pair) -> Bool { (left.from, left.to) < (right.from, right.to) }
     }
 
-    private struct State {
-        var feeds: [Pair: Feed] = [:]
-        /// Which of several holders is asked.
-        var preference = 0
+    /// One wire and who is at its ends.
+    struct Line: Sendable {
+        let number: Int
+        let wire: MemoryWire
+        let dialler: Int
+        let answerer: Int
+
+        func end(_ side: MemoryWire.Side) -> Int { side == .dialler ? dialler : answerer }
+        func side(of agent: Int) -> MemoryWire.Side { agent == dialler ? .dialler : .answerer }
+        func joins(_ pair: Pair) -> Bool { Set([dialler, answerer]) == Set([pair.from, pair.to]) }
+        func has(_ agent: Int) -> Bool { agent == dialler || agent == answerer }
     }
 
-    private let state = Mutex(State())
+    /// One direction of a wire.
+    struct Lane: Sendable {
+        let line: Line
+        let side: MemoryWire.Side
 
-    func feed(_ pair: Pair) -> Feed? { state.withLock { $0.feeds[pair] } }
-    func set(_ pair: Pair, _ feed: Feed?) { state.withLock { $0.feeds[pair] = feed } }
-    func isUp(_ pair: Pair) -> Bool { state.withLock { $0.feeds[pair] != nil } }
-    func prefer(_ preference: Int) { state.withLock { $0.preference = preference } }
-
-    func cut(_ pair: Pair) {
-        state.withLock { state in
-            state.feeds[pair] = nil
-            state.feeds[pair.reversed] = nil
-        }
+        var pair: Pair { Pair(from: line.end(side), to: line.end(side.other)) }
+        var waitingTypes: [Int?] { line.wire.waitingTypes(from: side) }
     }
 
-    func update(_ pair: Pair, _ body: (inout Feed) -> Void) {
-        state.withLock { state in
-            guard var feed = state.feeds[pair] else { return }
-            body(&feed)
-            state.feeds[pair] = feed
-        }
+    private(set) var lines: [Line] = []
+    private var lastNumber = 0
+
+    /// Whether two agents have a wire on which both may send.
+    func isUp(_ pair: Pair) -> Bool { lines.contains { $0.joins(pair) && $0.wire.isOpen } }
+
+    /// Makes a wire on which everything waits.
+    mutating func connect(_ dialler: Int, _ answerer: Int, _ trace: Trace) -> Line {
+        lastNumber += 1
+        let listeners = [Listener(from: dialler, to: answerer, trace), Listener(from: answerer, to: dialler, trace)]
+        let wire = MemoryWire(number: lastNumber, isHeld: true) { side, bytes in listeners[side.rawValue].hear(bytes) }
+        let line = Line(number: lastNumber, wire: wire, dialler: dialler, answerer: answerer)
+        lines.append(line)
+        return line
     }
 
-    /// The one of the reachable among `candidates` that is asked for everything in this step.
-    func choice(for agent: Int, among candidates: [Int]) -> Int? {
-        state.withLock { state in
-            let reachable = candidates.filter { state.feeds[Pair(from: $0, to: agent)] != nil }
-            return reachable.isEmpty ? nil : reachable[state.preference % reachable.count]
-        }
+    /// Forgets wires of which nothing comes any more.
+    mutating func prune() { lines.removeAll(where: \.wire.isOver) }
+
+    func lines(of agent: Int) -> [Line] { lines.filter { $0.has(agent) } }
+
+    /// The directions in which something waits, oldest wires first.
+    var waiting: [Lane] {
+        lines.flatMap { line in MemoryWire.Side.allCases.map { Lane(line: line, side: $0) } }
+            .filter { !$0.line.wire.isCut && $0.line.wire.waitingCount(from: $0.side) > 0 }
     }
 }
 
-/// A link as the fetching side sees it: the other agent answers at once, unless the link breaks.
-struct SimulatedSource: BlockSource {
-    let simulation: Simulation
-    let pair: Network.Pair
+/// Notes for the trace what arrives in one direction of a wire.
+final class Listener: Sendable {
+    private let from: Int
+    private let to: Int
+    private let trace: Trace
+    private let machine = Mutex(ConnectionMachine(compression: .never, now: .zero))
 
-    let kind = LinkKind.tcp
-    let route = LinkRoute.internet
-    /// A link that breaks stays broken for the step.
-    var isOpen: Bool { false }
+    init(from: Int, to: Int, _ trace: Trace) {
+        (self.from, self.to, self.trace) = (from, to, trace)
+    }
 
-    func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
-        try await simulation.request(request, over: pair)
+    func hear(_ bytes: ByteBuffer) {
+        machine.withLock { machine in
+            machine.receive(bytes, at: .zero)
+            while let event = try? machine.nextEvent() { note(event) }
+        }
+    }
+
+    private func note(_ event: ConnectionEvent) {
+        switch event {
+        case .index(let batch):
+            let words = batch.files.map { file in
+                "\(file.name)\(file.isDeleted ? " gone" : "")\(file.isInvalid ? " invalid" : "") \(file.version)"
+            }
+            trace.noteChange("\(from) tells \(to): \(words.joined(separator: "; "))")
+        case .clusterConfig(let config):
+            let words = config.folders.map { folder in
+                "\(folder.stopReason == 0 ? "" : "paused, ")"
+                    + folder.devices.map { "\($0.indexID) \($0.maxSequence)" }.joined(separator: ", ")
+            }
+            trace.note("\(from) shares with \(to): \(words.joined(separator: "; "))")
+        case .request(_, let request): trace.note("    \(from): \(request.name) at \(request.offset) from \(to)")
+        case .closed(let reason): trace.note("\(from) leaves \(to): \(reason)")
+        case .hello, .response, .downloadProgress: break
+        }
     }
 }

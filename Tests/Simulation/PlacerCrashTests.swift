@@ -45,7 +45,7 @@ import Testing
         var deaths = 0
         for moment in 0..<60 {
             let died = Flag()
-            try await Simulation(seed: UInt64(moment + 1), weather: .init(agentCount: 2)).run { simulation in
+            try await Simulation.run(seed: UInt64(moment + 1), weather: .init(agentCount: 2)) { simulation in
                 let (first, second) = (simulation.agents[0], simulation.agents[1])
                 #expect(second.files.write(Self.bytes("!/g\n*\n"), to: ".stignore"))
                 second.disk.changedByUser("\(second.files.root)/.stignore")
@@ -101,7 +101,7 @@ import Testing
             let died = Flag()
             var weather = Simulation.Weather(agentCount: 2)
             weather.versions = Array(repeating: .init(kind: .trashcan), count: 2)
-            try await Simulation(seed: UInt64(moment + 1), weather: weather).run {
+            try await Simulation.run(seed: UInt64(moment + 1), weather: weather) {
                 (simulation: isolated Simulation) async throws -> Void in
                 let (first, second) = (simulation.agents[0], simulation.agents[1])
                 #expect(first.files.write(Self.bytes("f"), to: "f"))

@@ -22,7 +22,7 @@ import Testing
         while true {
             let hasDied = Flag()
             let changes = deaths
-            try await Simulation(seed: UInt64(changes + 1), weather: .init(agentCount: 2)).run { simulation in
+            try await Simulation.run(seed: UInt64(changes + 1), weather: .init(agentCount: 2)) { simulation in
                 let (first, second) = (simulation.agents[0], simulation.agents[1])
                 for name in ["d/f", "keep"] {
                     if name == "d/f" { #expect(first.files.makeDirectory("d")) }

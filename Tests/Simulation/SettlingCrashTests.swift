@@ -46,7 +46,7 @@ import Testing
         var deaths = 0
         for moment in 0..<60 {
             let died = Flag()
-            try await Simulation(seed: UInt64(moment + 1), weather: .init(agentCount: 2)).run { simulation in
+            try await Simulation.run(seed: UInt64(moment + 1), weather: .init(agentCount: 2)) { simulation in
                 if try await Self.settle(action, in: simulation, end, after: moment) { died.set() }
             }
             if died.isSet { deaths += 1 } else { break }

@@ -26,7 +26,7 @@ import Testing
         seed: UInt64 = 1,
         _ body: @escaping @Sendable (isolated Simulation, SimulatedAgent, SimulatedAgent) async throws -> Void
     ) async throws {
-        try await Simulation(seed: seed, weather: .init(agentCount: 2)).run { simulation in
+        try await Simulation.run(seed: seed, weather: .init(agentCount: 2)) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             #expect(second.files.write(Self.bytes("!/f\n*\n"), to: ".stignore"))
             second.disk.changedByUser("\(second.files.root)/.stignore")
@@ -119,7 +119,7 @@ import Testing
     /// hears of it late.
     @Test(arguments: [false, true]) func deletedEverywhere(isLate: Bool) async throws {
         try await pair { simulation, first, second in
-            if isLate { simulation.cut(.init(from: first.number, to: second.number)) }
+            if isLate { await simulation.cut(.init(from: first.number, to: second.number)) }
             let dry = try #require(await simulation.remove(["d", "f"], at: second, isDryRun: true))
             #expect((dry.files, dry.directories, dry.localFiles) == (3, 1, 1))
             #expect(dry.holders.map(\.id) == [first.id.description] && dry.holders.map(\.files) == [3])
@@ -178,7 +178,7 @@ import Testing
             #expect(files(second).count == 3)
             put("new", "d/new", second)
             try await simulation.looks(second)
-            simulation.cut(.init(from: first.number, to: second.number))
+            await simulation.cut(.init(from: first.number, to: second.number))
             // All of the disk: more than there is. The other keeps everything, and counts while it is away.
             simulation.configure(second) {
                 $0.mode = .selective

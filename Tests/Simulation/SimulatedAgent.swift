@@ -6,7 +6,6 @@ import Foundation
 import IndexStore
 import Logging
 import NIOCore
-import NIOPosix
 import Selection
 import SyncTestKit
 import Synchronization
@@ -15,18 +14,24 @@ import Synchronization
 @testable import AsyncTools
 @testable import Fetching
 @testable import FolderSync
+@testable import PeerLinks
+@testable import SessionTestKit
+@testable import SyncDecisions
 
 /// One device: its disk, which outlives its processes, and the process that runs on it, if one does.
 final class SimulatedAgent: Sendable {
     struct Process: Sendable {
         let index: IndexStore
         let folder: Folder
+        let links: AgentLinks
     }
 
     private struct State {
         var process: Process?
         /// What runs in the process now; it ends with it.
         var step: Task<Void, Never>?
+        /// The ends of wires that processes have had.
+        var wires: [(wire: MemoryWire, side: MemoryWire.Side)] = []
         var skew: Int64
         var selection: Selection?
         /// The one that its index is in line with.
@@ -36,6 +41,8 @@ final class SimulatedAgent: Sendable {
         var isFreeing = false
         var groupsBefore: [FileGroup: [String: VersionVector]]?
         var filled: Set<String> = []
+        /// What a process that died has filled, until the next one has settled its groups.
+        var leftBehind: Set<String> = []
     }
 
     static let folder = FolderID("simulated")
@@ -47,13 +54,19 @@ final class SimulatedAgent: Sendable {
     private let home: String
     private let indexID: IndexID
     private let time: VirtualTime
+    private let executor: SerialTaskExecutor
     private let trace: Trace
     private let state: Mutex<State>
 
-    init(number: Int, seed: UInt64, home: String, time: VirtualTime, skew: Int64, trace: Trace) throws {
+    /// - Parameter executor: runs its processes.
+    init(
+        number: Int, seed: UInt64, home: String, time: VirtualTime, skew: Int64, executor: SerialTaskExecutor,
+        trace: Trace
+    ) throws {
         self.number = number
         self.home = home
         self.time = time
+        self.executor = executor
         self.trace = trace
         var generator = SeededGenerator(seed: seed)
         id = DeviceID(digest: SHA256.digest(generator.bytes(32)))
@@ -69,7 +82,7 @@ final class SimulatedAgent: Sendable {
                 trace.noteDisk(number, $0)
                 state.agent?.interruption?($0)
             }, check: { state.agent?.check($0, isFilled: $1) },
-            died: { state.agent?.cancelStep() })
+            died: { state.agent?.die() })
         self.state = Mutex(State(skew: skew, selection: nil))
         state.set(self)
     }
@@ -90,10 +103,16 @@ final class SimulatedAgent: Sendable {
     // MARK: the process
 
     /// Starts a process on what is on the disk.
-    func start(_ environment: FetchEnvironment, rules: FolderConfiguration) async throws {
+    ///
+    /// - Parameters:
+    ///   - rules: the folder's settings but for its path.
+    ///   - peers: the devices that it knows.
+    ///   - connections: how many links it wants with each of them.
+    ///   - filesAtOnce: files that are fetched at the same time.
+    func start(_ rules: FolderConfiguration, peers: [DeviceID], connections: Int, filesAtOnce: Int) async throws {
         var logger = Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         logger.logLevel = .critical
-        let index = try IndexStore.open(path: "\(home)/index.sqlite", cacheBytes: 1 << 20)
+        let index = try IndexStore.open(path: "\(home)/index.sqlite", cacheBytes: 1 << 20, blocksCaller: true)
         try await index.addFolder(Self.folder, newIndexID: indexID)
         try await loseWhatIsNotDurable(index)
         let agentTime = self.agentTime
@@ -105,12 +124,17 @@ final class SimulatedAgent: Sendable {
                 index: index, ignored: { .init() }, events: events, time: agentTime, logger: logger))
         let local = LocalBlocks(
             cache: try BlockCache(directory: "\(home)/cache", byteLimit: 0), index: index, folders: registry,
-            threads: environment.threads)
-        var fetching = environment
-        fetching.localBlock = { await local.block($0) }
+            threads: CallingThread())
+        let devices = DeviceRegistry()
+        let fetching = FetchEnvironment(
+            sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
+            localBlock: { await local.block($0) }, budget: Budget(limit: 64 << 20), threads: CallingThread(),
+            time: agentTime, settings: BlockScheduler.Settings(minimumPatience: .seconds(1 << 40)),
+            firstHolderPatience: .zero, lostHolderPatience: .zero)
+        let transfers = TransferRegistry(now: agentTime.monotonic)
         let tools = FolderTools(
-            localDevice: id, fetching: fetching, transfers: TransferRegistry(now: agentTime.monotonic),
-            hashingWorkers: 0, filesAtOnce: 1, time: agentTime,
+            localDevice: id, fetching: fetching, transfers: transfers, hashingWorkers: 0, filesAtOnce: filesAtOnce,
+            time: agentTime,
             // No reading is ever so soon after a change that the disk's clock could not tell.
             diskTime: {
                 let now = WallTime.now
@@ -120,7 +144,12 @@ final class SimulatedAgent: Sendable {
             configuration, index: index, tools: tools, events: events, watchProgram: nil, interposer: disk)
         try await folder.exchange.applyRoles(configuration)
         registry.insert(folder)
-        state.withLock { $0.process = Process(index: index, folder: folder) }
+        let links = AgentLinks(
+            of: id, to: peers, connections: connections, index: index, folders: registry, devices: devices,
+            transfers: transfers, events: events, time: agentTime, executor: executor, logger: logger)
+        // As the folder's runner does, which does not run here.
+        links.start { for await _ in devices.linkChanges() { folder.boards.inbox.pullEverything() } }
+        state.withLock { $0.process = Process(index: index, folder: folder, links: links) }
         selectionChanged()
     }
 
@@ -180,16 +209,18 @@ final class SimulatedAgent: Sendable {
 
     var agentTime: AgentTime {
         AgentTime(
-            clock: VirtualClock(time: time), monotonic: { [time] in time.now },
+            clock: time.clock, monotonic: { [time] in time.now },
             wall: { [weak self] in self?.wall ?? WallTime(seconds: 0) }, random: { 0.5 })
     }
 
-    /// Lets go of the process, as it is.
-    func drop() {
+    /// Lets go of the process, as it is, once nothing of it runs any more.
+    func drop() async {
         let process = state.withLock { state in
             defer { state.process = nil }
             return state.process
         }
+        process?.links.cancel()
+        await process?.links.end()
         do {
             try process?.index.close()
         } catch {
@@ -197,22 +228,51 @@ final class SimulatedAgent: Sendable {
         }
     }
 
-    /// Runs one thing in the process, which may die in it; its calls on the disk fail from then on, and its transactions
+    /// Begins one thing in the process, which may die in it; its calls on the disk fail from then on, and its transactions
     /// are cancelled.
-    func run(_ body: @escaping @Sendable (Process) async -> Void) async {
-        guard let process else { return }
-        let gate = Signal()
-        let step = Task {
-            await gate.wait()
-            await body(process)
-        }
+    func begin(_ body: @escaping @Sendable (Process) async -> Void) -> Task<Void, Never>? {
+        guard let process else { return nil }
+        let step = Task(executorPreference: executor) { await body(process) }
         state.withLock { $0.step = step }
-        gate.notify()
-        await step.value
-        state.withLock { $0.step = nil }
+        return step
     }
 
-    private func cancelStep() { state.withLock { $0.step }?.cancel() }
+    func endStep() {
+        let isSettled = !disk.isDead && process?.folder.runner.memory.hasUnsettledGroups == false
+        state.withLock { state in
+            state.step = nil
+            if isSettled { state.leftBehind = [] }
+        }
+    }
+
+    /// Serves one end of a wire.
+    func serve(_ side: MemoryWire.Side, of wire: MemoryWire, to peer: DeviceID) throws {
+        guard let process else { return }
+        state.withLock { state in
+            state.wires.removeAll { $0.wire.isOver }
+            state.wires.append((wire, side))
+        }
+        process.links.serve(try wire.link(side, to: peer, on: executor.loop))
+    }
+
+    /// The addresses of its links with another agent, that of the primary first.
+    func links(to peer: SimulatedAgent) -> [String] {
+        guard let device = process?.links.device(peer.id), let primary = device.session else { return [] }
+        let others = device.source.sessions.filter { $0 !== primary }.map(\.information.remoteAddress)
+        return [primary.information.remoteAddress] + others.sorted()
+    }
+
+    /// Called in the middle of something: nothing more leaves the process.
+    private func die() {
+        let (step, process, wires) = state.withLock { state in
+            defer { state.wires = [] }
+            if state.process?.folder.configuration.groups.isEmpty == false { state.leftBehind.formUnion(state.filled) }
+            return (state.step, state.process, state.wires)
+        }
+        for (wire, side) in wires { wire.end(side) }
+        step?.cancel()
+        process?.links.cancel()
+    }
 
     // MARK: what it keeps
 
@@ -249,6 +309,8 @@ final class SimulatedAgent: Sendable {
         selectionChanged()
         guard selection?.isLeftOut(name) ?? true else { return }
         if !isFilled, isFreeing { return }
+        // Of a group that was cut short, what had come to its place is taken back, whatever is selected by now.
+        if !isFilled, state.withLock({ $0.leftBehind.contains(name) }) { return }
         trace.violate("agent \(number) \(isFilled ? "filled" : "emptied") \(name), which is not selected")
     }
 }

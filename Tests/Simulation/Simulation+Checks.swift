@@ -24,17 +24,15 @@ extension Simulation {
         for round in 0..<Self.roundLimit {
             trace.note("round \(round)")
             before = trace.changeCount
-            time.advance(by: .seconds(1000))
-            network.prefer(round)
-            for pair in pairs where !network.isUp(pair) { try await connect(agents[pair.from], agents[pair.to]) }
+            await pass(.seconds(1000))
+            for pair in pairs where pair.from < pair.to && !network.isUp(pair) {
+                try await connect(agents[pair.from], agents[pair.to])
+            }
             for agent in agents {
                 agent.process?.folder.boards.inbox.scanEverything()
                 try await finish(agent)
             }
-            for pair in pairs {
-                while try await send(pair, limit: 1000) {}
-                while try await receive(pair) {}
-            }
+            await carry()
             quietRounds = trace.changeCount == before ? quietRounds + 1 : 0
             if quietRounds == 2 { return [] }
         }

@@ -55,8 +55,7 @@ extension Simulation {
         isUnseen = true
         generator.isOne(in: 3) ? append(second, name) : write(second, name)
         isUnseen = hadHints
-        while try await send(pair, limit: 1000) {}
-        while try await receive(pair) {}
+        await carry(pair)
         try await work(second)
     }
 
@@ -251,8 +250,9 @@ extension Simulation {
     private func changeSelection(_ agent: SimulatedAgent) async {
         let path = generator.pick(Self.names + Self.directories)
         switch generator.int(0...11) {
-        case 0, 1: return await free(path, agent)
-        case 2: return await settleExtraneous(agent)
+        // Who says that it has a file is trusted with the last copy.
+        case 0, 1: if !weather.hasLiar { return await free(path, agent) }
+        case 2: if !weather.hasLiar { return await settleExtraneous(agent) }
         case 3: return await removeEverywhere(path, agent)
         default: break
         }
@@ -319,7 +319,14 @@ extension Simulation {
             for other in agents {
                 let local = try? await other.process?.index.local(SimulatedAgent.folder, name)
                 // A process that does not run has what it had.
-                guard other.process == nil || local?.file.version == global.version else { continue }
+                let isReplaced =
+                    switch local?.file.version.compare(global.version) {
+                    case .equal: true
+                    // What a device announced that lies may have replaced what others have.
+                    case .lesser: weather.hasLiar
+                    default: false
+                    }
+                guard other.process == nil || isReplaced else { continue }
                 ledger.supersede(other.files.content(name))
             }
         }

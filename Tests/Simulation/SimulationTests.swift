@@ -1,42 +1,49 @@
+import Cryptography
 import Foundation
+import Synchronization
 import Testing
 
 /// Seeds in the environment choose what is run: `SYNCTRAIN_SIMULATION_SEED=n` one, with its trace;
-/// `SYNCTRAIN_SIMULATION_SEEDS=n` so many from `SYNCTRAIN_SIMULATION_FIRST` (1) on. 200 otherwise.
+/// `SYNCTRAIN_SIMULATION_SEEDS=n` so many from `SYNCTRAIN_SIMULATION_FIRST` (1) on, or `SYNCTRAIN_SIMULATION_MINUTES=n` as many
+/// as fit into the time. 200 otherwise.
 @Suite struct SimulationTests {
-    private static func number(_ name: String) -> UInt64? {
-        ProcessInfo.processInfo.environment["SYNCTRAIN_SIMULATION_\(name)"].flatMap { UInt64($0) }
-    }
+    private static func number(_ name: String) -> UInt64? { SimulationRun.number(name) }
 
     /// After any order of edits, faults and deaths, and then quiet: all agree, and nothing that anybody wrote is lost.
     @Test func replicasConvergeAndNothingIsLost() async throws {
         if let seed = Self.number("SEED") {
-            let outcome = try await Simulation(seed: seed).run()
+            let outcome = try await Simulation.run(seed: seed)
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
-        let first = Self.number("FIRST") ?? 1
-        let seeds = first..<first + (Self.number("SEEDS") ?? 200)
         let hasGroups = Flag()
-        try await SimulationRun.run(seeds) { outcome in
+        let hasLies = Flag()
+        let histories = Mutex<[UInt64: String]>([:])
+        try await SimulationRun.run(SimulationRun.seeds(200)) { outcome in
+            histories.withLock { $0[outcome.seed] = outcome.hash }
+            if outcome.lines.contains(where: { $0.hasPrefix("the liar, to ") }) { hasLies.set() }
             if outcome.lines.contains(where: { $0.contains(" files of a group") }) { hasGroups.set() }
             report(outcome)
         }
         // Where no two files of a group ever come together, nothing is tested of groups.
         #expect(hasGroups.isSet)
+        #expect(hasLies.isSet)
+        // The same for the same seeds.
+        let hashes = histories.withLock { $0 }.sorted { $0.key < $1.key }
+        let history = SHA256.digest(Array(hashes.map(\.value).joined().utf8))
+        print("seeds: \(hashes.count), history \("\(history)".prefix(12))")
     }
 
     /// The same with archives, where every device has a policy for conflicts of its own and users settle the rest: all
     /// agree, and what is not in its place any more is in an archive.
     @Test func devicesWithPoliciesConvergeAndArchiveWhatTheyDrop() async throws {
         if let seed = Self.number("POLICY_SEED") {
-            let outcome = try await Simulation(seed: seed, weather: .init(policies: seed)).run()
+            let outcome = try await Simulation.run(seed: seed, weather: .init(policies: seed))
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
         guard Self.number("SEED") == nil, Self.number("NOTES_SEED") == nil else { return }
-        let first = Self.number("FIRST") ?? 1
-        let seeds = first..<first + (Self.number("SEEDS") ?? 60)
+        let seeds = SimulationRun.seeds(60)
         try await SimulationRun.run(seeds, { .init(policies: $0) }) { report($0) }
     }
 
@@ -44,13 +51,12 @@ import Testing
     /// all agree and nothing is lost.
     @Test func whatAReaderDoesStaysWithItUntilItIsLetIn() async throws {
         if let seed = Self.number("READER_SEED") {
-            let outcome = try await Simulation(seed: seed, weather: .init(readers: seed)).run()
+            let outcome = try await Simulation.run(seed: seed, weather: .init(readers: seed))
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
         guard ["SEED", "POLICY_SEED", "NOTES_SEED"].allSatisfy({ Self.number($0) == nil }) else { return }
-        let first = Self.number("FIRST") ?? 1
-        let seeds = first..<first + (Self.number("SEEDS") ?? 40)
+        let seeds = SimulationRun.seeds(40)
         let hasRefused = Flag()
         try await SimulationRun.run(seeds, { .init(readers: $0) }) { outcome in
             if outcome.lines.contains(where: { $0.contains(" refuses ") }) { hasRefused.set() }
@@ -64,14 +70,13 @@ import Testing
     /// somebody said last.
     @Test func notesAreMergedWithoutConflicts() async throws {
         if let seed = Self.number("NOTES_SEED") {
-            let outcome = try await Simulation(seed: seed, weather: .init(notes: seed)).run()
+            let outcome = try await Simulation.run(seed: seed, weather: .init(notes: seed))
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
         let others = ["SEED", "POLICY_SEED", "READER_SEED"]
         guard others.allSatisfy({ Self.number($0) == nil }) else { return }
-        let first = Self.number("FIRST") ?? 1
-        let seeds = first..<first + (Self.number("SEEDS") ?? 40)
+        let seeds = SimulationRun.seeds(40)
         let hasNotes = Flag()
         try await SimulationRun.run(seeds, { .init(notes: $0) }) { outcome in
             if outcome.lines.contains(where: { $0.contains("tells") && $0.contains(".synctrain/notes/") }) {
@@ -89,8 +94,8 @@ import Testing
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>) func theSameSeedRunsTheSameWay(seed: UInt64) async throws {
-        let first = try await Simulation(seed: seed).run()
-        let second = try await Simulation(seed: seed).run()
+        let first = try await Simulation.run(seed: seed)
+        let second = try await Simulation.run(seed: seed)
         let difference = zip(first.lines, second.lines).first { $0 != $1 }
         #expect(first.hash == second.hash, "\(difference.map { "\($0.0)\n\($0.1)" } ?? "")")
         // A run in which nothing happens would be the same each time, too.

@@ -20,7 +20,7 @@ import Testing
         var weather = Simulation.Weather(agentCount: 2)
         weather.versions = [versions, versions]
         weather.conflicts = conflicts
-        try await Simulation(seed: seed, weather: weather).run { simulation in
+        try await Simulation.run(seed: seed, weather: weather) { simulation in
             let (first, second) = (simulation.agents[0], simulation.agents[1])
             if names.contains(where: { $0.hasPrefix("d/") }) { #expect(first.files.makeDirectory("d")) }
             for name in names { #expect(first.files.write(Self.bytes(name), to: name)) }

@@ -43,6 +43,9 @@ package final class ManualClock: Clock, Sendable {
         try Task.checkCancellation()
     }
 
+    /// When the first sleeper is to wake; nil if nobody sleeps.
+    package var nextDeadline: Instant? { state.withLock { $0.sleepers.values.map(\.deadline).min() } }
+
     /// How many tasks sleep.
     package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
@@ -50,15 +53,14 @@ package final class ManualClock: Clock, Sendable {
     /// which the number of tasks that come to sleep is known.
     package func advance(whenAsleep count: Int) async {
         while sleeperCount < count { await Task.yield() }
-        guard let first = state.withLock({ $0.sleepers.values.map(\.deadline).min() }) else { return }
+        guard let first = nextDeadline else { return }
         advance(by: max(.zero, now.duration(to: first)))
     }
 
     /// Advances to the moment at which the first sleeper is to wake, if that is at most `limit` away. For tests in which short
     /// pauses are over at once and long ones never.
     package func advance(within limit: Duration) {
-        let first = state.withLock { $0.sleepers.values.map(\.deadline).min() }
-        guard let first else { return }
+        guard let first = nextDeadline else { return }
         let pause = now.duration(to: first)
         if pause <= limit { advance(by: max(.zero, pause)) }
     }
@@ -69,7 +71,7 @@ package final class ManualClock: Clock, Sendable {
             let now = state.now
             let due = state.sleepers.filter { $0.value.deadline <= now }
             for number in due.keys { state.sleepers[number] = nil }
-            return due.values.map(\.continuation)
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value.continuation)
         }
         for continuation in due { continuation.resume() }
     }

@@ -47,18 +47,20 @@ package final class NetworkReach: WideReach {
 
     /// - Parameter secret: bytes that others do not know and that stay the same; the ports at routers follow from them.
     /// - Throws: `LinkSecurityError` if no TLS contexts can be made.
-    package init(_ settings: ReachSettings, identity: LinkIdentity, secret: [UInt8], logger: Logger) throws {
+    package init(
+        _ settings: ReachSettings, identity: LinkIdentity, secret: [UInt8], sharedPort: SharedPort, logger: Logger
+    ) throws {
         self.settings = settings
         self.logger = logger
         let state = StateBox(settings)
         self.state = state
-        let requests = try Self.streams(settings.proxies, .requests)
+        let requests = try Self.streams(settings.proxies, .requests, sharedPort)
         let exchange = try DiscoveryNetworking.exchange(over: requests, identity: identity, servers: settings.servers)
         discovery = GlobalDiscovery(
             servers: settings.servers, exchange: exchange, clock: ContinuousClock(), announced: { state.announced })
         let webPKI = try ServiceTLS(identity: nil, trust: .webPKI, applicationProtocols: ["http/1.1"])
         relay = RelayTransport(
-            identity: identity, dialing: try Self.streams(settings.proxies, .streams),
+            identity: identity, dialing: try Self.streams(settings.proxies, .streams, sharedPort),
             isProxied: settings.proxies.streams != nil, time: time
         ) { url in
             let url = try HTTPURL(parsing: url)
@@ -77,9 +79,10 @@ package final class NetworkReach: WideReach {
     ///
     /// - Throws: `LinkSecurityError`.
     private static func streams(
-        _ proxies: ProxySettings, _ use: ProxySettings.Use
+        _ proxies: ProxySettings, _ use: ProxySettings.Use, _ sharedPort: SharedPort
     ) throws -> any StreamDialing {
-        try proxiedStreams(proxies, use) ?? DirectStreams()
+        // What leaves from the port that is listened on opens it in some routers.
+        try proxiedStreams(proxies, use) ?? DirectStreams(sharedPort: sharedPort)
     }
 
     /// Streams for `use` through the proxy; nil where none is set.

@@ -9,14 +9,18 @@ import Transport
 package struct DirectStreams: StreamDialing {
     private let group: any EventLoopGroup
     private let localAddress: IPAddress?
+    private let sharedPort: SharedPort?
 
     /// - Parameters:
     ///   - group: the event loops that carry the streams; the caller shuts them down.
     ///   - localAddress: the address of this machine to connect from; nil leaves the choice to the routing table.
     ///     Destinations of the other family are unreachable then.
+    ///   - sharedPort: the port that this device listens on, to connect from where that can be; a third of the time is for that.
     package init(
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, localAddress: IPAddress? = nil
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, localAddress: IPAddress? = nil,
+        sharedPort: SharedPort? = nil
     ) {
+        self.sharedPort = sharedPort
         self.group = group
         self.localAddress = localAddress
     }
@@ -34,30 +38,41 @@ package struct DirectStreams: StreamDialing {
         }
         try Task.checkCancellation()
         let attempt = LinkAttempt<Output>()
-        var bootstrap = ClientBootstrap(group: group.next())
-            .channelOption(.autoRead, value: false)
-            .channelOption(.socketOption(.so_keepalive), value: 1)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .connectTimeout(TimeAmount(timeout))
-            .channelInitializer { attempt.opened($0) }
+        let loop = group.next()
+        let bootstrap = { @Sendable (timeout: Duration) in
+            ClientBootstrap(group: loop)
+                .channelOption(.autoRead, value: false)
+                .channelOption(.socketOption(.so_keepalive), value: 1)
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .connectTimeout(TimeAmount(timeout))
+                .channelInitializer { attempt.opened($0) }
+        }
+        let connect = { @Sendable (bootstrap: ClientBootstrap) in
+            if let literal = try? SocketAddress(ipAddress: host, port: Int(port)) {
+                bootstrap.connect(to: literal)
+            } else {
+                bootstrap.connect(host: host, port: Int(port))
+            }
+        }
+        let connecting: EventLoopFuture<any Channel>
         if let localAddress {
             do {
                 // The C library turns the interface's name into its index; a number asks no name server.
-                bootstrap = bootstrap.bind(
-                    to: try SocketAddress.makeAddressResolvingHost(localAddress.description, port: 0))
+                let origin = try SocketAddress.makeAddressResolvingHost(localAddress.description, port: 0)
+                connecting = connect(bootstrap(timeout).bind(to: origin))
             } catch {
                 throw LinkError(
                     .addressUnavailable,
                     "cannot connect from \(localAddress): no interface of this machine has that address",
                     isTransient: true, cause: String(describing: error))
             }
+        } else if let origin = sharedPort?.origin(forHost: host) {
+            // A connection to the same place that has just ended still holds the port.
+            connecting = connect(bootstrap(timeout / 3).bind(sharing: origin))
+                .flatMapError { _ in connect(bootstrap(timeout)) }
+        } else {
+            connecting = connect(bootstrap(timeout))
         }
-        let connecting =
-            if let literal = try? SocketAddress(ipAddress: host, port: Int(port)) {
-                bootstrap.connect(to: literal)
-            } else {
-                bootstrap.connect(host: host, port: Int(port))
-            }
         let output = connecting.flatMapErrorThrowing { error in
             throw LinkError(dialing: address, error)
         }.flatMap { channel in

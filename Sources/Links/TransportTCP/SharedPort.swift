@@ -6,12 +6,14 @@ import Transport
 
 /// The port that this device listens on at all of its addresses. What is dialled from it, too, opens it in routers that let
 /// in what comes to a port that was used outward: the device becomes reachable by the address that it announces.
-final class SharedPort: Sendable {
+package final class SharedPort: Sendable {
     /// How long a dial from a port of its own has before one from the shared port is made beside it. Where nothing is in the
     /// way it is done by then, so that two devices that dial each other do not meet in the middle of one connection.
     static let delay: TimeAmount = .seconds(1)
 
     private let ports = Mutex<[UInt16]>([])
+
+    package init() {}
 
     /// Lets others bind to the port of a listening channel: after it was bound, so that a second agent still finds it in use.
     func share(_ server: any Channel, port: UInt16) {
@@ -29,10 +31,19 @@ final class SharedPort: Sendable {
     /// What to bind to before `remote` is dialled, so that its packets leave from the shared port; nil where there is none, or
     /// no router in between.
     func origin(for remote: SocketAddress) -> SocketAddress? {
-        guard let ip = IPAddress(remote), ip.isPublic,
-            let port = ports.withLock({ $0.first })
-        else { return nil }
-        return try? SocketAddress(ipAddress: ip.isIPv4 ? "0.0.0.0" : "::", port: Int(port))
+        guard let ip = IPAddress(remote), ip.isPublic else { return nil }
+        return origin(isIPv4: ip.isIPv4)
+    }
+
+    /// The same for a host that may be a name; routers that translate addresses do so for IPv4.
+    func origin(forHost host: String) -> SocketAddress? {
+        guard let literal = try? SocketAddress(ipAddress: host, port: 0) else { return origin(isIPv4: true) }
+        return origin(for: literal)
+    }
+
+    private func origin(isIPv4: Bool) -> SocketAddress? {
+        guard let port = ports.withLock({ $0.first }) else { return nil }
+        return try? SocketAddress(ipAddress: isIPv4 ? "0.0.0.0" : "::", port: Int(port))
     }
 
     /// Connects by `bootstrap`, and if that takes longer than `delay`, from `origin` as well; gives the channel that is
@@ -55,10 +66,7 @@ final class SharedPort: Sendable {
         }
         loop.scheduleTask(in: delay) {
             guard !isDecided.withLock({ $0 }) else { return }
-            bootstrap()
-                .channelOption(.socketOption(.so_reuseaddr), value: 1)
-                .channelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: 1)
-                .bind(to: origin).connect(to: remote).whenSuccess(take)
+            bootstrap().bind(sharing: origin).connect(to: remote).whenSuccess(take)
         }
         bootstrap().connect(to: remote).whenComplete { result in
             switch result {
@@ -68,5 +76,14 @@ final class SharedPort: Sendable {
             }
         }
         return promise.futureResult
+    }
+}
+
+extension ClientBootstrap {
+    /// Connects from an address that a listener has too.
+    func bind(sharing origin: SocketAddress) -> ClientBootstrap {
+        channelOption(.socketOption(.so_reuseaddr), value: 1)
+            .channelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: 1)
+            .bind(to: origin)
     }
 }

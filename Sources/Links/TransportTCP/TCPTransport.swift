@@ -19,14 +19,17 @@ package struct TCPTransport: LinkTransport {
 
     private let group: any EventLoopGroup
     private let setUpLimit: Int
-    private let sharedPort = SharedPort()
+    private let sharedPort: SharedPort
 
     /// - Parameters:
     ///   - group: the event loops that carry the links; the caller shuts them down.
     ///   - setUpLimit: how many accepted links of one listener may be set up or wait to be taken at the same time.
+    ///   - sharedPort: is told the port that is listened on, and used where dialling from it is of use.
     package init(
-        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, setUpLimit: Int = 64
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, setUpLimit: Int = 64,
+        sharedPort: SharedPort = SharedPort()
     ) {
+        self.sharedPort = sharedPort
         self.group = group
         self.setUpLimit = setUpLimit
     }

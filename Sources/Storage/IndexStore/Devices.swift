@@ -41,9 +41,9 @@ extension IndexStore {
     /// Of a text that a stranger sent, so many bytes are kept.
     private static let textLimit = 1024
 
-    /// Notes that `device` was seen at `time`, in seconds since 1970.
+    /// Notes that `device` was seen at `time`, in seconds since 1970; also in a task that was cancelled.
     package func noteSeen(_ device: DeviceID, at time: Int64) async throws {
-        try await write { database in
+        try await writeRegardless { database in
             let replace = try RawStatement(database, "INSERT OR REPLACE INTO device (id, lastSeen) VALUES (?1, ?2)")
             try replace.bind(1, device.digest.bytes)
             try replace.bind(2, time)

@@ -14,10 +14,12 @@ package final class IndexStore: Sendable {
     /// The database file; `-wal` and `-shm` lie beside it while it is open.
     package let path: String
     let pool: DatabasePool
+    private let blocksCaller: Bool
 
-    private init(path: String, pool: DatabasePool) {
+    private init(path: String, pool: DatabasePool, blocksCaller: Bool) {
         self.path = path
         self.pool = pool
+        self.blocksCaller = blocksCaller
     }
 
     /// Pages of the log before it is written back into the database: 16 MiB.
@@ -30,8 +32,9 @@ package final class IndexStore: Sendable {
     ///
     /// - parameter cacheBytes: memory for pages, three quarters of it the writer's.
     /// - parameter busySeconds: how long to wait for another process to let go of the file.
+    /// - parameter blocksCaller: each call is done on its caller's thread, so that a run with the same inputs does the same.
     package static func open(
-        path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2
+        path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2, blocksCaller: Bool = false
     ) throws(IndexStoreError) -> IndexStore {
         try prepareFile(path)
         var configuration = Configuration()
@@ -66,7 +69,7 @@ package final class IndexStore: Sendable {
                 try probe(database)
                 try markOpen(database)
             }
-            return IndexStore(path: path, pool: pool)
+            return IndexStore(path: path, pool: pool, blocksCaller: blocksCaller)
         } catch {
             throw IndexStoreError.translate(error, path: path) as? IndexStoreError
                 ?? IndexStoreError(.failed, path: path, cause: "\(error)")
@@ -157,35 +160,63 @@ package final class IndexStore: Sendable {
 
     /// Makes all that was written before survive a loss of power, which `write` alone does not promise.
     package func makeDurable() async throws {
-        do {
-            try await pool.writeWithoutTransaction { database in
-                try database.execute(sql: "PRAGMA synchronous = FULL")
-                // Where that fails, what is written later is only slower.
-                defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
-                // A transaction that writes makes the whole log durable when it ends.
-                try database.inTransaction {
-                    try database.execute(sql: "UPDATE state SET isOpen = 1")
-                    return .commit
-                }
+        try await translating {
+            if blocksCaller {
+                try blockingCaller { try pool.writeWithoutTransaction(Self.makeDurable) }
+            } else {
+                try await pool.writeWithoutTransaction(Self.makeDurable)
             }
-        } catch {
-            throw IndexStoreError.translate(error, path: path)
+        }
+    }
+
+    private static func makeDurable(_ database: Database) throws {
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        // Where that fails, what is written later is only slower.
+        defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+        // A transaction that writes makes the whole log durable when it ends.
+        try database.inTransaction {
+            try database.execute(sql: "UPDATE state SET isOpen = 1")
+            return .commit
         }
     }
 
     func write<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
+        try await translating {
+            blocksCaller ? try blockingCaller { try pool.write(body) } : try await pool.write(body)
+        }
+    }
+
+    /// As `write`, also in a task that was cancelled.
+    func writeRegardless<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws -> Result {
+        try await translating {
+            if blocksCaller { return try writeHere(body) }
+            return try await withCheckedThrowingContinuation { continuation in
+                pool.asyncWrite(body) { _, result in continuation.resume(with: result) }
+            }
+        }
+    }
+
+    func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
+        try await translating {
+            blocksCaller ? try blockingCaller { try pool.read(body) } : try await pool.read(body)
+        }
+    }
+
+    private func writeHere<Result>(_ body: (Database) throws -> Result) throws -> Result { try pool.write(body) }
+
+    private func translating<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         do {
-            return try await pool.write(body)
+            return try await body()
         } catch {
             throw IndexStoreError.translate(error, path: path)
         }
     }
 
-    func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
-        do {
-            return try await pool.read(body)
-        } catch {
-            throw IndexStoreError.translate(error, path: path)
-        }
+    /// Not asynchronous, so that `body` calls what blocks; nothing is begun in a cancelled task.
+    private func blockingCaller<Result>(_ body: () throws -> Result) throws -> Result {
+        try Task.checkCancellation()
+        return try body()
     }
 }

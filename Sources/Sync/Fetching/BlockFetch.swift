@@ -3,7 +3,6 @@ import AsyncTools
 import BlockExchange
 import Cryptography
 import NIOCore
-import NIOPosix
 import SyncDecisions
 import Transport
 
@@ -26,7 +25,7 @@ package struct FetchEnvironment: Sendable {
     package var blocksHere: @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }
     package var budget: Budget
     /// Where hashing and disk work is done, away from the threads that carry tasks.
-    package var threads: NIOThreadPool
+    package var threads: any DiskThreads
     package var time: AgentTime
     package var settings: BlockScheduler.Settings
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.
@@ -44,7 +43,7 @@ package struct FetchEnvironment: Sendable {
         seek: @escaping @Sendable ([DeviceID]) async -> Bool = { _ in false },
         localBlock: @escaping @Sendable (BlockInfo) async -> ByteBuffer?,
         blocksHere: @escaping @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }, budget: Budget,
-        threads: NIOThreadPool, time: AgentTime, settings: BlockScheduler.Settings,
+        threads: any DiskThreads, time: AgentTime, settings: BlockScheduler.Settings,
         firstHolderPatience: Duration = .seconds(5), radioPatience: Duration = .seconds(15),
         lostHolderPatience: Duration = .seconds(30)
     ) {

@@ -1,8 +1,8 @@
+import AsyncTools
 import BlockExchange
 import Cryptography
 import FileAccess
 import NIOCore
-import NIOPosix
 
 /// Where a fetched file is to be.
 package struct FetchTarget: Sendable {

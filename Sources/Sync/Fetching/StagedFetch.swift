@@ -1,9 +1,9 @@
 import AgentContext
+import AsyncTools
 import BlockExchange
 import Cryptography
 import FileAccess
 import NIOCore
-import NIOPosix
 
 /// Gets all bytes of one file, verified, into a staged file beside its target; what an earlier try left is used.
 package struct StagedFetch: Sendable {

@@ -1,10 +1,10 @@
 import AgentConfiguration
 import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import GhostDrop
 import Logging
-import NIOPosix
 import PeerLinks
 import Transport
 
@@ -18,14 +18,14 @@ package struct DropEnvironment: Sendable {
     package var nearby: [any NearbyDevices]
     /// Runs something to its end though the request that began it is over.
     package var start: @Sendable (@escaping @Sendable () async -> Void) -> Void
-    package var threads: NIOThreadPool
+    package var threads: any DiskThreads
     package var time: AgentTime
     package var logger: Logger
 
     package init(
         registry: DropRegistry, devices: DeviceRegistry, known: @escaping @Sendable () -> [DeviceConfiguration],
         transports: [any LegacyTransport], nearby: [any NearbyDevices],
-        start: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void, threads: NIOThreadPool,
+        start: @escaping @Sendable (@escaping @Sendable () async -> Void) -> Void, threads: any DiskThreads,
         time: AgentTime, logger: Logger
     ) {
         self.registry = registry

@@ -1,8 +1,8 @@
+import AsyncTools
 import ControlAPI
 import Cryptography
 import FileAccess
 import Glibc
-import NIOPosix
 import Synchronization
 
 /// A file that is being sent, read in blocks.
@@ -15,12 +15,12 @@ final class DropSource: Sendable {
     let size: Int64
     private let file: OpenFile
     private let status: FileStatus
-    private let threads: NIOThreadPool
+    private let threads: any DiskThreads
     private let block = Mutex<(offset: Int64, bytes: [UInt8])>((0, []))
 
     /// Opens the regular file at an absolute path, which is the user's own and may lead through links. Throws
     /// `ControlError`.
-    init(path: String, threads: NIOThreadPool) async throws {
+    init(path: String, threads: any DiskThreads) async throws {
         self.threads = threads
         name = String(path.split(separator: "/").last ?? "")
         (file, status) = try await threads.runIfActive { try Self.open(path) }

@@ -1,3 +1,4 @@
+import AsyncTools
 import BlockExchange
 import Cryptography
 import Fetching
@@ -5,17 +6,16 @@ import FileAccess
 import IndexStore
 import Logging
 import NIOCore
-import NIOPosix
 
 /// Answers requests of other devices from this disk.
 package struct BlockServer: Sendable {
     package let places: FolderPlaces
     package let index: IndexStore
-    package let threads: NIOThreadPool
+    package let threads: any DiskThreads
     package let logger: Logger
     private let served = ServedBlocks()
 
-    init(places: FolderPlaces, index: IndexStore, threads: NIOThreadPool, logger: Logger) {
+    init(places: FolderPlaces, index: IndexStore, threads: any DiskThreads, logger: Logger) {
         self.places = places
         self.index = index
         self.threads = threads

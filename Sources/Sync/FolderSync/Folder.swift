@@ -4,7 +4,6 @@ import BlockExchange
 import FileAccess
 import IndexStore
 import Logging
-import NIOPosix
 
 /// One folder of the agent: what works on it, what links talk to, and what others may read of it.
 package final class Folder: Sendable {

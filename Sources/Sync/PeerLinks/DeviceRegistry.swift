@@ -30,7 +30,8 @@ package final class DeviceRegistry: Sendable {
     }
 
     package func linkChanged() {
-        for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
+        let listeners = state.withLock { $0.listeners.sorted { $0.key < $1.key } }
+        for (_, listener) in listeners { listener.yield() }
     }
 
     /// An element whenever a link came or went since the last one, until the reading task ends.

@@ -129,8 +129,7 @@ package actor DeviceSession {
         var hello: Hello?
         /// Its Hello may be sent; until this is known the link waits.
         var mayProceed = false
-        /// Waits to hear whether the link is admitted.
-        var admission: CheckedContinuation<Bool, Never>?
+        let admission = Admission()
         var isAdmitted = false
     }
 
@@ -159,7 +158,8 @@ package actor DeviceSession {
     private var links: DeviceLinks
     private var open: [LinkNumber: Link] = [:]
     private var lastNumber = 0
-    private var dials: [Int: Task<Void, Never>] = [:]
+    /// What ends a dial that is under way.
+    private var dials: [Int: Signal] = [:]
     private let jobs = AsyncStream.makeStream(of: Job.self)
     private var told = Told()
     private var isStopped = false
@@ -366,7 +366,11 @@ package actor DeviceSession {
     }
 
     private func closeAll(reason: String) {
-        for link in open.values { link.session.close(reason: reason) }
+        for (_, link) in open.sorted(by: { $0.key < $1.key }) {
+            link.session.close(reason: reason)
+            // While it waits, it does not see that its channel has gone.
+            link.admission.answer(false)
+        }
     }
 
     /// What is shared with the device has changed: nothing more is sent of what is not. The peer is told soon, and sent the
@@ -389,7 +393,6 @@ package actor DeviceSession {
             for await job in jobs.stream { group.addTask { await self.perform(job) } }
             group.cancelAll()
         }
-        for dial in dials.values { dial.cancel() }
         closeAll(reason: "the agent closed the link")
     }
 
@@ -455,9 +458,10 @@ package actor DeviceSession {
     }
 
     private func perform(_ action: DeviceLinks.Action) {
+        environment.logger.debug("\(configuration.name): \(action)")
         switch action {
         case .dial(let attempt): jobs.continuation.yield(.dial(attempt))
-        case .cancel(let attempt): dials[attempt.number]?.cancel()
+        case .cancel(let attempt): dials[attempt.number]?.notify()
         case .giveUp(let number, let reason): open[number]?.session.abandon(reason: reason.rawValue)
         case .link(let action): perform(action)
         }
@@ -468,8 +472,8 @@ package actor DeviceSession {
         case .proceed(let number): open[number]?.mayProceed = true
         case .admit(let number):
             open[number]?.isAdmitted = true
-            answer(number, true)
-        case .refuse(let number, _): answer(number, false)
+            open[number]?.admission.answer(true)
+        case .refuse(let number, _): open[number]?.admission.answer(false)
         case .probe(let numbers):
             for number in numbers {
                 if let session = open[number]?.session { jobs.continuation.yield(.probe(number, session)) }
@@ -487,11 +491,6 @@ package actor DeviceSession {
         }
     }
 
-    private func answer(_ number: LinkNumber, _ isAdmitted: Bool) {
-        open[number]?.admission?.resume(returning: isAdmitted)
-        open[number]?.admission = nil
-    }
-
     private func perform(_ job: Job) async {
         switch job {
         case .dial(let attempt): await dial(attempt)
@@ -506,12 +505,13 @@ package actor DeviceSession {
     // MARK: dialling
 
     private func dial(_ attempt: DialPlan.Attempt) async {
-        let task = Task { await self.carryOut(attempt) }
-        dials[attempt.number] = task
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
+        let cancelled = Signal()
+        dials[attempt.number] = cancelled
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.carryOut(attempt) }
+            group.addTask { await cancelled.wait() }
+            await group.next()
+            group.cancelAll()
         }
         dials[attempt.number] = nil
     }
@@ -528,6 +528,7 @@ package actor DeviceSession {
             return
         } catch {
             report(attempt, "\(error)")
+            environment.logger.debug("\(attempt.target) failed: \(error)")
             return handle(.dialFailed(attempt, .unreachable))
         }
         guard link.peer == id else {
@@ -644,19 +645,14 @@ package actor DeviceSession {
             session.close(reason: Self.storageReason)
             return false
         }
-        guard !isStopped, !Task.isCancelled, let number = number(of: session) else { return false }
+        guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission
+        else { return false }
         open[number]?.hello = hello
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                open[number]?.admission = continuation
-                handle(
-                    .hello(
-                        number, connectionCount: hello.connectionCount,
-                        knowsRule: hello.clientName == AgentVersion.clientName))
-            }
-        } onCancel: {
-            Task { await self.answer(number, false) }
-        }
+        handle(
+            .hello(
+                number, connectionCount: hello.connectionCount,
+                knowsRule: hello.clientName == AgentVersion.clientName))
+        return await admission.wait()
     }
 
     /// The peer was sent the ClusterConfig of the link's role: it may be used.
@@ -725,10 +721,9 @@ package actor DeviceSession {
     }
 
     private func rememberLastSeen(_ time: WallTime) async {
-        let (id, index) = (id, environment.index)
         do {
             // Also while the agent stops, when this task is cancelled already: that is when the device was seen last.
-            try await Task { try await index.noteSeen(id, at: time.seconds) }.value
+            try await environment.index.noteSeen(id, at: time.seconds)
         } catch {
             environment.logger.warning("cannot record when a device was last seen: \(error)")
         }

@@ -74,17 +74,17 @@ final class LinkExchange: Sendable {
     /// What the peer said last that it shares; nil before it said so.
     var peerConfig: ClusterConfig? { state.withLock { $0.machine.peerConfig } }
 
-    /// Whether the peer was told what is shared with it.
+    /// Whether the peer was told what is shared with it, or is about to be.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
+    /// It begins now: to be called before `begin`.
+    func claim() { state.withLock { $0.hasBegun = true } }
 
     // MARK: events
 
     /// Tells the peer what is shared with it. To be called once, before the first message of the peer is handed in.
     func begin(_ owner: some IndexExchangeOwner, _ outlet: LinkOutlet) async throws {
-        state.withLock { state in
-            state.hasBegun = true
-            state.machine.share(owner.terms())
-        }
+        state.withLock { $0.machine.share(owner.terms()) }
         _ = outlet.send(.clusterConfig(try await owner.clusterConfig()))
         begun.notify()
     }

@@ -40,6 +40,8 @@ package final class PeerSession: BlockSource {
         var exchange: LinkExchange
         /// False from the end of the primary's role until the peer says again what it shares: its indexes come elsewhere.
         var takesIndexes = true
+        /// How often the primary's role has ended, whether it had begun or still waited for its turn.
+        var demotionCount = 0
     }
 
     /// Somebody who waits for an answer.
@@ -53,6 +55,12 @@ package final class PeerSession: BlockSource {
     package enum Role: Sendable {
         case primary
         case secondary
+    }
+
+    private struct GivenRole: Sendable {
+        var role: Role
+        /// The `demotionCount` at which it was given: a later one ends it.
+        var demotionCount: Int
     }
 
     /// Over a slow link no TLS record has more bytes: what has come of a record when the link goes cannot be read.
@@ -85,7 +93,7 @@ package final class PeerSession: BlockSource {
     private let exchangeTurn: Budget
     /// The last that was asked for has come, or will not.
     private let answered = Signal()
-    private let roles = AsyncStream.makeStream(of: Role.self, bufferingPolicy: .bufferingNewest(8))
+    private let roles = AsyncStream.makeStream(of: GivenRole.self, bufferingPolicy: .bufferingNewest(8))
     private let turns: SliceTurns
     private let partials: PartialBlocks
     private let limits: LinkLimits?
@@ -218,12 +226,16 @@ package final class PeerSession: BlockSource {
     // MARK: roles
 
     /// Gives the link a role, in the place of the one it had.
-    package func take(_ role: Role) { roles.continuation.yield(role) }
+    package func take(_ role: Role) {
+        roles.continuation.yield(GivenRole(role: role, demotionCount: state.withLock { $0.demotionCount }))
+    }
 
-    /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, or stored.
+    /// Ends the exchange of indexes on this link, if there is one: nothing more of it is sent, or stored. One that has not begun
+    /// does not begin.
     package func demote() {
         let new = makeExchange()
         let old = state.withLock { state in
+            state.demotionCount += 1
             // A link that has not begun keeps what the peer said already.
             guard state.exchange.hasBegun else { return nil as LinkExchange? }
             defer { state.exchange = new }
@@ -235,11 +247,13 @@ package final class PeerSession: BlockSource {
 
     /// Performs one role after the other, until the link ends.
     private func roleLoop(_ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws {
-        for await role in roles.stream {
-            switch role {
-            case .primary:
-                try await lead(owner, outlet)
-            case .secondary:
+        // Whether the peer was told what this link is for.
+        var isOpened = false
+        for await given in roles.stream {
+            if given.role == .primary, try await lead(given, owner, outlet) {
+                isOpened = true
+            } else if !isOpened {
+                isOpened = true
                 _ = outlet.send(.clusterConfig(ClusterConfig(isSecondary: true)))
                 await owner.opened(self)
             }
@@ -247,12 +261,17 @@ package final class PeerSession: BlockSource {
         try Task.checkCancellation()
     }
 
-    /// Exchanges indexes until the role ends.
-    private func lead(_ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws {
+    /// Exchanges indexes until the role ends. False if it had ended before its turn came.
+    private func lead(_ given: GivenRole, _ owner: some PeerSessionOwner, _ outlet: LinkOutlet) async throws -> Bool {
         // What the last primary was told is stored before the next one says how much is known.
-        guard await exchangeTurn.take(1) else { return }
+        guard await exchangeTurn.take(1) else { throw CancellationError() }
         defer { exchangeTurn.give(1) }
-        let exchange = exchange
+        let current = state.withLock { state -> LinkExchange? in
+            guard state.demotionCount == given.demotionCount else { return nil }
+            state.exchange.claim()
+            return state.exchange
+        }
+        guard let exchange = current else { return false }
         try await exchange.begin(owner, outlet)
         // Only now may others send on it: what comes before the cluster config ends a link.
         await owner.opened(self)
@@ -262,6 +281,7 @@ package final class PeerSession: BlockSource {
             defer { group.cancelAll() }
             try await group.next()
         }
+        return true
     }
 
     /// This device shares something else than before: the peer is told, and gets nothing more of what is not shared now.
@@ -509,7 +529,7 @@ package final class PeerSession: BlockSource {
         }
         turns.close()
         answered.notify()
-        for (id, waiter) in waiters {
+        for (id, waiter) in waiters.sorted(by: { $0.key < $1.key }) {
             if let part, part.id == id {
                 waiter.continuation.resume(throwing: RequestError.cutShort(part.data))
             } else {

@@ -1,10 +1,10 @@
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Cryptography
 import Fetching
 import Foundation
 import NIOCore
-import NIOPosix
 import Synchronization
 import Thumbnails
 
@@ -40,7 +40,7 @@ package struct ThumbnailMaker: Sendable {
     /// Whether what goes to and from the Internet is counted.
     package let isMetered: @Sendable () -> Bool
 
-    private var threads: NIOThreadPool { fetching.threads }
+    private var threads: any DiskThreads { fetching.threads }
 
     /// A JPEG whose sides have at most 255 pixels; nil if there is none to be had of this content. Throws `ControlError` for
     /// what may be otherwise another time: nobody who has the blocks, too many of them for this link, no sandbox.

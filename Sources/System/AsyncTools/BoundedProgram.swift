@@ -1,5 +1,4 @@
 import Glibc
-import NIOPosix
 import Synchronization
 
 /// Another program that is run with nothing on its standard input, for a limited time and a limited output. It and all that
@@ -47,7 +46,7 @@ package struct BoundedProgram: Sendable {
     private static let lookEvery: CInt = 50
 
     /// Holds one of `threads` until the program has ended; a cancellation ends it.
-    package func run(on threads: NIOThreadPool) async -> Outcome {
+    package func run(on threads: any DiskThreads) async -> Outcome {
         let isCancelled = Flag()
         return await withTaskCancellationHandler {
             do {

@@ -8,6 +8,7 @@ import Testing
 
 @testable import AgentContext
 @testable import PeerLinks
+@testable import SessionTestKit
 
 /// A device that nobody finds.
 @Suite(.timeLimit(.minutes(1))) struct AbsentDeviceTests {

@@ -6,6 +6,7 @@ import SyncTestKit
 import Testing
 
 @testable import PeerLinks
+@testable import SessionTestKit
 
 /// What a session does with a peer that lies, breaks the protocol, or says things in the wrong order. Nothing of it reaches the
 /// disk, and what harms only the link ends only the link.

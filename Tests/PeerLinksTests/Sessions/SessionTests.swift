@@ -7,6 +7,7 @@ import Testing
 import Transport
 
 @testable import FolderSync
+@testable import SessionTestKit
 
 /// Two agents whose sessions exchange folders over a link in memory: what is on the disks and in the indexes afterwards.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SessionTests {
@@ -16,8 +17,9 @@ import Transport
         return random.bytes(4 * BlockSize.minimum + 1000)
     }()
 
-    @Test func aFileComesBlockByBlock() async throws {
-        try await SessionScene.run { scene in
+    @Test(arguments: SessionScene.Threads.allCases)
+    func aFileComesBlockByBlock(threads: SessionScene.Threads) async throws {
+        try await SessionScene.run(threads: threads) { scene in
             try scene[0].write(Self.content, to: "papers/report")
             try scene[1].write([1, 2, 3], to: "small")
             let wire = try await scene.connect()
@@ -37,8 +39,9 @@ import Transport
         }
     }
 
-    @Test func changesAndDeletionsFollowOneAnother() async throws {
-        try await SessionScene.run { scene in
+    @Test(arguments: SessionScene.Threads.allCases)
+    func changesAndDeletionsFollowOneAnother(threads: SessionScene.Threads) async throws {
+        try await SessionScene.run(threads: threads) { scene in
             try scene[0].write([1], to: "a")
             let wire = try await scene.connect()
             try await scene.until { try await scene.haveBoth(["a": [1]]) }
@@ -51,8 +54,9 @@ import Transport
     }
 
     /// `fetch` asks over the same links, and puts the file into its place and the index.
-    @Test func aFetchGetsWhatIsNotSelected() async throws {
-        try await SessionScene.run { configuration, agent in
+    @Test(arguments: SessionScene.Threads.allCases)
+    func aFetchGetsWhatIsNotSelected(threads: SessionScene.Threads) async throws {
+        try await SessionScene.run(threads: threads) { configuration, agent in
             if agent == 1 { configuration.mode = .selective }
         } _: { scene in
             try scene[1].write(Array("*\n".utf8), to: ".stignore")
@@ -117,8 +121,9 @@ import Transport
         }
     }
 
-    @Test func anAgentThatIsStartedAgainGoesOn() async throws {
-        try await SessionScene.run { scene in
+    @Test(arguments: SessionScene.Threads.allCases)
+    func anAgentThatIsStartedAgainGoesOn(threads: SessionScene.Threads) async throws {
+        try await SessionScene.run(threads: threads) { scene in
             try scene[0].write(Self.content, to: "report")
             // In the middle of the blocks.
             let wire = MemoryWire()
@@ -144,8 +149,9 @@ import Transport
 
     // MARK: several links
 
-    @Test func aBetterLinkTakesOver() async throws {
-        try await SessionScene.run { scene in
+    @Test(arguments: SessionScene.Threads.allCases)
+    func aBetterLinkTakesOver(threads: SessionScene.Threads) async throws {
+        try await SessionScene.run(threads: threads) { scene in
             try scene[0].write(Self.content, to: "report")
             let slow = MemoryWire()
             try await scene.connect(kind: .l2cap, over: slow)
@@ -167,8 +173,9 @@ import Transport
         }
     }
 
-    @Test func blocksComeFromWhoeverIsConnected() async throws {
-        try await SessionScene.run(3) { scene in
+    @Test(arguments: SessionScene.Threads.allCases)
+    func blocksComeFromWhoeverIsConnected(threads: SessionScene.Threads) async throws {
+        try await SessionScene.run(3, threads: threads) { scene in
             try scene[0].write(Self.content, to: "report")
             let first = try await scene.connect(0, 1)
             try await scene.until { try await scene.haveBoth(["report": Self.content]) }

@@ -5,6 +5,7 @@ import SyncTestKit
 import Testing
 
 @testable import Fetching
+@testable import SessionTestKit
 
 /// What goes over a link, and what no longer does, when a folder is paused, shared or not any more.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SharingTests {
@@ -92,7 +93,7 @@ import Testing
 
     /// One accepts what the other offers while they are connected.
     @Test func aFolderIsSharedLater() async throws {
-        let nobody: (inout FolderConfiguration, Int) -> Void = { configuration, agent in
+        let nobody: @Sendable (inout FolderConfiguration, Int) -> Void = { configuration, agent in
             if agent == 1 { configuration.devices = [] }
         }
         try await SessionScene.run(2, nobody) { scene in

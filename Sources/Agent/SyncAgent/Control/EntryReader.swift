@@ -1,11 +1,11 @@
 import AgentContext
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Fetching
 import FileAccess
 import FolderSync
 import IndexStore
-import NIOPosix
 import Reconciliation
 import Selection
 
@@ -17,7 +17,7 @@ struct EntryReader: Sendable {
     let place: FolderPlace?
     let fetching: FetchEnvironment
 
-    var threads: NIOThreadPool { fetching.threads }
+    var threads: any DiskThreads { fetching.threads }
 
     /// The entry at `path`, with details; the folder's root for an empty path.
     func stat(_ path: String) async throws -> Entry {

@@ -104,6 +104,8 @@ package struct ConnectionSet: Sendable {
     /// Where the peer's last full ClusterConfig came.
     private var peerPrimary: LinkNumber?
     package private(set) var primary: LinkNumber?
+    /// Links of which it is not known whether they still reach the device.
+    package var doubtful: Set<LinkNumber> = []
 
     package init(local: DeviceID, peer: DeviceID, settings: Settings = Settings()) {
         self.settings = settings
@@ -156,7 +158,7 @@ package struct ConnectionSet: Sendable {
         var actions: [Action] = []
         switch event {
         case .arrived(let view):
-            if case .refuse(let refusal) = rule.decide(active: active, new: view), !order.isEmpty {
+            if case .refuse(let refusal) = verdict(on: view), !order.isEmpty {
                 return [.refuse(view.number, refusal)]
             }
             return [.proceed(view.number)]
@@ -242,7 +244,23 @@ package struct ConnectionSet: Sendable {
 
     private func verdict(on new: Connection, at now: Duration) -> LinkRule.Verdict {
         guard case .waiting(let since, _) = new.role else { return .keep }
-        return rule.decide(active: active, new: new.view, alive: new.alive, waited: now - since)
+        return verdict(on: new.view, alive: new.alive, waited: now - since)
+    }
+
+    private func verdict(
+        on new: LinkView, alive: Set<LinkNumber> = [], waited: Duration = .zero
+    ) -> LinkRule.Verdict {
+        let doubted = active.map(\.number).filter(doubtful.contains)
+        guard new.isOurs, !doubted.isEmpty else {
+            return rule.decide(active: active, new: new, alive: alive, waited: waited)
+        }
+        // It was dialled because they may be gone.
+        let sound = active.filter { !doubtful.contains($0.number) }
+        switch rule.decide(active: sound, new: new, alive: alive, waited: waited) {
+        case .keep: return .replace(doubted)
+        case .replace(let replaced): return .replace((replaced + doubted).sorted())
+        case let verdict: return verdict
+        }
     }
 
     private mutating func decideWaiting(at now: Duration) -> [Action] {

@@ -178,6 +178,7 @@ package struct DeviceLinks: Sendable {
 
     private mutating func links(_ event: ConnectionSet.Event, at now: Duration) -> [Action] {
         var actions: [Action] = []
+        connections.doubtful = probes.doubtful
         for action in connections.handle(event, at: now) {
             actions.append(.link(action))
             switch action {

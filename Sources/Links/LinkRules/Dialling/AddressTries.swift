@@ -76,7 +76,8 @@ struct AddressTries: Sendable {
     }
 
     mutating func linked(_ target: DialTarget, at now: Duration) {
-        tries[target] = Try(due: now + Self.first(target), started: now)
+        // When it is lost, it may be dialled at once.
+        tries[target] = Try(due: now + Self.first(target))
     }
 
     /// All may be dialled now.
@@ -87,7 +88,7 @@ struct AddressTries: Sendable {
             var next = last
             next.failures = 0
             next.isWrong = false
-            next.due = min(last.due, max(now, (last.started ?? now) + Self.shortest))
+            next.due = min(last.due, last.started.map { max(now, $0 + Self.shortest) } ?? now)
             if isNewNetwork, last.isWrong { next.due = now }
             tries[target] = next
         }

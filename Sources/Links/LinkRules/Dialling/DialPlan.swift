@@ -184,7 +184,8 @@ package struct DialPlan: Sendable {
         if attempt.isFurther {
             let pause = failure == .noRoom ? settings.furtherPause : settings.furtherRetry
             furtherDue = now + pause + pause * jitter.next() / 4
-            guard failure != .refusedByPeer else { return }
+            // Says nothing of the address.
+            guard failure != .refusedByPeer, failure != .cancelled else { return }
         }
         tries.failed(
             AddressBook.Entry(target: attempt.target, source: attempt.source), failure, isUpgrade: standing.isConnected,
@@ -206,6 +207,10 @@ package struct DialPlan: Sendable {
         if !wasConnected, standing.isConnected {
             furtherDue = now + (standing.isDialler ? settings.furtherPause : settings.furtherPatience)
         }
+        let unwanted = underWay.filter { attempt in
+            attempt.isFurther ? !standing.isConnected || standing.further == 0 : !isWished(attempt.group)
+        }
+        let actions = cancel(unwanted, at: now)
         if wasConnected, !standing.isConnected {
             linkedTarget = nil
             forced.removeAll { now - $0 >= .seconds(120) }
@@ -214,10 +219,7 @@ package struct DialPlan: Sendable {
                 tries.reset(isNewNetwork: false, at: now)
             }
         }
-        let unwanted = underWay.filter { attempt in
-            attempt.isFurther ? !standing.isConnected || standing.further == 0 : !isWished(attempt.group)
-        }
-        return cancel(unwanted, at: now)
+        return actions
     }
 
     private mutating func remove(_ attempt: Attempt) -> Bool {

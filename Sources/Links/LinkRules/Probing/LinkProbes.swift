@@ -72,11 +72,16 @@ package struct LinkProbes: Sendable {
 
     private var paths: [LinkNumber: Path] = [:]
     private var doubts: [LinkNumber: Doubt] = [:]
+    /// Where the device said last that it is in this network.
+    private var heardAt: Set<[UInt8]> = []
 
     package init() {}
 
+    /// Given up, and yet to end: that takes as long as a farewell over a dead link.
+    private var givenUp: Set<LinkNumber> = []
+
     /// Links that count as lost when it is decided what to dial.
-    package var doubtful: Set<LinkNumber> { Set(doubts.keys) }
+    package var doubtful: Set<LinkNumber> { givenUp.union(doubts.keys) }
 
     package var nextWake: Duration? { doubts.values.map(\.until).min() }
 
@@ -86,6 +91,7 @@ package struct LinkProbes: Sendable {
         case .ended(let number):
             paths[number] = nil
             doubts[number] = nil
+            givenUp.remove(number)
         case .networks(let addresses): return changed(addresses, at: now)
         case .outsideChanged:
             let outside = paths.filter { $0.value.way == .wideTCP || $0.value.way == .relay }
@@ -93,11 +99,17 @@ package struct LinkProbes: Sendable {
             return doubt(steady.sorted(), at: now) + (outside.isEmpty ? [] : [.redial])
         case .heardAt(let addresses):
             let isThere = Set(addresses.map(\.bytes))
-            let elsewhere = paths.filter { number, path in
-                guard path.way == .localTCP, doubts[number] == nil, let remote = path.remoteAddress else { return false }
-                return !remote.isLoopback && !isThere.isEmpty && !isThere.contains(remote.bytes)
+            // One that has moved may name the address that it had for a while yet.
+            let hasMoved = !heardAt.isEmpty && isThere != heardAt
+            guard !isThere.isEmpty else { return [] }
+            heardAt = isThere
+            let questionable = paths.filter { number, path in
+                guard path.way == .localTCP, doubts[number] == nil, let remote = path.remoteAddress else {
+                    return false
+                }
+                return !remote.isLoopback && (hasMoved || !isThere.contains(remote.bytes))
             }
-            return doubt(elsewhere.keys.sorted(), at: now)
+            return doubt(questionable.keys.sorted(), at: now)
         case .unacknowledged(let number):
             guard paths[number] != nil, doubts[number] == nil else { return [] }
             doubts[number] = Doubt(since: now, until: now + Self.stallPatience, reason: .stalled)
@@ -108,6 +120,7 @@ package struct LinkProbes: Sendable {
             for (number, _) in due {
                 doubts[number] = nil
                 paths[number] = nil
+                givenUp.insert(number)
             }
             return due.map { .giveUp($0.key, $0.value.reason) }
         }

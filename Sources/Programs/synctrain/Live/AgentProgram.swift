@@ -47,10 +47,13 @@ enum AgentProgram {
                     clock: ContinuousClock(), logger: logger, listening: listening, isKnown: isKnown)
             }
             let reach = try ReachSettings(configuration, environment: ProcessInfo.processInfo.environment)
+            let sharedPort = SharedPort()
             let makeReach: WideReachMaker = { identity in
-                try NetworkReach(reach, identity: identity, secret: try LinkKeyFile.load(from: places), logger: logger)
+                try NetworkReach(
+                    reach, identity: identity, secret: try LinkKeyFile.load(from: places), sharedPort: sharedPort,
+                    logger: logger)
             }
-            let tcp = TCPTransport(setUpLimit: 512)
+            let tcp = TCPTransport(setUpLimit: 512, sharedPort: sharedPort)
             // What listens also dials, where it may: both need the same port.
             var transports: [any LinkTransport] = [
                 try NetworkReach.proxiedStreams(reach.proxies, .streams).map { ProxiedLinks(base: tcp, streams: $0) }

@@ -5,7 +5,6 @@ import ControlAPI
 import Fetching
 import FileAccess
 import IndexStore
-import NIOPosix
 import Synchronization
 
 /// One `fetch`: finds the files that are meant, gets several at a time, and puts them into their places in groups that

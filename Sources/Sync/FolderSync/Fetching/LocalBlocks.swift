@@ -1,19 +1,19 @@
+import AsyncTools
 import BlockExchange
 import Cryptography
 import Fetching
 import FileAccess
 import IndexStore
 import NIOCore
-import NIOPosix
 
 /// Finds blocks that need no network: in the cache, and in files that are on this disk in any folder.
 package struct LocalBlocks: Sendable {
     package let cache: BlockCache
     package let index: IndexStore
     package let folders: FolderRegistry
-    package let threads: NIOThreadPool
+    package let threads: any DiskThreads
 
-    package init(cache: BlockCache, index: IndexStore, folders: FolderRegistry, threads: NIOThreadPool) {
+    package init(cache: BlockCache, index: IndexStore, folders: FolderRegistry, threads: any DiskThreads) {
         self.cache = cache
         self.index = index
         self.folders = folders

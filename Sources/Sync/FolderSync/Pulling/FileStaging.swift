@@ -5,7 +5,6 @@ import Fetching
 import FileAccess
 import IndexStore
 import NIOCore
-import NIOPosix
 import Selection
 
 /// Fetches files of one folder, several at a time, and hands them on to be put into their places many together.

@@ -1,9 +1,9 @@
+import AsyncTools
 import BlockExchange
 import Cryptography
 import Fetching
 import FileAccess
 import NIOCore
-import NIOPosix
 
 /// Gets many files of at most one block each, all at once: what `StagedFetch` does for each of them is done here once
 /// for all, and each is asked of one device, or of two if the first is late with its answer. Files that do not come this

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Tells the links of a folder that this device has something to announce.
 package final class AnnouncementFeed: Sendable {
-    private let subscribers = Mutex<[ObjectIdentifier: Signal]>([:])
+    /// In the order in which they came.
+    private let subscribers = Mutex<[Signal]>([])
 
     /// A signal for every change of this device's index, until `unsubscribe`.
     package func subscribe() -> Signal {
@@ -13,12 +14,14 @@ package final class AnnouncementFeed: Sendable {
     }
 
     /// Has `signal` notified of every change of this device's index, until `unsubscribe`.
-    package func subscribe(_ signal: Signal) { subscribers.withLock { $0[ObjectIdentifier(signal)] = signal } }
-
-    package func unsubscribe(_ signal: Signal) {
-        subscribers.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(signal)) }
+    package func subscribe(_ signal: Signal) {
+        subscribers.withLock { subscribers in
+            if !subscribers.contains(where: { $0 === signal }) { subscribers.append(signal) }
+        }
     }
 
+    package func unsubscribe(_ signal: Signal) { subscribers.withLock { $0.removeAll { $0 === signal } } }
+
     /// There may be something to announce.
-    package func changed() { for signal in subscribers.withLock({ Array($0.values) }) { signal.notify() } }
+    package func changed() { for signal in subscribers.withLock({ $0 }) { signal.notify() } }
 }

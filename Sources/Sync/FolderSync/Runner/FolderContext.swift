@@ -1,11 +1,11 @@
 import AgentConfiguration
 import AgentContext
+import AsyncTools
 import BlockExchange
 import Fetching
 import FileAccess
 import FolderScanner
 import Logging
-import NIOPosix
 import Reconciliation
 import Selection
 
@@ -45,7 +45,7 @@ package struct FolderTools: Sendable {
         self.logger = logger
     }
 
-    package var threads: NIOThreadPool { fetching.threads }
+    package var threads: any DiskThreads { fetching.threads }
 
     /// What a device is called; the start of its id if it has no name.
     package func name(of device: DeviceID) -> String {

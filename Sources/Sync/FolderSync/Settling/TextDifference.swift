@@ -1,7 +1,6 @@
 import AsyncTools
 import FileAccess
 import Foundation
-import NIOPosix
 
 /// How two texts differ, as the system's diff(1) says it: every Debian has it, people and tools know what it writes.
 struct TextDifference: Equatable, Sendable {
@@ -20,7 +19,7 @@ struct TextDifference: Equatable, Sendable {
     /// The difference from the first to the second of two files of a root; nil stands for one that is not there.
     static func between(
         _ first: RelativePath?, _ second: RelativePath?, in root: RootDirectory, labels: (String, String),
-        threads: NIOThreadPool
+        threads: any DiskThreads
     ) async throws -> TextDifference {
         let texts = try await threads.runIfActive { try [first, second].map { try text($0, in: root) } }
         if let remark = texts.compactMap({ $0.remark }).first { return TextDifference(remark: remark) }

@@ -1,10 +1,10 @@
+import AsyncTools
 import BlockExchange
 import ControlAPI
 import Fetching
 import FileAccess
 import FolderSync
 import IndexStore
-import NIOPosix
 import PeerLinks
 
 /// Fetches files and directories once, selected or not.

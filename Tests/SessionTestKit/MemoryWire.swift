@@ -8,8 +8,8 @@ import Transport
 
 @testable import LinkSecurity
 
-/// A wire in memory between two devices: whole messages in order each way, each delivered at once, held back, or lost when the
-/// wire is cut.
+/// A wire in memory between two devices: messages in order each way, delivered at once, held back, delivered in pieces, or lost
+/// when the wire is cut.
 final class MemoryWire: Sendable {
     enum Side: Int, Sendable, CaseIterable {
         case dialler, answerer
@@ -39,16 +39,33 @@ final class MemoryWire: Sendable {
 
     private struct State {
         var ends = [End(), End()]
+        var observe: (@Sendable (Side, ByteBuffer) -> Void)?
         var deliveries: [Delivery] = []
         /// Messages that are delivered before the wire is cut.
         var limit: Int?
         var isCut = false
     }
 
+    /// Tells the wires of a test apart.
+    let number: Int
     private let state = Mutex(State())
 
-    /// - Parameter limit: cut after so many messages.
-    init(limit: Int? = nil) { state.withLock { $0.limit = limit } }
+    /// - Parameters:
+    ///   - number: stands in the addresses of its links.
+    ///   - limit: cut after so many messages.
+    ///   - isHeld: All that is sent waits.
+    ///   - observe: told of all that is delivered, in order; it must not use the wire.
+    init(
+        number: Int = 0, limit: Int? = nil, isHeld: Bool = false,
+        observe: (@Sendable (_ from: Side, ByteBuffer) -> Void)? = nil
+    ) {
+        self.number = number
+        state.withLock { state in
+            state.limit = limit
+            state.observe = observe
+            for side in state.ends.indices { state.ends[side].isHeld = isHeld }
+        }
+    }
 
     var deliveries: [Delivery] { state.withLock { $0.deliveries } }
     var isCut: Bool { state.withLock { $0.isCut } }
@@ -57,6 +74,19 @@ final class MemoryWire: Sendable {
     func count(of type: Int?, from side: Side) -> Int { deliveries.count { $0.from == side && $0.type == type } }
 
     func waitingCount(from side: Side) -> Int { state.withLock { $0.ends[side.rawValue].waiting.count } }
+
+    /// The types of the messages of a side that wait, in order; nil for a Hello.
+    func waitingTypes(from side: Side) -> [Int?] { state.withLock { $0.ends[side.rawValue].waiting.map(\.type) } }
+
+    /// Whether both sides may still send.
+    var isOpen: Bool { state.withLock { !$0.isCut && !$0.ends.contains(where: \.hasEnded) } }
+
+    /// Whether nothing comes of it any more.
+    var isOver: Bool {
+        state.withLock { state in
+            state.isCut || state.ends.contains(where: \.hasEnded) && state.ends.allSatisfy(\.waiting.isEmpty)
+        }
+    }
 
     /// Whether nothing that was sent waits.
     var isEmpty: Bool { state.withLock { $0.ends.allSatisfy(\.waiting.isEmpty) } }
@@ -116,6 +146,19 @@ final class MemoryWire: Sendable {
         return state.withLock { deliverFirst(from: side, &$0) }
     }
 
+    /// Delivers the first bytes of what waits, at most to the end of the first message.
+    func releaseBytes(_ count: Int, from side: Side) {
+        state.withLock { state in
+            guard !state.isCut, let first = state.ends[side.rawValue].waiting.first else { return }
+            guard count < first.bytes.readableBytes else { return _ = deliverFirst(from: side, &state) }
+            guard let piece = state.ends[side.rawValue].waiting[0].bytes.readSlice(length: max(0, count)) else {
+                return
+            }
+            deliver(piece, from: side, &state)
+        }
+        flow()
+    }
+
     /// Breaks the wire: what waits is lost, and both ends are closed.
     func cut() {
         state.withLock { $0.isCut = true }
@@ -154,9 +197,14 @@ final class MemoryWire: Sendable {
         }
         let first = state.ends[side.rawValue].waiting.removeFirst()
         state.deliveries.append(Delivery(from: side, type: first.type, byteCount: first.bytes.readableBytes))
-        // In order: an event loop runs what it is given first in, first out.
-        state.ends[side.other.rawValue].deliver(first.bytes)
+        deliver(first.bytes, from: side, &state)
         return true
+    }
+
+    private func deliver(_ bytes: ByteBuffer, from side: Side, _ state: inout State) {
+        state.observe?(side, bytes)
+        // In order: an event loop runs what it is given first in, first out.
+        state.ends[side.other.rawValue].deliver(bytes)
     }
 }
 
@@ -229,20 +277,23 @@ extension MemoryWire {
 
     /// The link that one side of the wire has, with `peer` at the other.
     func link(_ side: Side, to peer: DeviceID, kind: LinkKind = .tcp) async throws -> SecureLink {
-        guard let names = try Self.names.get() else { throw ChannelError.inappropriateOperationForState }
         let channel = NIOAsyncTestingChannel()
-        let link = try await channel.testingEventLoop.executeInContext { () -> SecureLink in
-            try channel.pipeline.syncOperations.addHandler(WireTap(wire: self, side: side))
-            let gate = WriteGate()
-            try channel.pipeline.syncOperations.addHandler(gate)
-            let asyncChannel = try NIOAsyncChannel<ByteBuffer, Never>(wrappingChannelSynchronously: channel)
-            return SecureLink(
-                peer: peer, names: names,
-                information: LinkInformation(
-                    kind: kind, remoteAddress: "memory://\(peer.shortID)", isInitiator: side == .dialler),
-                applicationProtocol: "bep/1.0", channel: asyncChannel,
-                writer: LinkWriter(eventLoop: channel.eventLoop, gate: gate))
+        return try await channel.testingEventLoop.executeInContext {
+            try self.link(side, to: peer, kind: kind, over: channel)
         }
+    }
+
+    /// The same on an event loop that this thread runs.
+    func link(_ side: Side, to peer: DeviceID, kind: LinkKind = .tcp, on loop: EmbeddedEventLoop) throws -> SecureLink {
+        try link(side, to: peer, kind: kind, over: EmbeddedChannel(loop: loop))
+    }
+
+    private func link(_ side: Side, to peer: DeviceID, kind: LinkKind, over channel: any Channel) throws -> SecureLink {
+        guard let names = try Self.names.get() else { throw ChannelError.inappropriateOperationForState }
+        try channel.pipeline.syncOperations.addHandler(WireTap(wire: self, side: side))
+        let gate = WriteGate()
+        try channel.pipeline.syncOperations.addHandler(gate)
+        let asyncChannel = try NIOAsyncChannel<ByteBuffer, Never>(wrappingChannelSynchronously: channel)
         attach(
             side,
             deliver: { bytes in
@@ -251,6 +302,11 @@ extension MemoryWire {
                     channel.pipeline.fireChannelReadComplete()
                 }
             }, close: { channel.close(promise: nil) })
-        return link
+        return SecureLink(
+            peer: peer, names: names,
+            information: LinkInformation(
+                kind: kind, remoteAddress: "memory://\(number)", isInitiator: side == .dialler),
+            applicationProtocol: "bep/1.0", channel: asyncChannel,
+            writer: LinkWriter(eventLoop: channel.eventLoop, gate: gate))
     }
 }
