@@ -37,7 +37,7 @@ def relayed(lab, name, relay, joins):
     path = agent.file("config.toml")
     with open(path) as file:
         text = file.read()
-    text = re.sub(r"(?m)^listen = .*$", "listen = []", text)
+    text = re.sub(r"(?m)^listen = .*$", "listen = []", text, count=1)
     head, rest = text.split("[relays]", 1)
     rest = re.sub(r"(?m)^enabled = .*$", "enabled = true", rest, count=1)
     rest = re.sub(r"(?m)^servers = .*$", f'servers = ["{relay}"]' if joins else "servers = []", rest, count=1)

@@ -263,7 +263,9 @@ package actor DeviceSession {
         // Other settings may change what is dialled.
         guard configuration != self.configuration else { return handle(.time) }
         let wasPaused = self.configuration.isPaused
-        let hasNewAddresses = configuration.statedAddresses != self.configuration.statedAddresses
+        let hasNewAddresses =
+            configuration.statedAddresses != self.configuration.statedAddresses
+            || configuration.allowedNetworks != self.configuration.allowedNetworks
         self.configuration = configuration
         snapshot.withLock { snapshot in
             snapshot.name = configuration.name
@@ -282,7 +284,7 @@ package actor DeviceSession {
         for link in open.values where !isAllowed(link.session.information) {
             link.session.close(reason: Self.networkReason)
         }
-        if hasNewAddresses { dialNow() }
+        handle(hasNewAddresses ? .asked : .time)
     }
 
     /// The device was heard on a network, or something waits for it: no waiting for the back-off.
