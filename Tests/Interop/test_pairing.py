@@ -188,4 +188,4 @@ def test_redial_after_the_peer_was_away(lab):
     node.kill()
     agent.wait_disconnected(node.id, timeout=5)
     node.start()
-    agent.wait_connected(node.id, timeout=15)
+    agent.wait_connected(node.id, timeout=30)

@@ -55,7 +55,8 @@ def test_one_that_was_added_on_one_side_only_is_pending(lab, relay):
     there.add_device(here.id, "here", relay)
     wait_until(lambda: [d["id"] for d in here.records("device", "list", "--pending")] == [there.id], 30, "it is pending")
     here.add_device(there.id, "there")
-    here.wait_connected(there.id)
+    # Refused once, it tries again after a minute.
+    here.wait_connected(there.id, timeout=90)
 
 
 def test_an_invitation_is_used_over_a_relay(lab, relay):

@@ -36,6 +36,8 @@ struct AddressTries: Sendable {
         var failures = 0
         /// Somebody else is there: nothing but another network, or time, changes that.
         var isWrong = false
+        /// It has led to a link, and was not dialled since.
+        var hasLinked = false
     }
 
     private var tries: [DialTarget: Try] = [:]
@@ -45,6 +47,7 @@ struct AddressTries: Sendable {
     mutating func started(_ target: DialTarget, at now: Duration) {
         if tries[target] == nil, tries.count >= Self.limit { prune(now) }
         tries[target, default: Try(due: now)].started = now
+        tries[target]?.hasLinked = false
     }
 
     /// - Parameters:
@@ -76,8 +79,7 @@ struct AddressTries: Sendable {
     }
 
     mutating func linked(_ target: DialTarget, at now: Duration) {
-        // When it is lost, it may be dialled at once.
-        tries[target] = Try(due: now + Self.first(target))
+        tries[target] = Try(due: now + Self.first(target), started: now, hasLinked: true)
     }
 
     /// All may be dialled now.
@@ -88,8 +90,9 @@ struct AddressTries: Sendable {
             var next = last
             next.failures = 0
             next.isWrong = false
-            next.due = min(last.due, last.started.map { max(now, $0 + Self.shortest) } ?? now)
-            if isNewNetwork, last.isWrong { next.due = now }
+            next.due = min(last.due, max(now, (last.started ?? now) + Self.shortest))
+            // A link that has lost its network is replaced at once, however young it is.
+            if isNewNetwork, last.isWrong || last.hasLinked { next.due = now }
             tries[target] = next
         }
     }
