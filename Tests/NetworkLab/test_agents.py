@@ -170,3 +170,12 @@ def test_nothing_is_announced_by_who_does_not_want_it(network):
     wait_announced(lab, lab.home_b, loud.id, "^relay://")
     assert not is_announced(lab, lab.home_b, quiet.id)
     assert quiet.id[:7] not in lab.servers["discovery"].log() + lab.servers["relay"].log()
+
+
+def test_two_that_start_at_the_same_moment(network):
+    """Each asks for the other before either is announced: the answer that there is no such device does not count for long."""
+    lab = network(nat_a="symmetric", nat_b="restricted", servers=("discovery", "relay"))
+    a, b = two_agents(lab)
+    a.start()
+    b.start()
+    wait_way(a, b.id, "relay", timeout=25)
