@@ -505,6 +505,8 @@ package actor DeviceSession {
     // MARK: dialling
 
     private func dial(_ attempt: DialPlan.Attempt) async {
+        // Cancelled before it began.
+        guard links.dialsUnderWay.contains(attempt) else { return }
         let cancelled = Signal()
         dials[attempt.number] = cancelled
         await withTaskGroup(of: Void.self) { group in
