@@ -93,6 +93,8 @@ package final class PeerSession: BlockSource {
     private let exchangeTurn: Budget
     /// The last that was asked for has come, or will not.
     private let answered = Signal()
+    /// Open once the peer was sent what this device shares on this link, or that the link carries requests only.
+    private let configSent = Latch()
     private let roles = AsyncStream.makeStream(of: GivenRole.self, bufferingPolicy: .bufferingNewest(8))
     private let turns: SliceTurns
     private let partials: PartialBlocks
@@ -255,6 +257,7 @@ package final class PeerSession: BlockSource {
             } else if !isOpened {
                 isOpened = true
                 _ = outlet.send(.clusterConfig(ClusterConfig(isSecondary: true)))
+                configSent.open()
                 await owner.opened(self)
             }
         }
@@ -274,6 +277,7 @@ package final class PeerSession: BlockSource {
         guard let exchange = current else { return false }
         try await exchange.begin(owner, outlet)
         // Only now may others send on it: what comes before the cluster config ends a link.
+        configSent.open()
         await owner.opened(self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await exchange.run(owner, outlet) }
@@ -421,6 +425,8 @@ package final class PeerSession: BlockSource {
         _ owner: some PeerSessionOwner, _ requests: BoundedQueue<(id: Int32, request: BlockRequest)>
     ) async throws {
         let turns = Budget(limit: Self.answersAtOnce)
+        // The peer may have decided earlier than this device which role the link has, and ask already.
+        await configSent.wait()
         try await withThrowingDiscardingTaskGroup { group in
             while let first = await requests.next(), await turns.take(1) {
                 var taken = [first]

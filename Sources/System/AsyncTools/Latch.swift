@@ -34,7 +34,8 @@ package final class Latch: Sendable {
         }
     }
 
-    private func wait() async {
+    /// Returns when the latch is open, or when the task is cancelled.
+    package func wait() async {
         let id = state.withLock { state in
             state.lastID += 1
             return state.lastID

@@ -50,6 +50,28 @@ import Testing
         }
     }
 
+    /// A peer that has lost its links asks on a new one at once, which for this device is a further one yet.
+    @Test func aRequestIsAnsweredOnlyAfterTheClusterConfig() async throws {
+        try await SessionScene.run(1, connections: 3) { scene in
+            try scene[0].write([1], to: "a")
+            try await scene.until { try await scene[0].version("a") != nil }
+            let wires = (0..<2).map { MemoryWire(number: $0) }
+            let first = try await scene.peer(over: wires[0])
+            first.sayHello(connections: 3)
+            first.say(.clusterConfig(first.config(has: 0)))
+            try await scene.until { wires[0].count(of: Frame.index, from: .answerer) == 1 }
+            let second = try await scene.peer(over: wires[1])
+            second.sayHello(connections: 3)
+            second.say(.clusterConfig(second.config(has: 0)))
+            second.ask(BlockRequest(folder: SessionAgent.folder, name: "a", offset: 0, size: 1, hash: nil))
+            try await scene.until {
+                second.events.contains { if case .response = $0 { true } else { false } }
+            }
+            #expect(wires[1].count(of: Frame.clusterConfig, from: .answerer) == 1)
+            #expect(!second.hasEnded)
+        }
+    }
+
     /// Which of two links a Syncthing keeps is waited for. A device that is removed meanwhile is not.
     @Test func aLinkThatIsNotDecidedEndsWithItsDevice() async throws {
         try await SessionScene.run(1, threads: .many) { scene in
