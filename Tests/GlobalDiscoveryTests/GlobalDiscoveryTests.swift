@@ -115,12 +115,12 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         let discovery = try discovery(["https://a.example/?nolookup", "https://b.example/?noannounce"])
         let missed = Mutex<[DeviceID]>([])
         try await running(discovery, found: { device in missed.withLock { $0.append(device) } }) { events in
-            while clock.sleeperCount < 1 { await Task.yield() }
+            while !Task.isCancelled, clock.sleeperCount < 1 { await Task.yield() }
             _ = await discovery.addresses(of: a)
             #expect(discovery.pause(beforeLookingUp: a) == .seconds(1800))
             await clock.advance(whenAsleep: 1)
             #expect(await events.next() == .announced(discovery.servers[0], ["tcp://0.0.0.0:22000"]))
-            while missed.withLock({ $0.isEmpty }) { await Task.yield() }
+            while !Task.isCancelled, missed.withLock({ $0.isEmpty }) { await Task.yield() }
             #expect(missed.withLock { $0 } == [a])
             #expect(discovery.pause(beforeLookingUp: a) <= LookupTable.gap)
             clock.advance(by: LookupTable.gap)
@@ -137,12 +137,12 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         try await running(discovery) { events in
             // Nothing to announce: soon after the start nothing is sent, and nothing is wrong.
             await clock.advance(whenAsleep: 1)
-            while discovery.states[0].announcing?.untilNext != .seconds(300) { await Task.yield() }
+            while !Task.isCancelled, discovery.states[0].announcing?.untilNext != .seconds(300) { await Task.yield() }
             #expect(servers.requests.isEmpty)
             #expect(discovery.problem == nil)
             addresses.withLock { $0 = ["tcp://198.51.100.7:1"] }
             discovery.addressesChanged()
-            while servers.requests.isEmpty {
+            while !Task.isCancelled, servers.requests.isEmpty {
                 clock.advance(within: .seconds(2))
                 await Task.yield()
             }
@@ -188,7 +188,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
             #expect(discovery.cachedAddresses(of: a).count == 2)
             // Fresh enough: nobody is asked again.
             #expect(await discovery.addresses(of: a).count == 2)
-            while sightings.withLock({ $0.count < 2 }) { await Task.yield() }
+            while !Task.isCancelled, sightings.withLock({ $0.count < 2 }) { await Task.yield() }
         }
         #expect(servers.requests.count == 2)
         #expect(servers.requests.allSatisfy { !$0.hasIdentity && $0.text == "device=\(a)" })
@@ -203,7 +203,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
     private func addresses(_ discovery: GlobalDiscovery) async -> [String] {
         while true {
             let addresses = await discovery.addresses(of: a)
-            if !servers.requests.isEmpty { return addresses }
+            if Task.isCancelled || !servers.requests.isEmpty { return addresses }
             await Task.yield()
         }
     }
@@ -240,7 +240,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
                 servers: try DiscoveryServer.list(["https://a.example/?noannounce"]),
                 exchange: { try await servers.exchange($0, $1, $2) }, clock: clock, announced: { [] })
             try await running(discovery) { events in
-                while servers.requests.isEmpty {
+                while !Task.isCancelled, servers.requests.isEmpty {
                     #expect(await discovery.addresses(of: a).isEmpty)
                     await Task.yield()
                 }
@@ -261,7 +261,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         servers.hold("a.example", until: gate)
         let discovery = try discovery(["https://a.example/?noannounce"])
         try await running(discovery) { _ in
-            while servers.requests.isEmpty {
+            while !Task.isCancelled, servers.requests.isEmpty {
                 // Cancelled askers return; what they began goes on.
                 let asker = Task { await discovery.addresses(of: device(0)) }
                 for _ in 0..<100 where servers.requests.isEmpty { await Task.yield() }
@@ -272,7 +272,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
                 for number in 0..<200 {
                     tasks.addTask { await discovery.addresses(of: device(number % 100)) }
                 }
-                while servers.requests.count < GlobalDiscovery.parallelLookups { await Task.yield() }
+                while !Task.isCancelled, servers.requests.count < GlobalDiscovery.parallelLookups { await Task.yield() }
                 for _ in 0..<1000 { await Task.yield() }
                 #expect(servers.requests.count == GlobalDiscovery.parallelLookups)
                 open.finish()
@@ -290,7 +290,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         let discovery = try discovery(["https://a.example/?noannounce"])
         let waiting = Mutex<Task<[String], Never>?>(nil)
         try await running(discovery) { _ in
-            while servers.requests.isEmpty {
+            while !Task.isCancelled, servers.requests.isEmpty {
                 let asker = Task { await discovery.addresses(of: a) }
                 waiting.withLock { $0 = asker }
                 for _ in 0..<100 where servers.requests.isEmpty { await Task.yield() }
@@ -301,7 +301,7 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         open.finish()
         let before = servers.requests.count
         try await running(discovery) { _ in
-            while servers.requests.count == before {
+            while !Task.isCancelled, servers.requests.count == before {
                 _ = await discovery.addresses(of: a)
                 await Task.yield()
             }
@@ -317,16 +317,16 @@ private let accepted = HTTPAnswer(status: 204, fields: [HTTPField("Reannounce-Af
         discovery.lookUp(a)
         #expect(servers.requests.isEmpty, "it does not run yet")
         try await running(discovery) { _ in
-            while discovery.pause(beforeLookingUp: a) == .zero { await Task.yield() }
+            while !Task.isCancelled, discovery.pause(beforeLookingUp: a) == .zero { await Task.yield() }
             discovery.lookUp(a)
-            while discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
+            while !Task.isCancelled, discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
             clock.advance(by: .seconds(1000))
             discovery.lookUp(a)
             #expect(discovery.pause(beforeLookingUp: a) == .seconds(800))
             clock.advance(by: .seconds(800))
             #expect(discovery.pause(beforeLookingUp: a) == .zero)
             discovery.lookUp(a)
-            while discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
+            while !Task.isCancelled, discovery.pause(beforeLookingUp: a) != .seconds(1800) { await Task.yield() }
         }
         #expect(servers.requests.count == 2)
     }

@@ -55,7 +55,7 @@ private struct Pair {
     mutating func perform(_ actions: [ConnectionSet.Action], at end: Int) {
         for action in actions {
             switch action {
-            case .promote(let link, _):
+            case .promote(let link):
                 promotions += 1
                 post(.configReceived(link, isSecondary: false), to: 1 - end, on: link)
                 post(.configSent(link), to: end, on: link)

@@ -119,9 +119,13 @@ import Transport
     /// Nothing is acknowledged: others are dialled at once, and the link has a while to recover.
     @Test func aStallIsBorneForLonger() {
         let path = LinkProbes.Path(.wideTCP, localAddress: Self.wifi)
-        var probes = Self.probes([(Self.one, path), (Self.two, path)])
+        let three = LinkNumber(3)
+        var probes = Self.probes([
+            (Self.one, path), (Self.two, path), (three, LinkProbes.Path(.relay, localAddress: Self.wifi)),
+        ])
+        // Those that go the same way are asked as well.
+        #expect(probes.handle(.unacknowledged(Self.one), at: .zero) == [.probe(Self.one), .probe(Self.two)])
         for number in [Self.one, Self.two] {
-            #expect(probes.handle(.unacknowledged(number), at: .zero) == [.probe(number)])
             #expect(probes.handle(.unacknowledged(number), at: .seconds(2)) == [])
         }
         #expect(probes.doubtful == [Self.one, Self.two])

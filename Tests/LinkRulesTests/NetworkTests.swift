@@ -51,17 +51,22 @@ import Transport
             (["!192.168.7.0/24", "192.168.0.0/16"], "192.168.7.7", false),
             (["!192.168.7.0/24", "192.168.0.0/16"], "192.168.8.7", true),
             (["192.168.0.0/16", "!192.168.7.0/24"], "192.168.7.7", true),
-            (["!10.0.0.0/8"], "192.168.7.7", false), (["!10.0.0.0/8", "0.0.0.0/0"], "192.168.7.7", true),
+            (["!10.0.0.0/8", "11.0.0.0/8"], "192.168.7.7", false), (["!10.0.0.0/8", "0.0.0.0/0"], "192.168.7.7", true),
             (["!10.0.0.0/8", "0.0.0.0/0"], "2001:db8::1", false), (["::/0"], "2001:db8::1", true),
         ] as [([String], String, Bool)])
     func theFirstNetworkDecides(_ entries: [String], _ address: String, _ isAllowed: Bool) throws {
         #expect(try AllowedNetworks(parsing: entries).allow(#require(IPAddress(address))) == isAllowed)
     }
 
-    @Test func settingsThatAllowNothingAreSeen() throws {
-        #expect(try AllowedNetworks(parsing: ["!10.0.0.0/8"]).allowsNothing)
-        #expect(try !AllowedNetworks(parsing: ["!10.0.0.0/8", "::/0"]).allowsNothing)
-        #expect(try !AllowedNetworks(parsing: []).allowsNothing)
+    @Test(arguments: ["1.2.3.4", "127.0.0.1", "2001:db8::1", "::1"])
+    func nothingIsNothing(_ address: String) throws {
+        #expect(try !AllowedNetworks.nothing.allow(#require(IPAddress(address))))
+    }
+
+    @Test func listsThatCannotBeMeantAreRefused() throws {
+        #expect { try AllowedNetworks(parsing: ["!10.0.0.0/8", "!::/0"]) } throws: {
+            ($0 as? LinkRuleError)?.kind == .onlyExclusions
+        }
         #expect { try AllowedNetworks(parsing: ["10.0.0.0/8", "here"]) } throws: {
             ($0 as? LinkRuleError)?.kind == .invalidNetwork
         }

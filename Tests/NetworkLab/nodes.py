@@ -130,7 +130,7 @@ def is_announced(lab, place, device_id):
     return place.call(ask)
 
 
-def wait_announced(lab, place, device_id, pattern="", timeout=20):
+def wait_announced(lab, place, device_id, pattern="", timeout=40):
     """Until an address of the device is announced that the pattern matches."""
     def known():
         answer = is_announced(lab, place, device_id)

@@ -146,7 +146,9 @@ def test_proxies_connect(network, name, login):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_nothing_stays_behind(number):
     """The tests are killed while two laboratories stand side by side."""
-    script = ("import netlab, time; labs = [netlab.NetworkLab(upnp='a') for _ in range(2)];"
+    # Who runs the tests in the background may have them ignore SIGINT, and children inherit that.
+    script = ("import netlab, signal, time; signal.signal(signal.SIGINT, signal.default_int_handler);"
+              "labs = [netlab.NetworkLab(upnp='a') for _ in range(2)];"
               "print(*[s.process.pid for l in labs for s in l.servers.values()], flush=True); time.sleep(60)")
     tests = subprocess.Popen([sys.executable, "-c", script], cwd=HERE, stdout=subprocess.PIPE, text=True)
     pids = tests.stdout.readline().split()

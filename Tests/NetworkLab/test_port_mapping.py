@@ -172,6 +172,10 @@ class Probe:
         host, port = self.wait_line("announce tcp://").split("//")[1].rsplit(":", 1)
         return host, int(port)
 
+    def wait_said(self, start):
+        """The first line that begins with `start`, said before or to be said."""
+        return next((line for line in self.said if line.startswith(start)), None) or self.wait_line(start)
+
     def changed(self):
         self.process.stdin.write("changed\n")
         self.process.stdin.flush()
@@ -207,7 +211,7 @@ def test_each_method_alone(network, method):
     # The daemon may have started after the first questions.
     host, port = probe.wait_mapped()
     assert host == WAN and 1024 <= port < 65535
-    assert f"({method}, for 60 min unless renewed)" in probe.wait_line("state The router at 192.168.1.1 maps")
+    assert f"({method}, for 60 min unless renewed)" in probe.wait_said("state The router at 192.168.1.1 maps")
     rules = network.mapped()
     assert len(rules) == 1 and f"dport {port}" in rules[0]
     assert network.fetch_from_outside(host, port) == "mapped"

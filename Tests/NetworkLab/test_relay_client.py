@@ -154,6 +154,18 @@ class Space:
     def probe(self, *arguments, **environment):
         return self.start(probe_program(), *arguments, env=dict(os.environ, **environment))
 
+    def send(self, *arguments):
+        """What a transfer says, at the third try at the latest.
+
+        strelaysrv drops one end of a session that both ends join at once (agents dial again, the probe does not).
+        """
+        for _ in range(3):
+            code, output = self.probe("send", *arguments).finish()
+            if code == 0 or "TLS handshake timed out" not in output:
+                break
+        assert code == 0, output
+        return output
+
     def close(self):
         for child in self.children:
             child.stop()
@@ -197,8 +209,7 @@ def test_two_devices_exchange_10_mib(space):
     (first, _), (second, id) = space.device("first"), space.device("second")
     listener = space.probe("listen", relay, second)
     listener.wait_for("status joined")
-    code, output = space.probe("send", relay, first, id, "10").finish()
-    assert code == 0, output
+    output = space.send(relay, first, id, "10")
     assert "sent 10 MiB" in output
     listener.wait_for("served transfer")
     # The round trip to the relay was measured.
@@ -210,8 +221,7 @@ def test_a_relay_on_all_addresses(space):
     relay = space.start_relay(listen=":22067")
     (first, _), (second, id) = space.device("first"), space.device("second")
     space.probe("listen", relay, second).wait_for("status joined")
-    code, output = space.probe("send", relay, first, id, "1").finish()
-    assert code == 0, output
+    space.send(relay, first, id, "1")
 
 
 def test_a_device_that_is_not_joined(space):
@@ -238,8 +248,7 @@ def test_tokens(space):
     space.probe("listen", relay + "&token=no", second).wait_for("status stopped .* wrongToken")
     listener = space.probe("listen", relay + "&token=s3cret%20%26", second)
     listener.wait_for("status joined")
-    code, output = space.probe("send", relay, first, id, "1").finish()
-    assert code == 0, output
+    space.send(relay, first, id, "1")
 
 
 def test_a_second_copy_of_a_device_waits(space):
@@ -264,8 +273,7 @@ def test_a_restarted_relay_is_joined_again(space):
     space.start_relay()
     listener.wait_for("status joined", timeout=90, after=number)
     print(f"joined again {time.monotonic() - start:.1f} s after the relay's return")
-    code, output = space.probe("send", relay, first, id, "1").finish()
-    assert code == 0, output
+    space.send(relay, first, id, "1")
 
 
 def test_the_next_relay_of_a_pool(space):
@@ -287,8 +295,7 @@ def test_a_third_party_sees_tls_only(space):
     assert proxy.process.poll() is None
     listener = space.probe("listen", relay, second)
     listener.wait_for("status joined", timeout=30)
-    code, output = space.probe("send", relay, first, id, "2").finish()
-    assert code == 0, output
+    space.send(relay, first, id, "2")
     with open(log, "rb") as file:
         passed = file.read()
     # Both directions of both ends: what was sent passed twice.

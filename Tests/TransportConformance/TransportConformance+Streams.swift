@@ -119,7 +119,7 @@ extension TransportConformance {
             }
             var links = listener.makeAsyncIterator()
             guard let accepted = await links.next() else { throw ConformanceFailure("no link arrived") }
-            while held.withLock({ $0 == nil }) { await Task.yield() }
+            while !Task.isCancelled, held.withLock({ $0 == nil }) { await Task.yield() }
             held.withLock { $0 }?.succeed()
             let link = try await dialled
             try await receive(greeting, 3_000, on: link)

@@ -126,7 +126,7 @@ extension RelayTests {
             let status = try await second.status { $0.phase == .waiting }
             #expect(status.problem?.code == .alreadyConnected)
             await first.links.close()
-            while relay.state.withLock({ !$0.joined.isEmpty }) { await Task.yield() }
+            while !Task.isCancelled, relay.state.withLock({ !$0.joined.isEmpty }) { await Task.yield() }
             await clock.advance(whenAsleep: 1)
             try await second.joined()
             await second.links.close()
@@ -171,7 +171,7 @@ extension RelayTests {
             listening.networkChanged()
             #expect(try await listening.status { $0.phase == .waiting }.problem?.code == .silent)
             relay.switches.isSilent = false
-            while relay.state.withLock({ !$0.joined.isEmpty }) { await Task.yield() }
+            while !Task.isCancelled, relay.state.withLock({ !$0.joined.isEmpty }) { await Task.yield() }
             listening.networkChanged()
             try await listening.joined()
             await listening.links.close()
@@ -263,7 +263,7 @@ extension RelayTests {
             await listening.links.close()
             for await _ in listening.links {}
             for await _ in listening.statuses {}
-            while relay.state.withLock({ !$0.joined.isEmpty }) { await Task.yield() }
+            while !Task.isCancelled, relay.state.withLock({ !$0.joined.isEmpty }) { await Task.yield() }
             await relay.stop()
         }
     }

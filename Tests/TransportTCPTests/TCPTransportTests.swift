@@ -58,7 +58,7 @@ extension LinkTests {
             var links = listener.makeAsyncIterator()
             let accepted = try #require(await links.next())
             // The greeting is in the kernel or beyond by now.
-            while isHeld.withLock({ $0 == nil }) { await Task.yield() }
+            while !Task.isCancelled, isHeld.withLock({ $0 == nil }) { await Task.yield() }
             isHeld.withLock { $0 }?.succeed()
             try await link.executeThenClose { inbound, _ in
                 let (digest, byteCount) = try await TransportTCPTests.digest(of: inbound, byteCount: 64 * 1024)
@@ -104,6 +104,41 @@ extension LinkTests {
             #expect(state.withLock { $0.started } == 8)
             #expect(state.withLock { $0.most } == 2)
             for client in clients { try await client.executeThenClose { _, _ in } }
+            await listener.close()
+        }
+
+        /// Links that say nothing have all places; one that is set up at once gets in all the same.
+        @Test func aNewLinkReplacesTheOldestThatIsBeingSetUp() async throws {
+            let transport = TCPTransport(setUpLimit: 8, setUpLimitPerAddress: 4)
+            let silent = Mutex<[EventLoopPromise<Int>]>([])
+            let listener = try await transport.listen(on: anyPort) { channel, _ in
+                let promise = channel.eventLoop.makePromise(of: Int.self)
+                let number = silent.withLock { silent in
+                    silent.append(promise)
+                    return silent.count
+                }
+                // The tenth is a device.
+                if number == 10 { promise.succeed(number) }
+                channel.closeFuture.whenComplete { _ in promise.fail(ChannelError.eof) }
+                return promise.futureResult
+            }
+            var clients: [RawLink] = []
+            for count in 1...10 {
+                clients.append(try await transport.dial(listener.address, timeout: .seconds(10), install: raw))
+                while !Task.isCancelled, silent.withLock({ $0.count < count }) { await Task.yield() }
+            }
+            var links = listener.makeAsyncIterator()
+            #expect(await links.next() == 10)
+            // Three silent ones are left, the newest.
+            for client in clients[..<6] {
+                try await client.executeThenClose { inbound, _ in
+                    for try await _ in inbound { Issue.record("bytes from nowhere") }
+                }
+            }
+            for client in clients[6...] {
+                #expect(client.channel.isActive)
+                try await client.executeThenClose { _, _ in }
+            }
             await listener.close()
         }
 

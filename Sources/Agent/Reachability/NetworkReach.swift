@@ -132,7 +132,7 @@ package final class NetworkReach: WideReach {
             }
             if settings.mapsPorts {
                 group.addTask { await self.mapper.run() }
-                group.addTask { await self.followMappings() }
+                group.addTask { await self.followMappings(hooks) }
             }
             await withTaskCancellationHandler {
                 await group.waitForAll()
@@ -148,6 +148,12 @@ package final class NetworkReach: WideReach {
         // The table of lookups knows what is worth asking; `found` tells of what comes of it.
         if isSought { discovery.lookUp(device) }
         return discovery.cachedAddresses(of: device)
+    }
+
+    package func find(_ device: DeviceID) async -> [String] {
+        guard !settings.servers.isEmpty else { return [] }
+        discovery.expect(device)
+        return await discovery.addresses(of: device)
     }
 
     package func expect(_ device: DeviceID) {
@@ -215,11 +221,13 @@ package final class NetworkReach: WideReach {
         }
     }
 
-    private func followMappings() async {
+    private func followMappings(_ hooks: WideReachHooks) async {
+        var outside = OutsideAddresses()
         for await addresses in mapper.addresses {
             let mapped = addresses.compactMap(\.linkAddress)
             state.state.withLock { $0.mapped = mapped }
             discovery.addressesChanged()
+            if outside.hasMoved(to: mapped) { await hooks.outsideChanged() }
             if !mapped.isEmpty { logger.info("routers map \(mapped.map(\.description).joined(separator: ", "))") }
         }
     }

@@ -3,8 +3,8 @@ import Proxies
 import Transport
 
 extension ReachSettings {
-    /// Whether all servers that are told of this device see its own address. What a proxy connects for comes from the proxy's, which
-    /// a server would give to all who ask, in place of a host that is left open.
+    /// Whether the discovery servers see this device's own address. Behind a proxy they see the proxy's, and would hand that out
+    /// in the place of an unspecified host.
     var areAnnouncementsDirect: Bool {
         proxies.requests == nil
             || servers.filter(\.announces).allSatisfy { proxies.exceptions.contain($0.url.host, port: $0.url.port) }

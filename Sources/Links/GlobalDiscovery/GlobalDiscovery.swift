@@ -235,7 +235,7 @@ package final class GlobalDiscovery: Sendable {
             for device in missing { shared.table.allowLookup(of: device, at: now) }
             return missing
         }
-        // Whoever wants them asks again.
+        // A session that still looks for its device asks again.
         for device in missing { await found(device) }
     }
 

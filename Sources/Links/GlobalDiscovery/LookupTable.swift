@@ -129,7 +129,7 @@ package struct LookupTable: Sendable {
         return addresses(of: device, at: now) != before
     }
 
-    /// Devices that were asked about and of which nothing is known.
+    /// Devices that were looked up and not found.
     package func missing(at now: Duration) -> [DeviceID] {
         devices.filter { known in
             known.value.entries.contains { $0.lastAsked != nil }

@@ -5,6 +5,8 @@ package struct LinkRuleError: Error, Equatable, Sendable, CustomStringConvertibl
         case invalidNetwork
         /// There are more entries than are taken.
         case tooManyNetworks
+        /// The entries of `allowed-networks` all exclude.
+        case onlyExclusions
         /// A text is no address that can be dialled.
         case invalidAddress
         /// The address has a scheme that is not dialled, such as `quic://`.

@@ -4,7 +4,7 @@ import NIOSSL
 
 /// TLS towards services rather than devices: discovery servers, pools of relays, and relays in protocol mode.
 ///
-/// TLS 1.2 or later. No session is ever resumed, so each connection verifies the server's certificate anew.
+/// TLS 1.2 or later. No session is ever resumed, so each connection verifies the server's certificate again.
 package struct ServiceTLS: Sendable {
     /// What makes a server the right one.
     package enum Trust: Sendable, Equatable {

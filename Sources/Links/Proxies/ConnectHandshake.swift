@@ -1,6 +1,8 @@
 import Cryptography
 import NIOCore
 
+// bounded-names: offset: an index of the bytes that came
+
 /// Asks an HTTP proxy for a connection by CONNECT (RFC 9110, section 9.3.6), with basic authentication (RFC 7617).
 struct ConnectHandshake: ProxyHandshake {
     /// Longest answer, status line and headers, in bytes; interim answers included.

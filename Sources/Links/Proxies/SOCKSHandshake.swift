@@ -100,6 +100,7 @@ struct SOCKSHandshake: ProxyHandshake {
         case 4: addressByteCount = 16
         case 3:
             guard let count = buffer.getInteger(at: start + 4, as: UInt8.self) else { return .needMore }
+            // bounded: 8 bits
             addressByteCount = 1 + Int(count)
         default: throw notAProxy("its reply is malformed")
         }

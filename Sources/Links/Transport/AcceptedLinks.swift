@@ -4,7 +4,8 @@ import Synchronization
 /// The links that a listener has accepted and that nobody has taken yet, at most `limit` of them.
 ///
 /// For transports. A transport stops accepting while `isFull` and goes on when a place becomes free: then `read()` is
-/// called on the parent of the accepted channel, if it has one, and `onRoom`.
+/// called on the parent of the accepted channel, if it has one, and `onRoom`. With a limit for each address it is full only
+/// of links that are set up: those that are not make room for new ones (see `SetUpPlaces`).
 package final class AcceptedLinks<Output: Sendable>: Sendable {
     private struct Entry {
         var channel: any Channel
@@ -14,33 +15,46 @@ package final class AcceptedLinks<Output: Sendable>: Sendable {
 
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
+        /// Of the entries without an output; nil where nothing is replaced.
+        var places: SetUpPlaces<ObjectIdentifier>?
         var isClosed = false
     }
 
     private let limit: Int
     private let onRoom: (@Sendable () -> Void)?
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     // At most one element per entry, so no more than `limit`.
     private let ready = AsyncStream.makeStream(of: ObjectIdentifier.self)
 
     /// - Parameters:
     ///   - limit: how many links may be set up or wait to be taken at the same time.
+    ///   - limitPerAddress: how many of them may be set up for one address. Then as many may wait to be taken beside them, and
+    ///     a link that is set up is closed for a new one where all places are taken. Nil: new ones wait.
     ///   - onRoom: for transports whose accepted channels have no parent. Called on any thread.
-    package init(limit: Int, onRoom: (@Sendable () -> Void)? = nil) {
+    package init(limit: Int, limitPerAddress: Int? = nil, onRoom: (@Sendable () -> Void)? = nil) {
         self.limit = limit
         self.onRoom = onRoom
+        state = Mutex(
+            State(
+                places: limitPerAddress.map {
+                    SetUpPlaces(limits: SetUpPlaces.Limits(all: limit, perAddress: $0))
+                }))
     }
 
-    package var isFull: Bool { state.withLock { $0.entries.count >= limit } }
+    package var isFull: Bool { state.withLock { $0.entries.count - ($0.places?.count ?? 0) >= limit } }
 
     /// Takes a place for a channel that was just accepted. It is free again when the link is taken, or when the channel
     /// closes before it was set up.
     package func admit(_ channel: any Channel) {
         let key = ObjectIdentifier(channel)
-        let isClosed = state.withLock { state in
-            if !state.isClosed { state.entries[key] = Entry(channel: channel) }
-            return state.isClosed
+        let address = AddressGroup(channel.remoteAddress.flatMap { IPAddress($0) })
+        let (isClosed, replaced) = state.withLock { state -> (Bool, (any Channel)?) in
+            guard !state.isClosed else { return (true, nil) }
+            state.entries[key] = Entry(channel: channel)
+            let replaced = state.places?.add(key, from: address)
+            return (false, replaced.flatMap { state.entries.removeValue(forKey: $0)?.channel })
         }
+        replaced?.close(promise: nil)
         guard !isClosed else {
             channel.close(promise: nil)
             return
@@ -49,6 +63,7 @@ package final class AcceptedLinks<Output: Sendable>: Sendable {
             let wasSettingUp = self?.state.withLock { state in
                 guard let entry = state.entries[key], entry.output == nil else { return false }
                 state.entries[key] = nil
+                state.places?.remove(key)
                 return true
             }
             if wasSettingUp == true { self?.placeIsFree(of: channel) }
@@ -62,6 +77,7 @@ package final class AcceptedLinks<Output: Sendable>: Sendable {
             let isWaiting = self.state.withLock { state in
                 guard state.entries[key] != nil else { return false }
                 state.entries[key]?.output = output
+                state.places?.remove(key)
                 return true
             }
             if isWaiting { self.ready.continuation.yield(key) } else { Self.discard(output, of: channel) }
@@ -70,7 +86,11 @@ package final class AcceptedLinks<Output: Sendable>: Sendable {
 
     /// Gives up the place of an admitted channel that somebody else has taken; it is not closed.
     package func release(_ channel: any Channel) {
-        let wasAdmitted = state.withLock { $0.entries.removeValue(forKey: ObjectIdentifier(channel)) != nil }
+        let key = ObjectIdentifier(channel)
+        let wasAdmitted = state.withLock { state in
+            state.places?.remove(key)
+            return state.entries.removeValue(forKey: key) != nil
+        }
         if wasAdmitted { placeIsFree(of: channel) }
     }
 

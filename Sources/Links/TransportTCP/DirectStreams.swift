@@ -48,11 +48,7 @@ package struct DirectStreams: StreamDialing {
                 .channelInitializer { attempt.opened($0) }
         }
         let connect = { @Sendable (bootstrap: ClientBootstrap) in
-            if let literal = try? SocketAddress(ipAddress: host, port: Int(port)) {
-                bootstrap.connect(to: literal)
-            } else {
-                bootstrap.connect(host: host, port: Int(port))
-            }
+            bootstrap.connect(toNameOrNumber: host, port: port)
         }
         let connecting: EventLoopFuture<any Channel>
         if let localAddress {

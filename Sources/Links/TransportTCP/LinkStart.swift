@@ -1,7 +1,7 @@
 import NIOCore
 import Transport
 
-/// Stops accepting while the listener's places are all taken; the kernel's queue holds the peers meanwhile.
+/// Stops accepting while the listener is full; the kernel's queue holds the peers meanwhile.
 final class AcceptGate<Output: Sendable>: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias OutboundIn = Never

@@ -19,16 +19,19 @@ package struct TCPTransport: LinkTransport {
 
     private let group: any EventLoopGroup
     private let setUpLimit: Int
+    private let setUpLimitPerAddress: Int?
     private let sharedPort: SharedPort
 
     /// - Parameters:
     ///   - group: the event loops that carry the links; the caller shuts them down.
     ///   - setUpLimit: how many accepted links of one listener may be set up or wait to be taken at the same time.
+    ///   - setUpLimitPerAddress: how many of them one address may have; see `AcceptedLinks`.
     ///   - sharedPort: is told the port that is listened on, and used where dialling from it is of use.
     package init(
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, setUpLimit: Int = 64,
-        sharedPort: SharedPort = SharedPort()
+        setUpLimitPerAddress: Int? = nil, sharedPort: SharedPort = SharedPort()
     ) {
+        self.setUpLimitPerAddress = setUpLimitPerAddress
         self.sharedPort = sharedPort
         self.group = group
         self.setUpLimit = setUpLimit
@@ -64,14 +67,12 @@ package struct TCPTransport: LinkTransport {
                 .channelInitializer { attempt.opened($0) }
         }
         let connecting: EventLoopFuture<any Channel>
-        if let literal = try? SocketAddress(ipAddress: host, port: Int(port)) {
-            if let origin = sharedPort.origin(for: literal) {
-                connecting = SharedPort.connect(literal, from: origin, on: loop, bootstrap)
-            } else {
-                connecting = bootstrap().connect(to: literal)
-            }
+        if let literal = try? SocketAddress(ipAddress: host, port: Int(port)),
+            let origin = sharedPort.origin(for: literal)
+        {
+            connecting = SharedPort.connect(literal, from: origin, on: loop, bootstrap)
         } else {
-            connecting = bootstrap().connect(host: host, port: Int(port))
+            connecting = bootstrap().connect(toNameOrNumber: host, port: port)
         }
         let output = connecting.flatMapErrorThrowing { error in
             throw LinkError(dialing: address, error)
@@ -85,7 +86,7 @@ package struct TCPTransport: LinkTransport {
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {
         guard case .tcp(let host, let port) = address else { throw Self.unsupported(address) }
-        let accepted = AcceptedLinks<Output>(limit: setUpLimit)
+        let accepted = AcceptedLinks<Output>(limit: setUpLimit, limitPerAddress: setUpLimitPerAddress)
         let bootstrap = ServerBootstrap(group: group)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.socketOption(.so_keepalive), value: 1)

@@ -30,7 +30,7 @@ extension LinkTests {
 
         /// Lets a second of the clock pass again and again until the condition holds.
         private func pass(_ clock: ManualClock, until condition: () -> Bool) async {
-            while !condition() {
+            while !condition(), !Task.isCancelled {
                 clock.advance(by: .seconds(1))
                 await Task.yield()
             }
@@ -80,7 +80,7 @@ extension LinkTests {
                 Self.bob, port: ports[1], peer: ports[0], clock: bobsClock, listening: [.tcp(host: "", port: 22002)])
             await withTaskGroup { tasks in
                 tasks.addTask { await alice.run() }
-                while alice.state != .running { await Task.yield() }
+                while !Task.isCancelled, alice.state != .running { await Task.yield() }
                 // The first announcement and its gap are over; the next of its own is due at thirty seconds.
                 for _ in 0..<5 {
                     clock.advance(by: .seconds(1))
@@ -124,7 +124,7 @@ extension LinkTests {
             #expect(peer.connect(to: ports[0]))
             await withTaskGroup { tasks in
                 tasks.addTask { await alice.run() }
-                while alice.state != .running { await Task.yield() }
+                while !Task.isCancelled, alice.state != .running { await Task.yield() }
                 let own = DiscoveryAnnouncement(device: Self.alice, addresses: ["tcp://192.0.2.1:1"], instanceID: 2)
                 let good = DiscoveryAnnouncement(device: Self.bob, addresses: ["tcp://192.0.2.1:1"], instanceID: 2)
                 for bytes in [

@@ -18,23 +18,34 @@ package struct AllowedNetworks: Sendable, Equatable {
     /// Allows every address.
     package init() {}
 
-    /// - Throws: `invalidNetwork`, where a Syncthing would ignore the entry, and `tooManyNetworks`.
+    /// Allows no address: for a list that cannot be read.
+    package static let nothing = {
+        var nothing = AllowedNetworks()
+        nothing.entries = ["0.0.0.0/0", "::/0"].compactMap { try? NetworkPrefix(parsing: $0) }
+            .map { Entry(network: $0, isAllowed: false) }
+        return nothing
+    }()
+
+    /// - Throws: `invalidNetwork`, where a Syncthing would ignore the entry, `tooManyNetworks`, and `onlyExclusions`, which
+    ///   would allow no address.
     package init(parsing texts: [String]) throws(LinkRuleError) {
         guard texts.count <= Self.entryLimit else {
             throw LinkRuleError(
-                .tooManyNetworks, "allowed-networks has \(texts.count) entries; use at most \(Self.entryLimit)")
+                .tooManyNetworks, "there are \(texts.count) networks; use at most \(Self.entryLimit)")
         }
         for text in texts {
             let isAllowed = !text.hasPrefix("!")
             let network = try NetworkPrefix(parsing: isAllowed ? text : String(text.dropFirst()))
             entries.append(Entry(network: network, isAllowed: isAllowed))
         }
+        guard entries.isEmpty || entries.contains(where: \.isAllowed) else {
+            throw LinkRuleError(
+                .onlyExclusions,
+                "these networks exclude every address; add what to allow, such as `0.0.0.0/0` and `::/0`")
+        }
     }
 
     package var isEmpty: Bool { entries.isEmpty }
-
-    /// Only exclusions allow nothing, which is hardly ever what was meant.
-    package var allowsNothing: Bool { !entries.isEmpty && entries.allSatisfy { !$0.isAllowed } }
 
     package func allow(_ address: IPAddress) -> Bool {
         guard !entries.isEmpty else { return true }

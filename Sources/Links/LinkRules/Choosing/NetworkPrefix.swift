@@ -25,7 +25,9 @@ package struct NetworkPrefix: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidNetwork`.
     package init(parsing text: String) throws(LinkRuleError) {
         let invalid = LinkRuleError(
-            .invalidNetwork, "\(LinkRuleError.quoted(text)) is not a network; write 192.168.0.0/16 or 2001:db8::/32")
+            .invalidNetwork,
+            "\(LinkRuleError.quoted(text)) is not a network; write it as `192.0.2.0/24` or `2001:db8::/32`, with `!` before a "
+                + "network to exclude")
         guard text.utf8.count <= 50 else { throw invalid }
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(String(first)), address.zone == nil else {

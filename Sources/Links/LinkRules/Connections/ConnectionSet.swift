@@ -9,7 +9,8 @@ import BlockExchange
 /// - A full ClusterConfig on another connection means that the peer has promoted that one. A Syncthing never follows, so this
 ///   end does. Of two synctrains the one with the higher id follows, the other only if that has not settled it in 5 s: if both
 ///   followed at once, they would swap for ever.
-/// - A connection that is replaced gets no more requests, and goes when it is idle or after 5 s.
+/// - A connection that is replaced carries requests until one that replaces it does, and goes when it is idle or after 5 s. One
+///   in doubt goes at once.
 /// - The device is disconnected when the last connection has gone.
 package struct ConnectionSet: Sendable {
     package struct Settings: Sendable {
@@ -58,8 +59,8 @@ package struct ConnectionSet: Sendable {
         case retire(LinkNumber)
         case close(LinkNumber, Reason)
         /// Start the index exchange on it: it begins with the full ClusterConfig, and then goes on from what each has of the
-        /// other. The peer's own full ClusterConfig came on it already if `hasConfig`: the exchange is to take it now.
-        case promote(LinkNumber, hasConfig: Bool)
+        /// other. The peer's own full ClusterConfig may have come on it already.
+        case promote(LinkNumber)
         /// Stop the index exchange on it. It carries requests from now on.
         case demote(LinkNumber)
         case sendSecondary(LinkNumber)
@@ -84,9 +85,8 @@ package struct ConnectionSet: Sendable {
         /// Whether a ClusterConfig was asked for, and whether it was sent.
         var isStarted = false
         var isOpen = false
-        /// Whether the peer has sent one, and whether its last was a full one.
+        /// Whether the peer has sent one.
         var isReady = false
-        var hasFullConfig = false
         /// Links that were heard since this one waits.
         var alive: Set<LinkNumber> = []
     }
@@ -104,7 +104,7 @@ package struct ConnectionSet: Sendable {
     /// Where the peer's last full ClusterConfig came.
     private var peerPrimary: LinkNumber?
     package private(set) var primary: LinkNumber?
-    /// Links of which it is not known whether they still reach the device.
+    /// Links that may no longer reach the device.
     package var doubtful: Set<LinkNumber> = []
 
     package init(local: DeviceID, peer: DeviceID, settings: Settings = Settings()) {
@@ -133,8 +133,13 @@ package struct ConnectionSet: Sendable {
         }
     }
 
-    /// Links that carry requests now.
+    /// Links that carry requests now: those that are replaced, too, until one that replaces them does.
     package var openLinks: [LinkNumber] {
+        let open = openActive
+        return open.isEmpty ? retiring.filter { connections[$0]?.isOpen == true && !doubtful.contains($0) } : open
+    }
+
+    private var openActive: [LinkNumber] {
         order.filter { number in
             guard let connection = connections[number], connection.isOpen else { return false }
             return number == primary || connection.isReady
@@ -173,11 +178,11 @@ package struct ConnectionSet: Sendable {
         case .answered(let number):
             for waiting in waiting { connections[waiting]?.alive.insert(number) }
             actions += decideWaiting(at: now)
-        case .configSent(let number): connections[number]?.isOpen = true
+        case .configSent(let number): actions += opened(number)
         case .configReceived(let number, let isSecondary):
             actions += received(number, isSecondary: isSecondary, at: now)
         case .idle(let number):
-            guard case .retiring = connections[number]?.role else { break }
+            guard case .retiring = connections[number]?.role, !openActive.isEmpty else { break }
             actions += close(number, .replaced)
         case .ended(let number): actions += ended(number, at: now)
         case .time: actions += advance(at: now)
@@ -185,12 +190,23 @@ package struct ConnectionSet: Sendable {
         return actions + settle(at: now)
     }
 
+    /// From the first that is open on, those that are replaced get no more requests.
+    private mutating func opened(_ number: LinkNumber) -> [Action] {
+        let wereOpen = !openActive.isEmpty
+        connections[number]?.isOpen = true
+        return wereOpen || openActive.isEmpty ? [] : retiring.map { .retire($0) }
+    }
+
     private mutating func received(_ number: LinkNumber, isSecondary: Bool, at now: Duration) -> [Action] {
         guard connections[number] != nil else { return [] }
+        let wereOpen = !openActive.isEmpty
         connections[number]?.isReady = true
+        let retired: [Action] = wereOpen || openActive.isEmpty ? [] : retiring.map { .retire($0) }
+        return retired + followed(number, isSecondary: isSecondary, at: now)
+    }
+
+    private mutating func followed(_ number: LinkNumber, isSecondary: Bool, at now: Duration) -> [Action] {
         guard !isSecondary else { return [] }
-        // What it said elsewhere before no longer holds.
-        for other in connections.keys { connections[other]?.hasFullConfig = other == number }
         peerPrimary = number
         guard number != primary, order.contains(number) else {
             if number == primary { followDue = nil }
@@ -251,10 +267,10 @@ package struct ConnectionSet: Sendable {
         on new: LinkView, alive: Set<LinkNumber> = [], waited: Duration = .zero
     ) -> LinkRule.Verdict {
         let doubted = active.map(\.number).filter(doubtful.contains)
-        guard new.isOurs, !doubted.isEmpty else {
+        guard !doubted.isEmpty else {
             return rule.decide(active: active, new: new, alive: alive, waited: waited)
         }
-        // It was dialled because they may be gone.
+        // It was dialled because they may be gone, by this side or by the peer, which is in doubt as well.
         let sound = active.filter { !doubtful.contains($0.number) }
         switch rule.decide(active: sound, new: new, alive: alive, waited: waited) {
         case .keep: return .replace(doubted)
@@ -292,6 +308,13 @@ package struct ConnectionSet: Sendable {
         connections[number]?.role = .active
         var actions: [Action] = [.admit(number)]
         for old in replaced where order.contains(old) {
+            guard !doubtful.contains(old) else {
+                // Who waits for an answer over it asks again at once.
+                let wasPrimary = primary == old
+                if wasPrimary { actions.append(.demote(old)) }
+                actions += close(old, .silent)
+                continue
+            }
             connections[old]?.role = .retiring(until: now + settings.retirement)
             order.removeAll { $0 == old }
             if primary == old {
@@ -371,6 +394,6 @@ package struct ConnectionSet: Sendable {
         order.removeAll { $0 == number }
         order.insert(number, at: 0)
         connections[number]?.isStarted = true
-        return [.promote(number, hasConfig: connections[number]?.hasFullConfig ?? false)]
+        return [.promote(number)]
     }
 }

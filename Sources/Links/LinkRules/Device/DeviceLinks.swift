@@ -66,7 +66,13 @@ package struct DeviceLinks: Sendable {
         var view: LinkView
         var path: LinkProbes.Path
         var attempt: DialPlan.Attempt?
+        /// The peer's ClusterConfig has come over it.
+        var hasConfig = false
     }
+
+    /// A link that ends sooner, without the peer's ClusterConfig, was refused: the peer does not know this device yet, say. That
+    /// says nothing of the way. One that hangs for longer may be on a way that loses large packets.
+    static let refusalLimit: Duration = .seconds(10)
 
     private var plan: DialPlan
     private var upgrades = LinkUpgrades()
@@ -129,6 +135,7 @@ package struct DeviceLinks: Sendable {
             actions += links(.hello(view, connectionCount: connectionCount, knowsRule: knowsRule), at: now)
         case .configSent(let number): actions += links(.configSent(number), at: now)
         case .configReceived(let number, let isSecondary):
+            arrivals[number]?.hasConfig = true
             actions += links(.configReceived(number, isSecondary: isSecondary), at: now)
         case .answered(let number):
             actions += probe(.answered(number), at: now) + links(.answered(number), at: now)
@@ -138,7 +145,7 @@ package struct DeviceLinks: Sendable {
             upgrades.measured(way, rate: rate, at: now)
         case .unacknowledged(let number): actions += probe(.unacknowledged(number), at: now)
         case .ended(let number, let isLost):
-            wasLost = isLost
+            wasLost = isLost && !wasRefused(number, at: now)
             actions += probe(.ended(number), at: now) + links(.ended(number), at: now)
             // A link that ends before it was admitted: its dial is still counted.
             if let attempt = arrivals.removeValue(forKey: number)?.attempt {
@@ -149,6 +156,11 @@ package struct DeviceLinks: Sendable {
             actions += plan(.time, at: now)
         }
         return actions + settle(at: now)
+    }
+
+    private func wasRefused(_ number: LinkNumber, at now: Duration) -> Bool {
+        guard let arrival = arrivals[number], !arrival.hasConfig else { return false }
+        return now - arrival.view.since < Self.refusalLimit
     }
 
     private static func hosts(of texts: [String]) -> Set<IPAddress> {

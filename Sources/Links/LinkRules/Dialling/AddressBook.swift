@@ -62,9 +62,19 @@ struct AddressBook: Sendable {
         switch source {
         case .configured: [.tcp: limit, .relay: 8, .radio: 4]
         case .local: [.tcp: 8, .relay: 2]
-        case .lastKnown: [.tcp: 4, .relay: 2]
         case .introduced: [.tcp: 4, .relay: 4]
         case .global: [.tcp: 16, .relay: 4]
         }
+    }
+}
+
+extension DialPolicy {
+    /// The addresses that may be dialled of those that others than the user name, direct ones before relays; no radios.
+    package func targets(_ named: [AddressSource: [String]]) -> [DialTarget] {
+        var book = AddressBook()
+        book.set(hasProxy: hasProxy, isProxyOnly: !allowsDirect)
+        for (source, texts) in named where source != .configured { book.set(source, texts) }
+        let targets = book.entries.map(\.target).filter { allow($0) }
+        return targets.filter { $0.kind == .tcp } + targets.filter { $0.kind == .relay }
     }
 }

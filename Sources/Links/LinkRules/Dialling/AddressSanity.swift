@@ -7,8 +7,6 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
     case configured
     /// A packet on the local network.
     case local
-    /// Where a link led to before.
-    case lastKnown
     /// The device that introduced it.
     case introduced
     /// A discovery server.
@@ -21,9 +19,8 @@ package enum AddressSource: String, Sendable, Hashable, CaseIterable, Comparable
         switch self {
         case .configured: 0
         case .local: 1
-        case .lastKnown: 2
-        case .introduced: 3
-        case .global: 4
+        case .introduced: 2
+        case .global: 3
         }
     }
 }

@@ -38,15 +38,6 @@ package struct DialPlan: Sendable {
         package var source: AddressSource
         /// It is for one more connection beside those there are.
         package var isFurther: Bool
-
-        /// For the connection alone.
-        package var timeout: Duration {
-            switch group {
-            case .local, .wide: .seconds(10)
-            case .relay: .seconds(15)
-            case .radio: .seconds(45)
-            }
-        }
     }
 
     /// How the device is connected.
@@ -143,14 +134,14 @@ package struct DialPlan: Sendable {
     package var ways: Set<LinkWay> {
         book.entries.reduce(into: []) { ways, entry in
             let group = group(entry)
-            if policy.allow(entry.target, group) { ways.formUnion(group.ways) }
+            if policy.allow(entry.target) { ways.formUnion(group.ways) }
         }
     }
 
     /// The addresses that the policy keeps from being dialled.
     package var obstacles: [DialTarget: DialObstacle] {
         book.entries.reduce(into: [:]) { obstacles, entry in
-            obstacles[entry.target] = policy.obstacle(to: entry.target, group(entry))
+            obstacles[entry.target] = policy.obstacle(to: entry.target)
         }
     }
 
@@ -161,7 +152,7 @@ package struct DialPlan: Sendable {
         case .policy(let policy):
             self.policy = policy
             book.set(hasProxy: policy.hasProxy, isProxyOnly: !policy.allowsDirect)
-            actions += cancel(underWay.filter { !policy.allow($0.target, $0.group) }, at: now)
+            actions += cancel(underWay.filter { !policy.allow($0.target) }, at: now)
         case .networks(let networks):
             self.networks = networks
             // They would wait for answers to packets that left by an address that is gone.
@@ -255,7 +246,7 @@ package struct DialPlan: Sendable {
         var ranks: [Rank: [Candidate]] = [:]
         for entry in book.entries where !underWay.contains(where: { $0.target == entry.target }) {
             let group = group(entry)
-            guard isWished(group), policy.allow(entry.target, group) else { continue }
+            guard isWished(group), policy.allow(entry.target) else { continue }
             let due = tries.due(entry.target)
             if due > now { wakeAt(due) }
             ranks[rank(group), default: []].append(Candidate(entry: entry, group: group, due: due))
@@ -343,7 +334,7 @@ package struct DialPlan: Sendable {
 
     /// Where the device is connected by a dial of this side, or else the first direct address.
     private var furtherEntry: AddressBook.Entry? {
-        let direct = book.entries.filter { $0.target.kind == .tcp && policy.allow($0.target, group($0)) }
+        let direct = book.entries.filter { $0.target.kind == .tcp && policy.allow($0.target) }
         return direct.first { $0.target == linkedTarget } ?? direct.min { group($0) < group($1) }
     }
 

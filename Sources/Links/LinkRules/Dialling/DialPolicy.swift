@@ -8,8 +8,6 @@ package struct DialPolicy: Sendable, Equatable {
     package var allowsDirect = true
     /// Whether there is a reason to use the radio now.
     package var allowsRadio = false
-    /// Only what costs nothing: the connection is metered, and the user wants nothing sent over it.
-    package var isLocalOnly = false
     /// Whether links over TCP take a proxy, which resolves names, those of Tor as well.
     package var hasProxy = false
     package var allowed = AllowedNetworks()
@@ -17,19 +15,17 @@ package struct DialPolicy: Sendable, Equatable {
     package init() {}
 
     /// For a name, the address that it led to is to be checked again when the link is connected.
-    func allow(_ target: DialTarget, _ group: DialGroup) -> Bool { obstacle(to: target, group) == nil }
+    func allow(_ target: DialTarget) -> Bool { obstacle(to: target) == nil }
 
     /// What forbids dialling it; nil if nothing does.
-    func obstacle(to target: DialTarget, _ group: DialGroup) -> DialObstacle? {
+    func obstacle(to target: DialTarget) -> DialObstacle? {
         guard !isPaused else { return .paused }
         switch target.kind {
         case .radio: return allowsRadio ? nil : .idleRadio
         case .relay:
             guard allowsRelays else { return .relaysOff }
-            guard !isLocalOnly else { return .metered }
         case .tcp:
             guard allowsDirect || hasProxy else { return .directOff }
-            guard !isLocalOnly || group == .local else { return .metered }
         }
         return target.ipAddress.map(allowed.allow) ?? true ? nil : .network
     }
@@ -39,12 +35,10 @@ package struct DialPolicy: Sendable, Equatable {
 package enum DialObstacle: String, Sendable, Hashable, CaseIterable {
     /// No links are wanted with the device at the moment.
     case paused
-    /// There is no reason to use the radio now.
+    /// The radio is off until it is needed.
     case idleRadio
     case relaysOff
     case directOff
-    /// The connection is metered.
-    case metered
     /// The address is outside the networks that are allowed for the device.
     case network
 }

@@ -111,9 +111,13 @@ package struct LinkProbes: Sendable {
             }
             return doubt(questionable.keys.sorted(), at: now)
         case .unacknowledged(let number):
-            guard paths[number] != nil, doubts[number] == nil else { return [] }
-            doubts[number] = Doubt(since: now, until: now + Self.stallPatience, reason: .stalled)
-            return [.probe(number)]
+            guard let path = paths[number], doubts[number] == nil else { return [] }
+            // Others that go the same way may only have had nothing to send: one that works answers at once.
+            let alike = paths.filter { $0.value.way == path.way && doubts[$0.key] == nil }.keys.sorted()
+            for number in alike {
+                doubts[number] = Doubt(since: now, until: now + Self.stallPatience, reason: .stalled)
+            }
+            return alike.map { .probe($0) }
         case .answered(let number): if doubts[number]?.reason != .addressGone { doubts[number] = nil }
         case .time:
             let due = doubts.filter { $0.value.until <= now }.sorted { $0.key < $1.key }

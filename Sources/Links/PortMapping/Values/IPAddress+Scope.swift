@@ -23,8 +23,8 @@ extension IPAddress {
             || isLinkLocal
     }
 
-    /// Whether a router that has it outside is not behind another one: it is no address of a private network, of a provider's NAT
-    /// or of nobody.
+    /// Whether a router with this external address is on the internet itself, not behind another one: addresses of private
+    /// networks, of a provider's NAT and reserved ones are not.
     package var isOutside: Bool {
         guard isIPv4 else { return bytes[0] & 0xE0 == 0x20 }
         return !isPrivate && !isLoopback && !isMulticast && bytes[0] != 0 && bytes[0] < 240

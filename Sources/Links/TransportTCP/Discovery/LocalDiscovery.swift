@@ -216,7 +216,7 @@ private struct Sockets {
         guard let channel = sockets[index].channel as? any MulticastChannel, let group = sockets[index].endpoint.group
         else { return }
         let devices = (try? DiscoveryNetwork.multicastInterfaces()) ?? []
-        // An interface that has gone has taken its membership along; should it come back, it is joined anew.
+        // An interface that has gone has taken its membership along; should it come back, it is joined again.
         sockets[index].joined.formIntersection(devices.map(\.interfaceIndex))
         for device in devices where !sockets[index].joined.contains(device.interfaceIndex) {
             guard (try? await channel.joinGroup(group, device: device).get()) != nil else { continue }

@@ -1,0 +1,82 @@
+import Testing
+import Transport
+
+@testable import LinkRules
+
+/// That `DeviceLinks` joins its parts: what each decides is tested with it.
+@Suite struct DeviceLinksTests {
+    private static let relay = "relay://1.1.1.1:443"
+    private static let radio = "ble://AA:BB:CC:DD:EE:FF"
+
+    /// Connected by L2CAP, with a relay to be had as well; the texts that are dialled in the next two minutes.
+    private static func dialled(_ costs: [LinkWay: DeviceLinks.Cost], measured rate: Double = 100_000) -> Set<String> {
+        var links = DeviceLinks(local: Fixture.device(1), peer: Fixture.device(2), seed: 1)
+        var policy = DialPolicy()
+        policy.allowsRadio = true
+        var log: [DeviceLinks.Action] = []
+        func tell(_ event: DeviceLinks.Event, at seconds: Double) { log += links.handle(event, at: .seconds(seconds)) }
+        let view = Fixture.link(1, .l2cap)
+        tell(.policy(policy), at: 0)
+        tell(.costs(costs), at: 0)
+        tell(.arrived(view, LinkProbes.Path(.l2cap, localAddress: nil), attempt: nil), at: 0)
+        tell(.hello(LinkNumber(1), connectionCount: 1, knowsRule: true), at: 0)
+        tell(.configSent(LinkNumber(1)), at: 0)
+        tell(.measured(LinkNumber(1), rate: rate), at: 1)
+        tell(.addresses(.configured, [radio, relay]), at: 1)
+        for second in 2..<120 { tell(.time, at: Double(second)) }
+        return Set(
+            log.compactMap { if case .dial(let attempt) = $0 { attempt.target.text } else { nil } })
+    }
+
+    @Test func aRelayThatIsFreeIsTakenInsteadOfTheRadio() {
+        #expect(Self.dialled([:]).count == 1)
+        // 1 MB/s is expected of a relay.
+        #expect(Self.dialled([:], measured: 800_000).isEmpty)
+    }
+
+    @Test func aRelayOverAMeteredConnectionHasToBeMuchFaster() {
+        #expect(Self.dialled([.relay: .init(isMetered: true)]).isEmpty)
+        #expect(Self.dialled([.relay: .init(isMetered: true)], measured: 20_000).count == 1)
+    }
+
+    @Test func aLimitOfTheUserCounts() {
+        #expect(Self.dialled([.relay: .init(limit: 50_000)]).isEmpty)
+        #expect(Self.dialled([.relay: .init(limit: 500_000)]).count == 1)
+    }
+
+    /// Connected by a direct path that ends after so long, and by a relay from then on; how soon the path is dialled again.
+    private static func redial(after life: Duration, hearsConfig: Bool) -> Duration? {
+        let direct = "tcp://1.2.3.4:22000"
+        var links = DeviceLinks(local: Fixture.device(1), peer: Fixture.device(2), seed: 1)
+        var dials: [Duration] = []
+        func tell(_ event: DeviceLinks.Event, at now: Duration) {
+            for case .dial(let attempt) in links.handle(event, at: now) where attempt.target.text == direct {
+                dials.append(now)
+            }
+        }
+        func connect(_ number: Int, _ way: LinkWay, _ attempt: DialPlan.Attempt?, at now: Duration) {
+            let path = LinkProbes.Path(way, localAddress: nil)
+            tell(.arrived(Fixture.link(number, way, since: now / .seconds(1)), path, attempt: attempt), at: now)
+            tell(.hello(LinkNumber(number), connectionCount: 1, knowsRule: true), at: now)
+            tell(.configSent(LinkNumber(number)), at: now)
+        }
+        tell(.policy(DialPolicy()), at: .zero)
+        tell(.addresses(.configured, [direct, relay]), at: .zero)
+        connect(1, .wideTCP, links.dialsUnderWay.first { $0.target.text == direct }, at: .zero)
+        if hearsConfig { tell(.configReceived(LinkNumber(1), isSecondary: false), at: .zero) }
+        tell(.ended(LinkNumber(1), isLost: true), at: life)
+        connect(2, .relay, nil, at: life + .milliseconds(50))
+        tell(.configReceived(LinkNumber(2), isSecondary: false), at: life + .milliseconds(50))
+        dials = dials.filter { $0 > life }
+        for tenth in 1..<600 { tell(.time, at: life + .milliseconds(100) * tenth) }
+        return dials.first.map { $0 - life }
+    }
+
+    @Test func aLinkThatThePeerRefusedSaysNothingOfItsWay() throws {
+        // Two that have just paired: one dials before the other has stored it.
+        #expect(try #require(Self.redial(after: .milliseconds(5), hearsConfig: false)) <= .seconds(3))
+        // Lost in use, or silent for long: the way waits.
+        #expect(try #require(Self.redial(after: .milliseconds(5), hearsConfig: true)) >= .seconds(29))
+        #expect(try #require(Self.redial(after: .seconds(20), hearsConfig: false)) >= .seconds(29))
+    }
+}
