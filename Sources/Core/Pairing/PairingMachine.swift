@@ -126,6 +126,12 @@ public struct PairingMachine: Sendable {
         return code
     }
 
+    /// Whether the other end dialled and has said nothing yet: it may be a stranger that keeps the place, and gives way to
+    /// another device.
+    public var isSilent: Bool {
+        if case .awaitingCommitment = state { true } else { false }
+    }
+
     // MARK: what happens here
 
     /// Begins, as the initiator; nothing for the responder, who waits.
@@ -154,6 +160,12 @@ public struct PairingMachine: Sendable {
             return fail(PairingFailure(.refusedHere, "the code was not confirmed on this device"), telling: .user)
         case .closing, .ended: return []
         }
+    }
+
+    /// Another device wants to pair: an attempt whose other end has said nothing ends, any other goes on.
+    public mutating func giveWay() -> [Event] {
+        guard isSilent else { return [] }
+        return fail(PairingFailure(.linkEnded, "another device connected first"), telling: .busy)
     }
 
     /// The other device is stored durably.

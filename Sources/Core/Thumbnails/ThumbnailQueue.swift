@@ -26,7 +26,7 @@ package struct ThumbnailQueue<Key: Hashable & Sendable>: Sendable {
 
     /// - Parameter waiter: a number of its own for each call.
     package mutating func ask(_ key: Key, waiter: Int) -> [Step] {
-        // What is being stopped has no waiters: it is begun anew when it has ended.
+        // What is being stopped has no waiters: it is begun again when it has ended.
         if let waiters = running[key], !waiters.isEmpty {
             running[key] = waiters.union([waiter])
             return []

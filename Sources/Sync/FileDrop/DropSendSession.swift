@@ -17,7 +17,7 @@ package struct DropSendSession: Sendable {
 
     private static let dialLimit = Duration.seconds(20)
     private static let nearbyInterval = Duration.milliseconds(500)
-    /// How often a lost v1 link is made anew, each time with a new code to compare.
+    /// How often a lost v1 link is made again, each time with a new code to compare.
     private static let attempts = 3
     /// How often a device may end a link before it has said anything: it does not receive, or has not noticed yet that the
     /// link before is lost.
@@ -211,7 +211,7 @@ package struct DropSendSession: Sendable {
                 file: source.name, size: source.size, peer, seconds: (environment.now() - start).inSeconds))
     }
 
-    /// By GhostDrop's first version. A link that was lost is made anew, with another code: v1 remembers nobody.
+    /// By GhostDrop's first version. A link that was lost is made again, with another code: v1 remembers nobody.
     private func sendLegacy(
         _ source: DropSource, _ digest: SHA256Digest, to address: LinkAddress
     ) async throws -> DropPeer {

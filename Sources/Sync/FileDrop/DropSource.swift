@@ -5,6 +5,8 @@ import FileAccess
 import Glibc
 import Synchronization
 
+// bounded-names: size offset: of an own file, and positions in it
+
 /// A file that is being sent, read in blocks.
 final class DropSource: Sendable {
     private static let blockByteCount = 64 << 10

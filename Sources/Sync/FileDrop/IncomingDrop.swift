@@ -162,6 +162,7 @@ struct IncomingDrop: Sendable {
                 var arrived: [Int64: ByteBuffer] = [:]
                 func askForMore() {
                     guard asked < file.size else { return }
+                    // bounded: what is asked for is before the file's end
                     let (offset, count) = (asked, Int(min(Int64(piece), file.size - asked)))
                     asked += Int64(count)
                     group.addTask {

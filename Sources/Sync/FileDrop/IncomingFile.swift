@@ -67,6 +67,7 @@ final class IncomingFile: Sendable {
 
     /// Whether what is still to come has room on the disk. Throws `noSpace`.
     func checkSpace() throws {
+        // bounded: both are from zero on
         let missing = UInt64(max(0, size - presentByteCount))
         let available = try directory.freeSpace().available
         guard missing > available else { return }
@@ -97,6 +98,7 @@ final class IncomingFile: Sendable {
     /// Appends bytes; those beyond the announced size are refused.
     func append(_ bytes: [UInt8]) throws {
         let offset = writtenByteCount
+        // bounded: both are from zero on
         guard Int64(bytes.count) <= size - offset else { throw FileAccessError(.tooLarge, .write, path: name) }
         try staged.write(bytes, at: offset)
         note(bytes)

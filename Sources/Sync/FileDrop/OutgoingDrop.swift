@@ -77,6 +77,7 @@ package final class OutgoingDrop: Sendable {
         case .data:
             let (end, overflow) = request.offset.addingReportingOverflow(Int64(request.size))
             guard !overflow, request.size > 0, Int(request.size) <= Self.pieceLimit, request.offset >= 0,
+                // bounded: checked to be in order, above
                 end <= source.size, let bytes = try? await source.read(request.offset..<end),
                 bytes.count == Int(request.size)
             else { return BlockAnswer(.noSuchFile) }

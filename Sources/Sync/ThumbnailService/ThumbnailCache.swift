@@ -96,6 +96,7 @@ package final class ThumbnailCache: Sendable {
     }
 
     private static func add(_ name: ThumbnailName, _ size: Int, _ state: inout State) {
+        // bounded: sizes of own files
         state.byteCount += size - (state.sizes.updateValue(size, forKey: name) ?? 0)
         state.order.use(name)
     }

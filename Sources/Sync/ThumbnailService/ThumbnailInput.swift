@@ -2,6 +2,8 @@ import FileAccess
 import Foundation
 import Synchronization
 
+// bounded-names: size blockSize offset: of a live file, which BEP's blocks bound to 16 TiB
+
 /// A file with what is known of another one, where the sandbox can see it: holes where nothing is known.
 /// Every call blocks its thread until the disk has answered.
 final class ThumbnailInput: Sendable {

@@ -8,6 +8,8 @@ import NIOCore
 import Synchronization
 import Thumbnails
 
+// bounded-names: size end: of a live file, which BEP's blocks bound to 16 TiB
+
 /// Makes a thumbnail of a file of the global index, here or not, from the fewest blocks that will do.
 package struct ThumbnailMaker: Sendable {
     /// Bytes of a picture that a program is given whole, however cheap they are.
@@ -71,6 +73,7 @@ package struct ThumbnailMaker: Sendable {
     ) async throws -> [UInt8]? {
         let size = source.subject.file.size
         // What is here whole already is better than its preview.
+        // bounded: sizes of blocks
         if format == .jpeg, !source.input.missing(0..<size).isEmpty, try await !source.isHere(0..<size),
             let preview = Preview(head: head)
         {
@@ -81,6 +84,7 @@ package struct ThumbnailMaker: Sendable {
         if let pixels = PixelSize(of: format, head: head), !pixels.isReasonable { return nil }
         guard size <= Self.pictureLimit else { return nil }
         try await sandbox.check(.picture)
+        // bounded: sizes of blocks
         try await source.get(0..<size)
         return try await sandbox.run(.picture(source.input.path, into: .whole))
     }
@@ -116,6 +120,7 @@ package struct ThumbnailMaker: Sendable {
             try await source.get(0..<end)
             // Whole blocks came: all of them are of use.
             let block = Int64(source.input.blockSize)
+            // bounded: sizes of blocks
             let known = min(size, (end + block - 1) / block * block)
             try await threads.runIfActive { try source.input.extend(to: known) }
             if let made = try await sandbox.run(.film(source.input.path, in: container)), !made.isEmpty { return made }
@@ -166,6 +171,7 @@ private final class ThumbnailSource: Sendable {
     private func cost(of blocks: [Int]) async throws -> Int64 {
         let wanted = blocks.compactMap { subject.file.blocks.indices.contains($0) ? subject.file.blocks[$0] : nil }
         let here = await maker.fetching.blocksHere(wanted.map(\.hash))
+        // bounded: sizes of blocks
         return wanted.reduce(0) { here.contains($1.hash) ? $0 : $0 + Int64($1.size) }
     }
 

@@ -138,7 +138,7 @@ package final class SystemBus: Sendable {
                 forgetCalls()
                 listener.busLost(error)
             }
-            // A connection that lasted begins the pauses anew.
+            // A connection that lasted begins the pauses again.
             if ContinuousClock.now - start > .seconds(60) { attempt = 0 }
             pause(pauses.isEmpty ? .seconds(60) : pauses[min(attempt, pauses.count - 1)])
             attempt += 1

@@ -53,6 +53,7 @@ struct DropChannel: Sendable {
     mutating func open(_ sequence: UInt64, _ combined: [UInt8]) throws(GhostDropError) -> DropFrame {
         guard let incoming, sequence >= nextOpened, sequence < .max else { throw Self.tooEarly }
         let frame = try DropFrame(parsing: incoming.open(combined, sequence: sequence))
+        // bounded: less than the largest number here
         nextOpened = sequence + 1
         return frame
     }

@@ -42,12 +42,15 @@ public struct DropMetadata: Hashable, Sendable {
     }
 
     /// How many pieces the file is sent in.
+    // bounded: the piece's size is from 1 on
     public var chunkCount: Int { size / chunkSize + (size % chunkSize == 0 ? 0 : 1) }
 
     /// Where a piece lies in the file; nil for one that is none of it.
     public func range(ofChunk sequence: UInt64) -> Range<Int>? {
         guard let index = Int(exactly: sequence), index < chunkCount else { return nil }
+        // bounded: the index is less than the number of pieces, so this is within the file
         let start = index * chunkSize
+        // bounded: the index is less than the number of pieces, so this is within the file
         return start..<start + min(chunkSize, size - start)
     }
 

@@ -253,10 +253,12 @@ public struct DropReceiver: DropMachine, Sendable {
         let isKnown = sequence < next || ahead[sequence] != nil
         if !isKnown {
             // No sender is further ahead than its window; beyond it nothing is held.
+            // bounded: less than the number of pieces, and not before `next` where they are compared
             guard sequence - next < UInt64(windowLimit) else { return }
             let bytes = try channel.open(chunk: payload, sequence: sequence)
             guard bytes.count == range.count else { throw DropChannel.unexpected("a piece of another length") }
             ahead[sequence] = bytes
+            // bounded: less than the number of pieces, and not before `next` where they are compared
             top = max(top, sequence + 1)
             askedAt[sequence] = nil
             deliver(metadata)
@@ -285,6 +287,7 @@ public struct DropReceiver: DropMachine, Sendable {
         let bytes = try channel.open(chunk: payload, sequence: sequence)
         guard bytes.count == range.count else { throw DropChannel.unexpected("a piece of another length") }
         ahead[sequence] = bytes
+        // bounded: less than the number of pieces, and not before `next` where they are compared
         top = max(top, sequence + 1)
     }
 

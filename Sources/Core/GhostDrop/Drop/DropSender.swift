@@ -317,7 +317,7 @@ public struct DropSender: DropMachine, Sendable {
     }
 
     private mutating func confirm(upTo sequence: UInt64, at now: Duration) {
-        let count = min(Int(clamping: sequence) * metadata.chunkSize, metadata.size)
+        let count = metadata.range(ofChunk: sequence)?.lowerBound ?? metadata.size
         if count > confirmedCount {
             confirmedCount = count
             channel.tell(.progress(byteCount: count))

@@ -1,3 +1,5 @@
+// bounded-names: offset: an index that a caller took from this queue
+
 /// First in, first out, in amortized constant time for each element; taken elements' room is used again.
 struct Queue<Element: Sendable>: Sendable {
     private var storage: [Element] = []

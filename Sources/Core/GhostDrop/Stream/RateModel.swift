@@ -27,7 +27,7 @@ struct RateModel: Sendable {
     private static let cruiseGains = [1.25, 0.75, 1, 1, 1, 1, 1, 1]
     private static let startupGain = 2.885
     private static let roundsRemembered = 10
-    /// After this long without a round trip as short as the least one, it is measured anew.
+    /// After this long without a round trip as short as the least one, it is measured again.
     private static let leastRoundTripAge = Nanoseconds.milliseconds(5000)
     private static let measuringTime = Nanoseconds.milliseconds(200)
     /// What may go out in one go after a pause.

@@ -105,8 +105,10 @@ struct ReceiveHalf: Sendable {
     private mutating func store(_ sequence: Int, payload: ArraySlice<UInt8>, isLast: Bool) -> Arrival {
         guard payload.count <= payloadLimit, isLast || !payload.isEmpty else { return .invalid }
         if let last, sequence > last || isLast && sequence != last { return .invalid }
+        // bounded: a number of 13 bits, extended near the next one
         if isLast, top > sequence + 1 { return .invalid }
         guard sequence >= next else { return .duplicate }
+        // bounded: a number of 13 bits, extended near the next one
         guard sequence - next < room else { return .beyondWindow }
         if isLast { last = sequence }
         if sequence == next {
@@ -122,6 +124,7 @@ struct ReceiveHalf: Sendable {
             guard ahead[Self.slot(sequence)] == nil else { return .duplicate }
             ahead[Self.slot(sequence)] = Array(payload)
         }
+        // bounded: a number of 13 bits, extended near the next one
         top = max(top, sequence + 1)
         return .new
     }

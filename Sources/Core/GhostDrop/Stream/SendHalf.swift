@@ -1,3 +1,5 @@
+// bounded-names: offset: an index of `outgoing`, checked where it comes from a peer
+
 /// One direction of a GATT stream at its sending end: cuts bytes into packets, sends them, and sends those again that
 /// were lost.
 ///
@@ -107,7 +109,9 @@ struct SendHalf: Sendable {
 
     private var inFlightPayloadCount: Int {
         var count = 0
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         for offset in 0..<outgoing.count where outgoing[offset].status != .confirmed {
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             count += outgoing[offset].payload.count
         }
         return count
@@ -128,11 +132,15 @@ struct SendHalf: Sendable {
         var offset: Int
         if lostCount > 0 {
             offset = firstLost
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             while outgoing[offset].status != .lost { offset += 1 }
             firstLost = offset
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             guard rate.hasRoom(for: outgoing[offset].byteCount, inFlight: inFlight) else { return nil }
             lostCount -= 1
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             outgoing[offset].isRepeated = true
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             outgoing[offset].status = .inFlight
         } else {
             guard !isPeerFull else {
@@ -150,16 +158,23 @@ struct SendHalf: Sendable {
                     payload: payload, isLast: hasCutLast, sentAt: now, ordinal: 0,
                     snapshot: rate.sent(payload.count + StreamPacket.headerByteCount, inFlight: inFlight, at: now)))
         }
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         if outgoing[offset].isRepeated {
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             outgoing[offset].snapshot = rate.sent(outgoing[offset].byteCount, inFlight: inFlight, at: now)
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             outgoing[offset].sentAt = now
         }
         ordinal += 1
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         outgoing[offset].ordinal = ordinal
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         inFlight += outgoing[offset].byteCount
         if timerAt == nil { startTimer(now) }
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         let sent = outgoing[offset]
         return Segment(
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             sequence: base + offset, payload: sent.payload, isLast: sent.isLast, wantsAnswer: !mayGoOn,
             isRepeated: sent.isRepeated)
     }
@@ -204,16 +219,20 @@ struct SendHalf: Sendable {
 
     /// `sequence`: the first that has not arrived; not beyond `nextSequence`.
     mutating func acknowledge(_ sequence: Int, body: AcknowledgementBody, isInquiry: Bool, at now: Nanoseconds) {
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         edge = max(edge, sequence + body.window)
         var confirmed = Confirmed()
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         for offset in 0..<max(0, min(sequence - base, outgoing.count)) { confirm(offset, &confirmed) }
         for (index, byte) in body.bitmap.enumerated() where byte != 0 {
             for bit in 0..<8 where byte & 1 << bit != 0 {
+                // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
                 let offset = sequence + 1 + index * 8 + bit - base
                 if offset >= 0, offset < outgoing.count { confirm(offset, &confirmed) }
             }
         }
         if sequence > base {
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             let count = min(sequence - base, outgoing.count)
             outgoing.dropFirst(count)
             base += count
@@ -250,6 +269,7 @@ struct SendHalf: Sendable {
     }
 
     private mutating func confirm(_ offset: Int, _ confirmed: inout Confirmed) {
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         let packet = outgoing[offset]
         switch packet.status {
         case .confirmed: return
@@ -258,6 +278,7 @@ struct SendHalf: Sendable {
             confirmed.wereThoughtLost = true
         case .inFlight: inFlight -= packet.byteCount
         }
+        // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
         outgoing[offset].status = .confirmed
         confirmed.byteCount += packet.byteCount
         // Of a repeated packet nobody can say which copy arrived.
@@ -274,10 +295,12 @@ struct SendHalf: Sendable {
         guard let evidence else { return }
         let patience = evidence.roundTrip + reordering.allowance(roundTrip: roundTrip.smoothed)
         for offset in 0..<outgoing.count {
+            // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
             let packet = outgoing[offset]
             guard packet.status == .inFlight, packet.ordinal < evidence.ordinal else { continue }
             let deadline = packet.sentAt + patience
             if deadline <= now {
+                // bounded: a number of 13 bits, extended near the next one; the window has 16 bits
                 outgoing[offset].status = .lost
                 inFlight -= packet.byteCount
                 if lostCount == 0 || offset < firstLost { firstLost = offset }

@@ -38,6 +38,7 @@ enum StreamPacket {
         /// The check of a packet whose number is `sequence`, from its first two bytes and what follows the header.
         func check(_ first: UInt8, _ second: UInt8, sequence: Int, rest: some Sequence<UInt8>) -> UInt16 {
             var check = start
+            // bounded: divides by a constant
             check.update(UInt16(truncatingIfNeeded: sequence / sequenceSpan))
             check.update(first)
             check.update(second)
@@ -190,6 +191,7 @@ enum ControlPacket: Equatable {
     init?(_ packet: [UInt8]) {
         guard packet.count >= 14 else { return nil }
         func number(at offset: Int) -> UInt32 {
+            // bounded: callers count 14 bytes at least
             packet[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
         }
         let end = packet.count - 4
