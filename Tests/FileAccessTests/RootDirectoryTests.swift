@@ -418,13 +418,35 @@ import Testing
     @Test func aPreservedFileOutlivesWhatTakesItsPlace() throws {
         try directory.write("mine", to: "f")
         let seen = try #require(try root.status(of: relative("f")))
-        try root.preserve(relative("f"), as: relative("copy"), expecting: seen)
+        let left = try root.preserve(relative("f"), as: relative("copy"), expecting: seen)
         let staged = try root.stage(relative("f"))
         try staged.write(Array("theirs".utf8), at: 0)
-        _ = try staged.commit(replacing: .exactly(seen), permissions: nil, modified: nil)
+        _ = try staged.commit(replacing: .exactly(left), permissions: nil, modified: nil)
         #expect(try root.open(reading: relative("copy")).read(count: 100, at: 0) == Array("mine".utf8))
         #expect(try root.open(reading: relative("f")).read(count: 100, at: 0) == Array("theirs".utf8))
         #expect(try root.status(of: relative("copy"))?.modified == seen.modified)
+    }
+
+    /// Its time of change shows that it was edited.
+    @Test func anEditThatRestoresSizeAndTimeIsSeen() throws {
+        try directory.write("mine", to: "f")
+        let seen = try #require(try root.status(of: relative("f")))
+        // The disk's clock may not have gone on.
+        repeat {
+            try directory.write("edit", to: "f")
+            try root.setModificationTime(seen.modified, of: relative("f"))
+        } while try root.status(of: relative("f"))?.changed == seen.changed
+        let now = try #require(try root.status(of: relative("f")))
+        #expect((now.size, now.modified, now.inode) == (seen.size, seen.modified, seen.inode))
+        let staged = try root.stage(relative("f"))
+        try staged.write(Array("theirs".utf8), at: 0)
+        #expect(
+            failure { _ = try staged.commit(replacing: .exactly(seen), permissions: nil, modified: nil) }?.code
+                == .changedOnDisk)
+        #expect(failure { try root.remove(relative("f"), expecting: seen) }?.code == .changedOnDisk)
+        #expect(
+            failure { try root.preserve(relative("f"), as: relative("copy"), expecting: seen) }?.code == .changedOnDisk)
+        #expect(try root.open(reading: relative("f")).read(count: 100, at: 0) == Array("edit".utf8))
     }
 
     @Test func nothingIsPreservedUnderATakenNameOrAfterAChange() throws {

@@ -56,7 +56,11 @@ final class ModelIndex: KnownEntries {
             for finding in findings {
                 switch finding {
                 case .changed(let entry): state.entries[entry.name] = KnownEntry(entry)
-                case .metadata(var known, let status), .status(var known, let status):
+                case .metadata(var known, let status, let attributes):
+                    known.status = status
+                    known.attributes = attributes ?? known.attributes
+                    state.entries[known.name] = known
+                case .status(var known, let status):
                     known.status = status
                     state.entries[known.name] = known
                 case .gone(let known): state.entries[known.name] = nil
@@ -96,7 +100,7 @@ struct Announced: Hashable {
 
 extension KnownEntry {
     init(_ entry: ScannedEntry) {
-        self.init(name: entry.name, status: entry.status)
+        self.init(name: entry.name, status: entry.status, attributes: entry.attributes)
         switch entry.contents {
         case .directory: break
         case .symlink(let target):

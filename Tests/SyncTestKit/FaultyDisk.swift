@@ -28,6 +28,14 @@ package final class FaultyDisk: DiskInterposer {
         case powerLost
     }
 
+    private struct Failure {
+        var number: CInt
+        /// Changes before it.
+        var remaining: Int
+        /// What it was, once it has failed.
+        var words: String?
+    }
+
     private struct State {
         var generator: SeededGenerator
         var condition = Condition.healthy
@@ -35,6 +43,10 @@ package final class FaultyDisk: DiskInterposer {
         /// Changes until the process dies; nil for none.
         var remaining: Int?
         var end = End.killed
+        /// The one change that fails, or has failed.
+        var failure: Failure?
+        var otherDisk: String?
+        var mayLosePower = true
         /// Inodes of files with contents that are not durable.
         var dirty: Set<UInt64> = []
         /// Changes of names that are not durable, oldest first.
@@ -45,6 +57,8 @@ package final class FaultyDisk: DiskInterposer {
     /// The directory that the folder lies in, without links on the way.
     package let root: String
     private let trash: String
+    /// Which names are one to it; nil for an ordinary disk.
+    private let folding: FoldedNames?
     private let state: Mutex<State>
     /// Told of every change in words that are the same in every run.
     private let note: @Sendable (String) -> Void
@@ -55,11 +69,13 @@ package final class FaultyDisk: DiskInterposer {
 
     /// - Parameter trash: an empty directory on the same file system, outside of `root`.
     package init(
-        root: String, trash: String, seed: UInt64, note: @escaping @Sendable (String) -> Void,
+        root: String, trash: String, seed: UInt64, folding: FoldedNames? = nil,
+        note: @escaping @Sendable (String) -> Void,
         check: @escaping @Sendable (_ name: String, _ isFilled: Bool) -> Void, died: @escaping @Sendable () -> Void
     ) {
         self.root = root
         self.trash = trash
+        self.folding = folding
         self.note = note
         self.check = check
         self.died = died
@@ -82,6 +98,31 @@ package final class FaultyDisk: DiskInterposer {
     }
 
     package func planNoEnd() { state.withLock { $0.remaining = nil } }
+
+    /// Lets one of the next changes fail with `number`; those before and after it are made.
+    package func planFailure(_ number: CInt, after changes: Int) {
+        state.withLock { $0.failure = Failure(number: number, remaining: changes) }
+    }
+
+    /// Ends that. Gives the change that failed, in words; nil if there were too few.
+    package func endFailure() -> String? {
+        state.withLock { state in
+            defer { state.failure = nil }
+            return state.failure?.words
+        }
+    }
+
+    /// What is beneath this path counts as another disk: no name moves between it and the rest. Nil for one disk.
+    package var otherDisk: String? {
+        get { state.withLock { $0.otherDisk } }
+        set { state.withLock { $0.otherDisk = newValue } }
+    }
+
+    /// Whether the disk remembers how to take back what is not durable, which costs what is removed a second link.
+    package var mayLosePower: Bool {
+        get { state.withLock { $0.mayLosePower } }
+        set { state.withLock { $0.mayLosePower = newValue } }
+    }
 
     /// Ends the process now, between two of its calls.
     package func kill(_ end: End) {
@@ -117,6 +158,14 @@ package final class FaultyDisk: DiskInterposer {
 
     // MARK: the calls
 
+    package func spelling(of path: String, in directory: CInt) -> String {
+        folding?.spelling(of: path, in: self.path(of: directory)) ?? path
+    }
+
+    package func kind(of directory: CInt) -> DirectoryKind? {
+        folding.map { _ in DirectoryKind(isOrdinary: false, foldsCase: false) }
+    }
+
     package func verdict(on change: DiskChange) -> DiskVerdict {
         let (verdict, words, hasDied) = state.withLock { state in decide(on: change, &state) }
         if let words { note(words) }
@@ -136,6 +185,14 @@ package final class FaultyDisk: DiskInterposer {
                 hasDied = true
             }
             state.remaining = remaining - 1
+        }
+        if crossesDisks(change, state.otherDisk) { return (.fail(EXDEV), "\(words): other disk", hasDied) }
+        if let failure = state.failure, failure.words == nil {
+            state.failure?.remaining -= 1
+            if failure.remaining <= 0 {
+                state.failure?.words = words
+                return (.fail(failure.number), "\(words): errno \(failure.number)", hasDied)
+            }
         }
         switch state.condition {
         case .full where takesSpace(change): return (.fail(ENOSPC), "\(words): full", hasDied)
@@ -157,10 +214,23 @@ package final class FaultyDisk: DiskInterposer {
         }
     }
 
+    private func crossesDisks(_ change: DiskChange, _ otherDisk: String?) -> Bool {
+        guard let otherDisk else { return false }
+        switch change {
+        case .link(let from, _, let to, _), .rename(let from, _, let to, _, _):
+            return isBeneath(otherDisk, path(of: from)) != isBeneath(otherDisk, path(of: to))
+        default: return false
+        }
+    }
+
+    private func isBeneath(_ directory: String, _ path: String) -> Bool {
+        path == directory || path.hasPrefix(directory + "/")
+    }
+
     private func takesSpace(_ change: DiskChange) -> Bool {
         switch change {
         case .create, .makeDirectory, .makeSymlink, .link, .write: true
-        case .rename, .unlink, .removeDirectory, .truncate, .setPermissions, .setTimes, .setTimesByName,
+        case .rename, .unlink, .removeDirectory, .truncate, .setPermissions, .setAttributes, .setTimes, .setTimesByName,
             .synchronize, .synchronizeFileSystem:
             false
         }
@@ -200,7 +270,7 @@ package final class FaultyDisk: DiskInterposer {
             }
             check(relative(directory, name), false)
         case .write(let file, _, _), .truncate(let file, _): state.dirty.insert(inode(file))
-        case .setPermissions, .setTimes, .setTimesByName: break
+        case .setPermissions, .setAttributes, .setTimes, .setTimesByName: break
         case .synchronize(let file):
             let inode = inode(file)
             state.dirty.remove(inode)
@@ -382,6 +452,7 @@ package final class FaultyDisk: DiskInterposer {
 
     /// Gives what is about to be removed a second name, so that it can be brought back.
     private func keep(_ place: Place, _ state: inout State) -> String? {
+        guard state.mayLosePower else { return nil }
         state.trashCount += 1
         let copy = "\(trash)/\(state.trashCount)"
         return linkat(AT_FDCWD, place.path, AT_FDCWD, copy, 0) == 0 ? copy : nil
@@ -402,6 +473,7 @@ package final class FaultyDisk: DiskInterposer {
         case .truncate(let file, let size): "truncate \(relative(path(of: file))) \(size)"
         case .setPermissions(let file): "chmod \(relative(path(of: file)))"
         case .setTimes(let file): "utimens \(relative(path(of: file)))"
+        case .setAttributes(let file): "setxattr \(relative(path(of: file)))"
         case .setTimesByName(let directory, let name): "utimens \(relative(directory, name))"
         case .synchronize(let file): "fsync \(relative(path(of: file)))"
         case .synchronizeFileSystem: "syncfs"

@@ -52,7 +52,7 @@ package final class ManualClock: Clock, Sendable {
     /// Advances to the moment at which the first of at least `count` sleepers is to wake, once so many sleep. For tests in
     /// which the number of tasks that come to sleep is known.
     package func advance(whenAsleep count: Int) async {
-        while sleeperCount < count { await Task.yield() }
+        while !Task.isCancelled, sleeperCount < count { await Task.yield() }
         guard let first = nextDeadline else { return }
         advance(by: max(.zero, now.duration(to: first)))
     }

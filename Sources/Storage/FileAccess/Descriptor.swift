@@ -21,6 +21,7 @@ final class Descriptor: Sendable {
     static func openHeld(
         _ path: String, in directory: Descriptor, flags: CInt, permissions: mode_t = 0
     ) -> Result<Descriptor, SystemError> {
+        let path = directory.spelling(of: path)
         if flags & O_CREAT != 0, let error = directory.objection(to: .create(directory: directory.number, name: path)) {
             return .failure(error)
         }
@@ -49,6 +50,9 @@ final class Descriptor: Sendable {
             system { clinux_openat2(AT_FDCWD, path, flags | O_CLOEXEC, 0, 0) }
         }.map { Descriptor(owning: $0, interposer: interposer, unlocksDirectories: unlocksDirectories) }
     }
+
+    /// The name or path that leads to what the disk has under `path`; `path` itself on a real disk, which finds out by itself.
+    func spelling(of path: String) -> String { interposer?.spelling(of: path, in: number) ?? path }
 
     /// Runs a call that changes the disk, unless an interposer has something against it.
     func changing<Value: SignedInteger>(
@@ -108,7 +112,7 @@ final class Descriptor: Sendable {
     /// What the symbolic link `name` in this directory holds.
     func readSymlink(_ name: String) -> Result<[UInt8], SystemError> {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-        return name.withCString { name in system { readlinkat(number, name, &target, target.count) } }
+        return spelling(of: name).withCString { name in system { readlinkat(number, name, &target, target.count) } }
             .map { count in target.prefix(count).map { UInt8(bitPattern: $0) } }
     }
 

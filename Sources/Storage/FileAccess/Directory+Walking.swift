@@ -4,12 +4,13 @@ import Glibc
 /// What a walk needs: everything is reached from the handle of the directory that holds it, by one name, so that a
 /// directory which is moved meanwhile takes the walk along instead of sending it elsewhere.
 extension Directory {
-    /// The entry of `name`, one component of a path; nil if nothing is called so.
+    /// The entry of `name`, one component of a path; nil if nothing is called so, letter by letter.
     package func entry(named name: String) throws(FileAccessError) -> DirectoryEntry? {
         guard RelativePath(name) != nil, !name.utf8.contains(UInt8(ascii: "/")) else {
             throw FileAccessError(.invalidPath, .inspect, path: displayPath(of: name))
         }
         guard let status = try status(ofName: name) else { return nil }
+        if foldsNames, try spelling(of: name) != .exact { return nil }
         return DirectoryEntry(nameBytes: Array(name.utf8), type: status.type)
     }
 
@@ -21,7 +22,7 @@ extension Directory {
         }
         let opened = try Descriptor.openHeld(name, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
             .orThrow(.open, path: path.text)
-        return Directory(opened, path: path, rootPath: rootPath)
+        return try Directory(opened, path: path, rootPath: rootPath, disks: disks)
     }
 
     /// Opens the regular file that `entry`, which this directory listed, names; anything else is refused with

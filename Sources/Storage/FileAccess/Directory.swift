@@ -31,12 +31,36 @@ package final class Directory: Sendable {
     /// Where it is beneath the root; nil for the root itself.
     package let path: RelativePath?
     let rootPath: String
+    /// What its disk is like.
+    package let traits: DiskTraits
+    let disks: KnownDisks
 
-    init(_ descriptor: Descriptor, path: RelativePath?, rootPath: String) {
+    /// - Throws: as `DiskQuestion.ask`, where its disk is met for the first time.
+    init(
+        _ descriptor: Descriptor, path: RelativePath?, rootPath: String, disks: KnownDisks
+    ) throws(FileAccessError) {
         self.descriptor = descriptor
         self.path = path
         self.rootPath = rootPath
+        self.disks = disks
+        traits =
+            if let path { try disks.traits(of: descriptor, at: path) } else { disks.root ?? DiskTraits() }
     }
+
+    /// The root of a disk that is being asked what it is like.
+    init(_ descriptor: Descriptor, rootPath: String) {
+        self.descriptor = descriptor
+        path = nil
+        self.rootPath = rootPath
+        disks = KnownDisks()
+        traits = DiskTraits(foldsCase: true)
+    }
+
+    /// Whether its disk takes several spellings for one name.
+    package var foldsNames: Bool { traits.foldsNames }
+
+    /// Where its disk does, the names for which files are being put together.
+    var claims: FoldedClaims? { foldsNames ? disks.claims : nil }
 
     /// The path for messages.
     var displayPath: String { path?.text ?? rootPath }
@@ -135,15 +159,25 @@ package final class Directory: Sendable {
     }
 
     func status(ofName name: String) throws(FileAccessError) -> FileStatus? {
-        try present(name.withCString { rawStatus($0) }, name: name)
+        try present(descriptor.spelling(of: name).withCString { rawStatus($0) }, name: name)
     }
 
     func unlink(_ name: String) -> Result<Void, SystemError> {
-        name.withCString { text in
+        let name = descriptor.spelling(of: name)
+        return name.withCString { text in
             descriptor.changingNames(.unlink(directory: descriptor.number, name: name)) {
                 unlinkat(descriptor.number, text, 0)
             }
         }.map { _ in }
+    }
+
+    func removeDirectory(_ name: String) -> Result<CInt, SystemError> {
+        let name = descriptor.spelling(of: name)
+        return name.withCString { text in
+            descriptor.changingNames(.removeDirectory(directory: descriptor.number, name: name)) {
+                unlinkat(descriptor.number, text, AT_REMOVEDIR)
+            }
+        }
     }
 
     func renameTo(
@@ -155,6 +189,7 @@ package final class Directory: Sendable {
             case CLINUX_RENAME_NOREPLACE: .keeping
             default: .replacing
             }
+        let (name, target) = spellings(of: name, and: target, in: destination, isReplacing: kind == .replacing)
         let change = DiskChange.rename(
             directory: descriptor.number, name: name, toDirectory: destination.descriptor.number, toName: target,
             kind: kind)
@@ -165,6 +200,18 @@ package final class Directory: Sendable {
                 }
             }
         }.map { _ in }
+    }
+
+    /// Both names of a rename as the disk has them. What gives a file the name that it has, in other letters, changes the letters.
+    private func spellings(
+        of name: String, and target: String, in destination: Directory, isReplacing: Bool
+    ) -> (String, String) {
+        guard descriptor.interposer != nil else { return (name, target) }
+        let (source, found) = (descriptor.spelling(of: name), destination.descriptor.spelling(of: target))
+        let isSame =
+            isReplacing && source.utf8.elementsEqual(found.utf8) && !found.utf8.elementsEqual(target.utf8)
+            && path?.text == destination.path?.text
+        return (source, isSame ? target : found)
     }
 
     /// Swaps what two names of this directory stand for, at one instant.
@@ -191,20 +238,60 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Moves a file without replacing anything where the file system does not know RENAME_NOREPLACE.
+    /// Moves a file or directory without replacing anything where the file system does not know RENAME_NOREPLACE.
     func moveByLinking(_ name: String, to target: String, in destination: Directory) throws(FileAccessError) {
         let path = destination.displayPath(of: target)
+        let linkName = destination.descriptor.spelling(of: target)
         let change = DiskChange.link(
-            directory: descriptor.number, name: name, toDirectory: destination.descriptor.number, toName: target)
-        let linked = name.withCString { name in
-            target.withCString { target in
+            directory: descriptor.number, name: descriptor.spelling(of: name),
+            toDirectory: destination.descriptor.number, toName: linkName)
+        let linked = descriptor.spelling(of: name).withCString { name in
+            linkName.withCString { target in
                 destination.descriptor.changingNames(change) {
                     linkat(descriptor.number, name, destination.descriptor.number, target, 0)
                 }
             }
         }
+        // No second names either, as on exFAT; and no directory ever has one.
+        if case .failure(let error) = linked, [EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) {
+            return try moveByClaiming(name, to: target, in: destination)
+        }
         _ = try linked.orThrow(.link, path: path)
         try unlink(name).orThrow(.remove, path: displayPath(of: name))
+    }
+
+    /// The same where there are no second names: takes the target's name with something empty, which fails if anything has it, and
+    /// replaces that. What somebody else writes into it in the instant between is lost.
+    func moveByClaiming(_ name: String, to target: String, in destination: Directory) throws(FileAccessError) {
+        let path = destination.displayPath(of: target)
+        guard let source = try status(ofName: name) else {
+            throw FileAccessError(.notFound, .rename, path: displayPath(of: name))
+        }
+        let isDirectory = source.type == .directory
+        if isDirectory {
+            let parent = destination.descriptor
+            let name = parent.spelling(of: target)
+            let made = name.withCString { text in
+                parent.changingNames(.makeDirectory(directory: parent.number, name: name)) {
+                    mkdirat(parent.number, text, 0o700)
+                }
+            }
+            _ = try made.orThrow(.rename, path: path)
+        } else {
+            _ = try Descriptor.openHeld(
+                target, in: destination.descriptor, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o600
+            ).orThrow(.rename, path: path)
+        }
+        do throws(FileAccessError) {
+            try renameTo(target, in: destination, from: name, flags: 0).orThrow(.rename, path: path)
+        } catch {
+            if isDirectory {
+                _ = destination.removeDirectory(target)
+            } else if let claim = try? destination.status(ofName: target), claim.size == 0 {
+                _ = destination.unlink(target)
+            }
+            throw error
+        }
     }
 
     /// Throws `changedOnDisk` unless `name` is what `expected` says, and `isADirectory` if that is a directory.

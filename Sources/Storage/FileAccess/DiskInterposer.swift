@@ -13,6 +13,8 @@ package enum DiskChange: Sendable {
     case write(file: CInt, offset: Int64, count: Int)
     case truncate(file: CInt, size: Int64)
     case setPermissions(file: CInt)
+    /// Extended attributes, owner or group.
+    case setAttributes(file: CInt)
     case setTimes(file: CInt)
     case setTimesByName(directory: CInt, name: String)
     /// A file's contents or a directory's names are made durable.
@@ -39,4 +41,16 @@ package enum DiskVerdict: Sendable {
 /// simulations can let disks fill, fail and forget. Without one, which is so in every real agent, calls go straight on.
 package protocol DiskInterposer: Sendable {
     func verdict(on change: DiskChange) -> DiskVerdict
+
+    /// How what the disk finds under `path` is written, for simulated disks on which several names lead to one file; `path` itself
+    /// where nothing is found.
+    func spelling(of path: String, in directory: CInt) -> String
+
+    /// What the kernel is to say of a directory; nil to ask it.
+    func kind(of directory: CInt) -> DirectoryKind?
+}
+
+extension DiskInterposer {
+    package func spelling(of path: String, in directory: CInt) -> String { path }
+    package func kind(of directory: CInt) -> DirectoryKind? { nil }
 }

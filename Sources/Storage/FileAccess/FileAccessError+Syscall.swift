@@ -39,6 +39,8 @@ extension FileAccessError {
             case EAGAIN: return .busy
             // open(2) of a socket or of a device without a driver.
             case ENXIO: return .notARegularFile
+            // open(2), mkdir(2), symlink(2): FAT and its like of `a:b`; a name that the disk's character set lacks.
+            case EINVAL, EILSEQ: return operation.makesName ? .nameRefused : general(number)
             default: break
             }
         // renameat2(2), linkat(2): both names are held by descriptors, so ELOOP cannot come from a link in them.
@@ -97,6 +99,16 @@ extension FileAccessError {
         case ESTALE, ENODEV, ENXIO, ENOTCONN, EHOSTDOWN: .diskGone
         case EIO, EREMOTEIO, EUCLEAN: .io
         default: .failed
+        }
+    }
+}
+
+extension FileAccessError.Operation {
+    /// Whether it gives something a name that was not there.
+    fileprivate var makesName: Bool {
+        switch self {
+        case .create, .createDirectory, .createSymlink: true
+        default: false
         }
     }
 }

@@ -25,6 +25,10 @@ package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertib
         case busy
         case notSupported = "not-supported"
         case invalidPath = "invalid-path"
+        /// The disk does not take such a name, or would keep it as another.
+        case nameRefused = "name-refused"
+        /// The disk lists names otherwise than they were written.
+        case changesNames = "changes-names"
         /// The disk with the file is gone: unmounted, unplugged, or a network share that forgot it.
         case diskGone = "disk-gone"
         case io
@@ -134,6 +138,12 @@ package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertib
         case .notSupported:
             "not supported by this kernel or file system; use Linux 5.6 or later and a local file system"
         case .invalidPath: "not a valid path (empty, or with a NUL byte); correct it"
+        case .nameRefused:
+            "this disk does not allow the name (a character such as : or ?, or a dot or space at its end); rename it on a "
+                + "device that has it, or move the folder to another disk"
+        case .changesNames:
+            "this disk lists names in other Unicode characters than they were written in; mount it so that it keeps "
+                + "them (sshfs to a Mac: -o modules=iconv,from_code=UTF-8-MAC,to_code=UTF-8), or use another disk"
         case .diskGone: "the disk was removed; connect or mount it again"
         case .io: "disk error; check dmesg and the disk, then try again"
         case .finished: "the staged file was already placed or discarded; stage it again"

@@ -16,6 +16,32 @@ package struct FileTime: Hashable, Comparable, Sendable {
         self.init(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))
     }
 
+    /// Whether a disk that was told `self` may show `shown`: FAT keeps every other second, others whole ones, exFAT and NTFS parts of
+    /// them, always the earlier.
+    ///
+    /// - Parameter changed: the time of change beside it: a disk that keeps that more exactly than `shown` keeps both so. Nil where it
+    ///   is not known, or where the bytes are known to be the same: shortly after a rename, FUSE shows a time that no disk keeps.
+    package func isKept(as shown: FileTime, beside changed: FileTime?) -> Bool {
+        if self == shown { return true }
+        let rest = changed?.nanoseconds ?? 0
+        guard seconds == shown.seconds else {
+            let (later, overflows) = shown.seconds.addingReportingOverflow(1)
+            return !overflows && seconds == later && shown.seconds.isMultiple(of: 2) && shown.nanoseconds == 0
+                && rest % 10_000_000 == 0
+        }
+        // FAT keeps when a file was made to the hundredth of a second.
+        return [1_000_000_000, 10_000_000, 1_000_000, 1000, 100].contains { step in
+            nanoseconds / step * step == shown.nanoseconds && rest % min(step, 10_000_000) == 0
+        }
+    }
+
+    /// Both times as `futimens` takes them: the time of reading that `status` has, and `self` as that of modification.
+    ///
+    /// Not `UTIME_OMIT`: what is built on libfuse 2, such as `mount.exfat-fuse`, reports success and sets nothing.
+    func toSet(beside status: stat) -> [timespec] {
+        [status.st_atim, timespec(tv_sec: time_t(seconds), tv_nsec: Int(nanoseconds))]
+    }
+
     package static func < (left: Self, right: Self) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
@@ -77,28 +103,30 @@ package struct FileStatus: Hashable, Sendable {
             linkCount: UInt64(status.st_nlink), changed: FileTime(status.st_ctim))
     }
 
-    /// Whether nothing shows that the file was touched between the two: same type, size, time of modification and
-    /// inode. A directory's size and time say nothing about itself and do not count; nor does an inode of 0. A symbolic
-    /// link cannot be changed, only replaced, and its time of modification is not synced: the time of change stands for it.
+    /// Whether nothing shows that the file was touched between the two: same type, size, time of modification, inode and, where
+    /// both have one, time of change: an edit that restores size and time of modification shows in that. A directory's size and
+    /// times say nothing about itself and do not count; nor does an inode of 0. A symbolic link cannot be changed, only replaced,
+    /// and its time of modification is not synced.
     package func isUnchanged(since earlier: FileStatus) -> Bool {
         guard type == earlier.type, inode == earlier.inode || inode == 0 || earlier.inode == 0 else { return false }
+        let hasChanged = changed.flatMap { now in earlier.changed.map { now != $0 } } ?? false
         switch type {
         case .directory: return true
-        case .symlink:
-            return size == earlier.size && (changed == nil || earlier.changed == nil || changed == earlier.changed)
-        case .regular, .other: return size == earlier.size && modified == earlier.modified
+        case .symlink: return size == earlier.size && !hasChanged
+        case .regular, .other:
+            return size == earlier.size && earlier.modified.isKept(as: modified, beside: changed) && !hasChanged
         }
     }
 
     /// The same for comparing with what was given another name since, which the disk counts as a change.
-    var beforeRenaming: FileStatus {
+    package var beforeRenaming: FileStatus {
         FileStatus(
             type: type, size: size, modified: modified, inode: inode, device: device, permissions: permissions,
             linkCount: linkCount)
     }
 
     /// Whether both are the same file of the same disk, whatever its contents.
-    func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
+    package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
 }
 
 /// What must be at a name for something else to take its place.

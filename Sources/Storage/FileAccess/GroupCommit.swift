@@ -6,12 +6,29 @@ package struct StagedCommit: Sendable {
     package let permissions: UInt32?
     /// nil for the time of the last write.
     package let modified: FileTime?
+    package let attributes: AttributeChange?
 
-    package init(_ file: StagedFile, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?) {
+    package init(
+        _ file: StagedFile, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?,
+        attributes: AttributeChange? = nil
+    ) {
         self.file = file
         self.replacement = replacement
         self.permissions = permissions
         self.modified = modified
+        self.attributes = attributes
+    }
+
+    /// The same in the place of something else.
+    package func replacing(_ replacement: Replacement) -> StagedCommit {
+        StagedCommit(
+            file, replacing: replacement, permissions: permissions, modified: modified, attributes: attributes)
+    }
+
+    /// The same with attributes that the file is to get.
+    package func setting(_ attributes: AttributeChange) -> StagedCommit {
+        StagedCommit(
+            file, replacing: replacement, permissions: permissions, modified: modified, attributes: attributes)
     }
 }
 
@@ -37,7 +54,7 @@ extension RootDirectory {
             attempt(index) { item throws(FileAccessError) in
                 try item.file.beginCommit()
                 begun.append(index)
-                try item.file.seal(permissions: item.permissions, modified: item.modified)
+                try item.file.seal(permissions: item.permissions, modified: item.modified, attributes: item.attributes)
             }
         }
         let sealed = begun.filter { failures[$0] == nil }

@@ -29,6 +29,9 @@ package final class OpenFile: Sendable {
         }
     }
 
+    /// For handing the open file to another process; open for as long as this object is held.
+    package var number: CInt { descriptor.number }
+
     package func status() throws(FileAccessError) -> FileStatus {
         try descriptor.status().orThrow(.inspect, path: path)
     }
@@ -37,6 +40,13 @@ package final class OpenFile: Sendable {
     package func adviseSequentialReading() {
         // Advice only: a file system that knows nothing of it reads as well.
         _ = posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
+
+    /// Has the next reads come from the disk and not from memory, where what the disk has lost may still be whole. What is not on
+    /// the disk yet stays in memory.
+    package func dropCachedPages() {
+        // Advice only: a file system that keeps its pages is read as well.
+        _ = posix_fadvise(descriptor.number, 0, 0, POSIX_FADV_DONTNEED)
     }
 
     /// Reads from `offset` (in bytes) until `buffer` is full or the file ends; gives the count of bytes read.
@@ -138,13 +148,10 @@ package final class OpenFile: Sendable {
 
     /// Sets the time of modification; a file system that counts more coarsely rounds it down.
     package func setModificationTime(_ time: FileTime) throws(FileAccessError) {
-        let unchanged = timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT)
-        let modified = timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds))
-        _ = try descriptor.changing(.setTimes(file: descriptor.number)) {
-            withUnsafePointer(to: (unchanged, modified)) { times in
-                times.withMemoryRebound(to: timespec.self, capacity: 2) { futimens(descriptor.number, $0) }
-            }
-        }.orThrow(.setModificationTime, path: path)
+        let status = try descriptor.rawStatus().orThrow(.inspect, path: path)
+        let times = time.toSet(beside: status)
+        _ = try descriptor.changing(.setTimes(file: descriptor.number)) { futimens(descriptor.number, times) }
+            .orThrow(.setModificationTime, path: path)
     }
 
     /// An offset below zero, or an end that no file has, is an error and not a trap: both may come from a peer.

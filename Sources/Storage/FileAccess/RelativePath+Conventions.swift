@@ -11,6 +11,14 @@ extension RelativePath {
         }
     }
 
+    /// The agent's own name that has the place of this one on a disk that folds case; nil if none has, and for that name itself.
+    package var internalTwin: RelativePath? {
+        guard !isInternal, let first = components.first?.lowercased(), Self.internalNames.contains(first) else {
+            return nil
+        }
+        return RelativePath(first)
+    }
+
     /// Whether this is a file that is still being fetched, by us or by a Syncthing that shared this disk: never synced.
     package var isTemporary: Bool {
         text.withBytes { bytes in

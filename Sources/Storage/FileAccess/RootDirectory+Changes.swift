@@ -11,11 +11,11 @@ extension RootDirectory {
     ) throws(FileAccessError) -> Directory {
         let existing = Descriptor.openHeld(path.text, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
         if case .success(let directory) = existing {
-            return Directory(directory, path: path, rootPath: self.path)
+            return try Directory(directory, path: path, rootPath: self.path, disks: disks)
         }
         var parent = descriptor
         for component in path.components {
-            let name = String(component)
+            let name = parent.spelling(of: String(component))
             let made = name.withCString { text in
                 parent.changingNames(.makeDirectory(directory: parent.number, name: name)) {
                     mkdirat(parent.number, text, 0o777)
@@ -30,7 +30,7 @@ extension RootDirectory {
             parent = try Descriptor.openHeld(name, in: parent, flags: O_RDONLY | O_DIRECTORY)
                 .orThrow(.createDirectory, path: path.text)
         }
-        return Directory(parent, path: path, rootPath: self.path)
+        return try Directory(parent, path: path, rootPath: self.path, disks: disks)
     }
 
     /// Makes a symbolic link that holds `target` (1 to 4095 bytes without NUL), which need not lead anywhere.
@@ -52,6 +52,7 @@ extension RootDirectory {
             target.withMemoryRebound(to: CChar.self) { target -> Result<CInt, SystemError> in
                 guard let target = target.baseAddress else { return .failure(SystemError(number: EINVAL)) }
                 let parent = directory.descriptor
+                let temporary = parent.spelling(of: temporary)
                 return temporary.withCString { text in
                     parent.changingNames(.makeSymlink(directory: parent.number, name: temporary)) {
                         symlinkat(target, parent.number, text)
@@ -77,7 +78,7 @@ extension RootDirectory {
     package func remove(
         _ path: RelativePath, expecting expected: FileStatus?, durability: Durability = .immediate
     ) throws(FileAccessError) -> Bool {
-        guard let directory = try parentDirectory(of: path) else { return false }
+        guard try twin(of: path) == nil, let directory = try parentDirectory(of: path) else { return false }
         let name = path.name
         guard let now = try directory.status(ofName: name) else { return false }
         if now.type == .directory { throw FileAccessError(.isADirectory, .remove, path: path.text) }
@@ -100,21 +101,16 @@ extension RootDirectory {
     package func removeDirectory(
         _ path: RelativePath, durability: Durability = .immediate
     ) throws(FileAccessError) -> Bool {
-        guard let directory = try parentDirectory(of: path) else { return false }
-        let name = path.name
-        let parent = directory.descriptor
-        let removed = name.withCString { text in
-            parent.changingNames(.removeDirectory(directory: parent.number, name: name)) {
-                unlinkat(parent.number, text, AT_REMOVEDIR)
-            }
-        }
+        guard try twin(of: path) == nil, let directory = try parentDirectory(of: path) else { return false }
+        let removed = directory.removeDirectory(path.name)
         if case .failure(let error) = removed, error.number == ENOENT { return false }
         _ = try removed.orThrow(.removeDirectory, path: path.text)
         if durability == .immediate { try directory.synchronize() }
         return true
     }
 
-    /// Moves a file, link or directory within the root, at one instant. The directory it goes to must exist.
+    /// Moves a file, link or directory within the root, at one instant. The directory it goes to must exist. On a disk that folds
+    /// case, a move may change the case of letters only; what is at `source` must be called so there.
     ///
     /// - Parameter expected: What was seen at `source` earlier: if it was changed since, it stays and `changedOnDisk`
     ///   is thrown. nil moves whatever is there.
@@ -122,6 +118,7 @@ extension RootDirectory {
         _ source: RelativePath, to target: RelativePath, replacing replacement: Replacement = .nothing,
         expecting expected: FileStatus? = nil, durability: Durability = .immediate
     ) throws(FileAccessError) {
+        guard try twin(of: source) == nil else { throw FileAccessError(.notFound, .rename, path: source.text) }
         let from = try directory(source.parent)
         let to = try directory(target.parent)
         guard let now = try from.status(ofName: source.name) else {
@@ -130,7 +127,12 @@ extension RootDirectory {
         if let expected, !now.isUnchanged(since: expected) {
             throw FileAccessError(.changedOnDisk, .rename, path: source.text)
         }
-        try from.move(source.name, to: target.name, in: to, replacing: replacement)
+        if try twin(of: target) == source {
+            // The target is the source already, in other letters.
+            try from.renameTo(target.name, in: to, from: source.name, flags: 0).orThrow(.rename, path: target.text)
+        } else {
+            try from.move(source.name, to: target.name, in: to, replacing: replacement)
+        }
         if let expected, let moved = try to.status(ofName: target.name),
             !moved.isUnchanged(since: expected.beforeRenaming)
         {

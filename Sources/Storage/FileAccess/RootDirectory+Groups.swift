@@ -49,7 +49,8 @@ extension RootDirectory {
                 }
                 try commit.file.beginCommit()
                 begun.append(member)
-                try commit.file.seal(permissions: commit.permissions, modified: commit.modified)
+                try commit.file.seal(
+                    permissions: commit.permissions, modified: commit.modified, attributes: commit.attributes)
                 let status = try commit.file.status()
                 steps.append(
                     GroupStep(

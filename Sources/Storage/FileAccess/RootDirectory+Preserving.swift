@@ -6,37 +6,36 @@ extension RootDirectory {
     /// the place of the first.
     ///
     /// A second link where the file system has them, else a copy with the same time and permissions. Throws
-    /// `changedOnDisk` if what is there is not what was `expected`, and `exists` if the target's name is taken.
+    /// `changedOnDisk` if what is there is not what was `expected`, and `exists` if the target's name is taken. If it throws,
+    /// the file has no second name.
     ///
     /// - Parameters:
     ///   - root: Where `target` is; nil for this root. It may be on another disk.
-    ///   - isReplacing: Whether a file that has the target's name gives way.
     ///   - durability: `.immediate` makes the second name durable. A copy is durable in any case.
-    package func preserve(
+    /// - Returns: What must be at `source` from now on: the disk counts a second name as a change.
+    @discardableResult package func preserve(
         _ source: RelativePath, in root: RootDirectory? = nil, as target: RelativePath, expecting expected: FileStatus,
-        isReplacing: Bool = false, durability: Durability = .immediate
-    ) throws(FileAccessError) {
+        durability: Durability = .immediate
+    ) throws(FileAccessError) -> FileStatus {
         let root = root ?? self
         let from = try directory(source.parent)
         let to = try root.directory(target.parent)
         try from.check(source.name, isStill: expected)
-        let aside = RelativePath.temporaryName(for: target.name)
-        var linked = Self.link(source.name, in: from, as: isReplacing ? aside : target.name, in: to)
-        if isReplacing, case .failure(let error) = linked, error.number == EEXIST {
-            // What a call that was cut short has left.
-            try to.unlink(aside).orThrow(.remove, path: to.displayPath(of: aside))
-            linked = Self.link(source.name, in: from, as: aside, in: to)
-        }
-        switch linked {
+        switch Self.link(source.name, in: from, as: target.name, in: to) {
         case .success:
-            if isReplacing {
-                try to.move(aside, to: target.name, in: to, replacing: .anything)
-                // Both names of one file already: then nothing is moved.
-                _ = to.unlink(aside)
+            if durability == .immediate {
+                do throws(FileAccessError) {
+                    try to.synchronize()
+                } catch {
+                    _ = to.unlink(target.name)
+                    throw error
+                }
             }
-            if durability == .immediate { try to.synchronize() }
+            let now = try from.status(ofName: source.name)
+            return now.flatMap { $0.isUnchanged(since: expected.beforeRenaming) ? $0 : nil } ?? expected
         case .failure(let error) where [EPERM, EOPNOTSUPP, EMLINK, EXDEV].contains(error.number):
-            try copy(source, to: target, in: root, expecting: expected, isReplacing: isReplacing)
+            try copy(source, to: target, in: root, expecting: expected)
+            return expected
         case .failure(let error): throw FileAccessError(error, .link, path: target.text)
         }
     }
@@ -47,17 +46,25 @@ extension RootDirectory {
     /// root on another disk gets a copy, durable before the file goes here.
     package func move(
         _ source: RelativePath, into root: RootDirectory, as target: RelativePath, expecting expected: FileStatus,
-        isReplacing: Bool = false, durability: Durability = .immediate
+        durability: Durability = .immediate
     ) throws(FileAccessError) {
         let from = try directory(source.parent)
         let to = try root.directory(target.parent)
         try from.check(source.name, isStill: expected)
         do throws(FileAccessError) {
-            try from.move(source.name, to: target.name, in: to, replacing: isReplacing ? .anything : .nothing)
+            try from.move(source.name, to: target.name, in: to, replacing: .nothing)
         } catch {
             guard error.errno == EXDEV else { throw error }
-            try copy(source, to: target, in: root, expecting: expected, isReplacing: isReplacing)
-            try remove(source, expecting: expected, durability: durability)
+            try copy(source, to: target, in: root, expecting: expected)
+            do throws(FileAccessError) {
+                try remove(source, expecting: expected, durability: durability)
+            } catch {
+                // Where the file has not gone, it was not moved.
+                if let now = try? from.status(ofName: source.name), now.isUnchanged(since: expected.beforeRenaming) {
+                    _ = to.unlink(target.name)
+                }
+                throw error
+            }
             return
         }
         if let moved = try to.status(ofName: target.name), !moved.isUnchanged(since: expected.beforeRenaming) {
@@ -73,6 +80,7 @@ extension RootDirectory {
     private static func link(
         _ name: String, in from: Directory, as target: String, in to: Directory
     ) -> Result<CInt, SystemError> {
+        let (name, target) = (from.descriptor.spelling(of: name), to.descriptor.spelling(of: target))
         let change = DiskChange.link(
             directory: from.descriptor.number, name: name, toDirectory: to.descriptor.number, toName: target)
         return name.withCString { name in
@@ -84,20 +92,24 @@ extension RootDirectory {
         }
     }
 
-    /// Puts a copy of a file of one root into the place of `target` in another, durable on return.
+    /// Makes a copy of a file of one root at `target` in another, where nothing may be; durable on return. If it throws, there
+    /// is none.
     ///
     /// - Parameter expected: What must be at `source` from beginning to end; else throws `changedOnDisk`.
     package func copy(
-        _ source: RelativePath, to target: RelativePath, in root: RootDirectory, expecting expected: FileStatus,
-        isReplacing: Bool = false
+        _ source: RelativePath, to target: RelativePath, in root: RootDirectory, expecting expected: FileStatus
     ) throws(FileAccessError) {
-        let replacement = isReplacing ? Replacement.anything : .nothing
         if expected.type == .symlink {
-            return try root.createSymlink(target, target: try readSymlink(source), replacing: replacement)
+            return try root.createSymlink(target, target: try readSymlink(source))
         }
         let staged = try stageCopy(of: source, for: target, in: root, expecting: expected)
-        _ = try staged.commit(
-            replacing: replacement, permissions: expected.permissions & 0o777, modified: expected.modified)
+        do throws(FileAccessError) {
+            _ = try staged.commit(
+                replacing: .nothing, permissions: expected.permissions & 0o777, modified: expected.modified)
+        } catch {
+            if staged.isInPlace { _ = staged.directory.unlink(target.name) } else { try? staged.discard() }
+            throw error
+        }
     }
 
     /// Stages a copy of a file of this root for `target` in another. Throws `changedOnDisk` if the source is not what was
@@ -116,6 +128,7 @@ extension RootDirectory {
                 offset += Int64(bytes.count)
             }
             try staged.truncate(to: offset)
+            staged.takeAttributes(of: file)
             guard try file.status().isUnchanged(since: expected) else {
                 throw FileAccessError(.changedOnDisk, .read, path: source.text)
             }
@@ -129,12 +142,11 @@ extension RootDirectory {
     /// Sets the time of modification of what is at `path`, a link not followed.
     package func setModificationTime(_ time: FileTime, of path: RelativePath) throws(FileAccessError) {
         let directory = try directory(path.parent)
-        let times = [
-            timespec(tv_sec: 0, tv_nsec: CLINUX_UTIME_OMIT),
-            timespec(tv_sec: time_t(time.seconds), tv_nsec: Int(time.nanoseconds)),
-        ]
-        let name = path.name
         let parent = directory.descriptor
+        let name = parent.spelling(of: path.name)
+        let status = try Descriptor.openHeld(name, in: parent, flags: CLINUX_O_PATH | O_NOFOLLOW)
+            .flatMap { $0.rawStatus() }.orThrow(.inspect, path: path.text)
+        let times = time.toSet(beside: status)
         let set = name.withCString { text in
             parent.changing(.setTimesByName(directory: parent.number, name: name)) {
                 utimensat(parent.number, text, times, AT_SYMLINK_NOFOLLOW)

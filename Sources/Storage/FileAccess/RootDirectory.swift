@@ -13,6 +13,7 @@ package final class RootDirectory: Sendable {
     package let path: String
     /// The disk that the root is on; directories mounted beneath it are on others.
     let device: UInt64
+    let disks = KnownDisks()
 
     /// Opens the directory at `path`, which is trusted and may lead through links.
     ///
@@ -34,9 +35,12 @@ package final class RootDirectory: Sendable {
 
     /// Opens the directory at `path` and makes it and those above it if they are missing.
     ///
-    /// - Parameter permissions: What the directories that are made get, less the process's umask; one that is there
-    ///   keeps its own.
-    package convenience init(creating path: String, permissions: UInt32 = 0o777) throws(FileAccessError) {
+    /// - Parameters:
+    ///   - permissions: What the directories that are made get, less the process's umask; one that is there keeps its own.
+    ///   - other: Its interposer is asked here as well.
+    package convenience init(
+        creating path: String, permissions: UInt32 = 0o777, like other: RootDirectory? = nil
+    ) throws(FileAccessError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw FileAccessError(.invalidPath, .createDirectory, path: path)
         }
@@ -53,7 +57,7 @@ package final class RootDirectory: Sendable {
                 throw FileAccessError(error, .createDirectory, path: prefix)
             }
         }
-        try self.init(path: path)
+        try self.init(path: path, interposer: other?.descriptor.interposer)
     }
 
     /// The directory at `path` beneath another root, as a root of its own.
@@ -141,10 +145,12 @@ package final class RootDirectory: Sendable {
 
     /// Opens a directory; nil stands for the root.
     package func directory(_ path: RelativePath?) throws(FileAccessError) -> Directory {
-        guard let path else { return Directory(descriptor, path: nil, rootPath: self.path) }
+        guard let path else {
+            return try Directory(descriptor, path: nil, rootPath: self.path, disks: disks)
+        }
         let opened = try Descriptor.openHeld(path.text, in: descriptor, flags: O_RDONLY | O_DIRECTORY)
             .orThrow(.open, path: path.text)
-        return Directory(opened, path: path, rootPath: self.path)
+        return try Directory(opened, path: path, rootPath: self.path, disks: disks)
     }
 
     /// The names in a directory, in no order; nil stands for the root.

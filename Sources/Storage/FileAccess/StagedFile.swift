@@ -19,6 +19,20 @@ package final class StagedFile: Sendable {
     private let targetName: String
     /// The staged file as it was opened; only its identity is of use later.
     let opened: FileStatus
+    private let claim: Claim?
+
+    /// Keeps others from writing to the same temporary file on a disk that folds case.
+    private final class Claim: Sendable {
+        let claims: FoldedClaims
+        let path: String
+
+        init?(_ path: String, in claims: FoldedClaims) {
+            guard claims.take(path) else { return nil }
+            (self.claims, self.path) = (claims, path)
+        }
+
+        deinit { claims.giveBack(path) }
+    }
 
     private enum State {
         case staged
@@ -26,6 +40,7 @@ package final class StagedFile: Sendable {
         case finished
     }
     private let state = Mutex(State.staged)
+    private let applied = Mutex<DiskAttributes?>(nil)
 
     init(
         target: RelativePath, in directory: Directory, resuming: Bool, temporaryKey: String? = nil
@@ -35,14 +50,23 @@ package final class StagedFile: Sendable {
         targetName = target.name
         temporaryName =
             temporaryKey.map(RelativePath.temporaryName(forKey:)) ?? RelativePath.temporaryName(for: targetName)
+        let path = directory.displayPath(of: temporaryName)
+        claim = directory.claims.flatMap { Claim(path, in: $0) }
+        guard directory.claims == nil || claim != nil else { throw FileAccessError(.busy, .create, path: path) }
         let descriptor = try Self.openTemporary(temporaryName, in: directory)
-        file = OpenFile(descriptor, path: directory.displayPath(of: temporaryName))
+        file = OpenFile(descriptor, path: path)
         opened = try file.status()
         if opened.permissions != 0o600 { Self.hide(descriptor) }
         if resuming {
             resumedByteCount = opened.size
         } else {
-            try file.truncate(to: 0)
+            do throws(FileAccessError) {
+                try file.truncate(to: 0)
+            } catch {
+                // Nobody goes on with these bytes.
+                _ = directory.unlink(temporaryName)
+                throw error
+            }
             resumedByteCount = 0
         }
     }
@@ -108,18 +132,19 @@ package final class StagedFile: Sendable {
     ///   - permissions: The low nine bits of the mode; nil for those of the file that is replaced, else 0644. A file
     ///     system without permissions keeps its own.
     ///   - modified: The time of modification; nil for that of the last write.
+    ///   - attributes: What cannot be set is left out; `appliedAttributes` says what the file got.
     ///   - durability: `.deferred` leaves out both steps of making durable; use `RootDirectory.commit(_:)` for groups,
     ///     which does them in the right order.
     package func commit(
         as name: RelativePath? = nil, replacing replacement: Replacement, permissions: UInt32?, modified: FileTime?,
-        durability: Durability = .immediate
+        attributes: AttributeChange? = nil, durability: Durability = .immediate
     ) throws(FileAccessError) -> FileStatus {
         guard name == nil || name?.parent == target.parent else {
             throw FileAccessError(.invalidPath, .rename, path: target.text)
         }
         try beginCommit()
         do throws(FileAccessError) {
-            try seal(permissions: permissions, modified: modified)
+            try seal(permissions: permissions, modified: modified, attributes: attributes)
             if durability == .immediate { try file.synchronize() }
             try moveIntoPlace(replacement, as: name?.name)
         } catch {
@@ -156,18 +181,44 @@ package final class StagedFile: Sendable {
         }
     }
 
-    func seal(permissions: UInt32?, modified: FileTime?) throws(FileAccessError) {
+    /// What the file got of the attributes that it was sealed with; nil if it was not, or if they cannot be read.
+    package var appliedAttributes: DiskAttributes? { applied.withLock { $0 } }
+
+    func seal(
+        permissions: UInt32?, modified: FileTime?, attributes: AttributeChange? = nil
+    ) throws(FileAccessError) {
         let wanted =
             if let permissions { permissions } else {
                 try directory.status(ofName: targetName).flatMap { $0.type == .regular ? $0.permissions : nil } ?? 0o644
             }
+        let change = try attributes.map { change throws(FileAccessError) in try keeping(change) }
+        if let change { file.descriptor.set(change, .beforePermissions) }
         do throws(FileAccessError) {
             try file.setPermissions(wanted)
         } catch {
             // FAT and its like refuse every mode that their mount options do not give.
             guard error.errno == EPERM || error.errno == EOPNOTSUPP else { throw error }
         }
+        if let change { file.descriptor.set(change, .afterPermissions) }
         if let modified { try file.setModificationTime(modified) }
+        guard let change else { return }
+        // Last: who gives a file away may not change it any more.
+        file.descriptor.set(change, .last)
+        let now = file.descriptor.attributes(change.access)
+        applied.withLock { $0 = now }
+    }
+
+    /// The same with what nothing is said of as the file has it that is replaced.
+    private func keeping(_ change: AttributeChange) throws(FileAccessError) -> AttributeChange {
+        let needsExtended = change.wanted.extended == nil && change.access.permits != nil
+        let needsOwner = change.wanted.owner == nil && change.access.usesOwner
+        guard needsExtended || needsOwner, let old = try directory.attributes(ofName: targetName, change.access) else {
+            return change
+        }
+        var kept = change
+        if needsExtended { kept.wanted.extended = old.extended }
+        if needsOwner { kept.wanted.owner = old.owner }
+        return kept
     }
 
     func moveIntoPlace(_ replacement: Replacement, as name: String? = nil) throws(FileAccessError) {

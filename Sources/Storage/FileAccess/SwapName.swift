@@ -137,10 +137,8 @@ extension Directory {
             try exchange(swap, with: target).orThrow(.rename, path: path)
             throw FileAccessError(.changedOnDisk, .rename, path: path)
         }
-        let removed = unlink(swap)
-        if case .failure(let error) = removed, error.number != ENOENT {
-            throw FileAccessError(error, .remove, path: displayPath(of: swap))
-        }
+        // The place is taken. What cannot be removed is found by a scan, which knows by its name that it may go.
+        _ = unlink(swap)
     }
 
     /// Removes `name` if it is `expected`. It is looked at under a name by which nobody can change it.

@@ -1,3 +1,4 @@
+import BlockExchange
 import FileAccess
 import Selection
 
@@ -24,6 +25,8 @@ struct Encounter: Sendable {
     let path: String
     let sight: Sight
     let known: KnownEntry?
+    /// Of a directory, or of a file that need not be read; nil if nobody looked.
+    var attributes: FileAttributes?
 }
 
 /// Goes through one directory in the order of names, on the disk and in the index at once.
@@ -35,6 +38,7 @@ struct DirectoryReader: Sendable {
     /// The path beneath the folder, `""` for the root.
     let path: String
     private let selection: Selection
+    private let attributes: AttributeReading?
     /// Those of the names to look at that are neither on the disk nor known, so that there is no encounter with them.
     let missing: [String]
     private let names: [DirectoryEntry]
@@ -45,13 +49,16 @@ struct DirectoryReader: Sendable {
     /// - Parameters:
     ///   - known: Ordered by the bytes of the names, all directly in the directory.
     ///   - only: The names to look at, in order; nil for all.
+    ///   - attributes: Which are read; nil for none.
     init(
-        _ directory: Directory, path: String, known: [KnownEntry], only: [String]?, selection: Selection
+        _ directory: Directory, path: String, known: [KnownEntry], only: [String]?, selection: Selection,
+        attributes: AttributeReading? = nil
     ) throws(FileAccessError) {
         self.directory = directory
         self.path = path
         self.known = known
         self.selection = selection
+        self.attributes = attributes
         guard let only else {
             names = try directory.list().sortedByBytes()
             missing = []
@@ -59,9 +66,16 @@ struct DirectoryReader: Sendable {
         }
         var names: [DirectoryEntry] = []
         var missing: [String] = []
+        // Where each would take a listing to tell how it is written, one listing tells it of all.
+        let listed =
+            directory.foldsNames
+            ? Dictionary(
+                try directory.list().compactMap { entry in entry.name.map { ($0, entry) } },
+                uniquingKeysWith: { first, _ in first }) : nil
         let knownNames = Set(known.map { String($0.name.lastComponent) })
         for name in only {
-            if let entry = try directory.entry(named: name) {
+            let entry = if let listed { listed[name] } else { try directory.entry(named: name) }
+            if let entry {
                 names.append(entry)
             } else if !knownNames.contains(name) {
                 missing.append(name)
@@ -115,6 +129,8 @@ struct DirectoryReader: Sendable {
         let path = self.path.appendingComponent(entry.displayName)
         func found(_ sight: Encounter.Sight) -> Encounter { Encounter(path: path, sight: sight, known: known) }
 
+        // To the disk it is the agent's own file.
+        if directory.foldsNames, RelativePath(path)?.internalTwin != nil { return nil }
         let isKept: Bool
         switch selection.standing(of: path, isDirectory: entry.type == .directory) {
         case .ours:
@@ -136,8 +152,18 @@ struct DirectoryReader: Sendable {
                 return found(.unknown(FileProblem(.changedWhileRead, name: path)))
             }
             switch status.type {
-            case .regular: return found(.file(status, entry))
-            case .directory: return found(.directory(status, entry, isOpened: isOpened))
+            case .regular, .directory:
+                var now = status
+                var seen: FileAttributes?
+                if let attributes, attributes.isWorthReading(status, known) {
+                    guard let (status, disk) = try directory.statusAndAttributes(of: entry, attributes.access),
+                        status.type == entry.type
+                    else { return found(.unknown(FileProblem(.changedWhileRead, name: path))) }
+                    (now, seen) = (status, attributes.attributes(disk))
+                }
+                let sight: Encounter.Sight =
+                    now.type == .regular ? .file(now, entry) : .directory(now, entry, isOpened: isOpened)
+                return Encounter(path: path, sight: sight, known: known, attributes: seen)
             case .symlink:
                 let target = try directory.readSymlink(entry)
                 guard String(validating: target, as: UTF8.self) != nil else {
@@ -149,6 +175,16 @@ struct DirectoryReader: Sendable {
         } catch {
             return found(.unknown(FileProblem(.unreadable, name: path, cause: error)))
         }
+    }
+}
+
+extension AttributeReading {
+    /// Whether attributes are read beside the status. Those of a file whose contents are read come with them; those of one
+    /// with the known time of change are known. A directory's time of change tells nothing of it.
+    fileprivate func isWorthReading(_ status: FileStatus, _ known: KnownEntry?) -> Bool {
+        guard status.type == .regular else { return true }
+        guard let known, known.status.type == .regular else { return false }
+        return known.lacksAttributes || !isComplete(known.attributes) || known.status.changed != status.changed
     }
 }
 

@@ -9,7 +9,8 @@ import Synchronization
 /// ever was, and the outcome is `changedWhileRead`.
 final class FileReading: Sendable {
     enum Outcome: Sendable {
-        case contents(FileContents, FileStatus)
+        /// With its attributes, if they were to be read.
+        case contents(FileContents, FileStatus, FileAttributes?)
         case problem(FileProblem)
         case cancelled
     }
@@ -29,6 +30,7 @@ final class FileReading: Sendable {
     private let directory: Directory
     private let entry: DirectoryEntry
     private let previousBlockSize: Int
+    private let attributes: AttributeReading?
     private let now: @Sendable () -> FileTime
     private let cancellation: Cancellation
 
@@ -56,12 +58,13 @@ final class FileReading: Sendable {
 
     init(
         name: String, entry: DirectoryEntry, in directory: Directory, status: FileStatus, previousBlockSize: Int,
-        now: @escaping @Sendable () -> FileTime, cancellation: Cancellation
+        attributes: AttributeReading? = nil, now: @escaping @Sendable () -> FileTime, cancellation: Cancellation
     ) {
         self.name = name
         self.entry = entry
         self.directory = directory
         self.previousBlockSize = previousBlockSize
+        self.attributes = attributes
         self.now = now
         self.cancellation = cancellation
         expectedByteCount = status.size
@@ -212,6 +215,8 @@ final class FileReading: Sendable {
             return (state.failure, parts)
         }
         if let failure { return finish(failure) }
+        // Before the last status, which tells whether they changed meanwhile.
+        let attributes = attributes.map { $0.attributes(opened.file.attributes($0.access)) }
         let after: FileStatus
         do throws(FileAccessError) {
             after = try opened.file.status()
@@ -225,7 +230,7 @@ final class FileReading: Sendable {
         let contents = FileContents(
             size: after.size, blockSize: opened.blockSize, blocks: blocks, blocksHash: blocksHash)
         let isSettled = !after.mayBeWrittenUnnoticed(at: opened.readingTime)
-        finish(.contents(contents, isSettled ? after : after.unsettled))
+        finish(.contents(contents, isSettled ? after : after.unsettled, attributes))
     }
 
     private func finish(_ outcome: Outcome) {

@@ -6,8 +6,9 @@ import FileAccess
 package enum Finding: Hashable, Sendable {
     /// New, or with other contents than known, or not vouched for until now.
     case changed(ScannedEntry)
-    /// The contents are as known; permissions or time of modification are as the status says and must be announced.
-    case metadata(KnownEntry, FileStatus)
+    /// The contents are as known; permissions, time of modification or attributes are as given and must be announced.
+    /// Attributes are nil if nobody looked.
+    case metadata(KnownEntry, FileStatus, FileAttributes?)
     /// Nothing to announce: only what the file is recognised by on this disk (inode, time of change) is new. To be
     /// noted, or the contents are read again in every scan.
     case status(KnownEntry, FileStatus)
@@ -25,7 +26,7 @@ package enum Finding: Hashable, Sendable {
     package var name: String {
         switch self {
         case .changed(let entry): entry.name
-        case .metadata(let entry, _), .status(let entry, _), .gone(let entry), .unkept(let entry, _): entry.name
+        case .metadata(let entry, _, _), .status(let entry, _), .gone(let entry), .unkept(let entry, _): entry.name
         case .temporary(let name): name
         case .problem(let problem): problem.name
         }
@@ -64,6 +65,8 @@ package struct ScannedEntry: Hashable, Sendable {
     package let status: FileStatus
     /// What the index said, if it knew the name.
     package let known: KnownEntry?
+    /// Of a file or directory; nil if nobody looked.
+    package var attributes: FileAttributes? = nil
 
     /// Whether a later change cannot go unnoticed; if not, a scan of the name in a few seconds settles it.
     package var isSettled: Bool { status.changed != nil }

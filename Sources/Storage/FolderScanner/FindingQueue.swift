@@ -18,6 +18,8 @@ final class FindingQueue {
 
     private let threads: BlockingThreads
     private let options: ScanOptions
+    /// Whether the permissions of what is at a path count for nothing.
+    private let ignoresPermissions: (String) -> Bool
     /// Throws if the root is no longer where it was.
     private let checkRoot: () async throws -> Void
     private let deliver: @Sendable (ScanBatch) async throws -> Void
@@ -34,11 +36,13 @@ final class FindingQueue {
     private var isDeletionInBatch = false
 
     init(
-        threads: BlockingThreads, options: ScanOptions, checkRoot: @escaping () async throws -> Void,
+        threads: BlockingThreads, options: ScanOptions, ignoresPermissions: ((String) -> Bool)? = nil,
+        checkRoot: @escaping () async throws -> Void,
         deliver: @escaping @Sendable (ScanBatch) async throws -> Void
     ) {
         self.threads = threads
         self.options = options
+        self.ignoresPermissions = ignoresPermissions ?? { _ in options.ignoresPermissions }
         self.checkRoot = checkRoot
         self.deliver = deliver
     }
@@ -94,17 +98,20 @@ final class FindingQueue {
         switch outcome {
         case .cancelled: throw CancellationError()
         case .problem(let problem): return .problem(problem)
-        case .contents(let contents, let status):
+        case .contents(let contents, let status, let attributes):
             report.filesHashed += 1
             report.bytesHashed += contents.size
             if status.changed == nil { report.unsettled += 1 }
             guard canCompare, let known,
                 let comparison = Comparison(
-                    contents: contents, status: status, with: known, ignoringPermissions: options.ignoresPermissions)
+                    contents: contents, status: status, with: known,
+                    ignoringPermissions: ignoresPermissions(name), attributes: attributes)
             else {
-                return .changed(ScannedEntry(name: name, contents: .file(contents), status: status, known: known))
+                return .changed(
+                    ScannedEntry(
+                        name: name, contents: .file(contents), status: status, known: known, attributes: attributes))
             }
-            return comparison == .metadata ? .metadata(known, status) : .status(known, status)
+            return comparison == .metadata ? .metadata(known, status, attributes) : .status(known, status)
         }
     }
 

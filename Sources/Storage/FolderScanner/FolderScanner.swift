@@ -37,7 +37,9 @@ package struct FolderScanner: Sendable {
         return try await withTaskCancellationHandler {
             try await withThreads(cancellation) { disk, hashing in
                 let queue = FindingQueue(
-                    threads: hashing, options: options, checkRoot: { try await checkRoot(disk) }, deliver: deliver)
+                    threads: hashing, options: options,
+                    ignoresPermissions: { options.ignoresPermissions(at: $0, in: root) },
+                    checkRoot: { try await checkRoot(disk) }, deliver: deliver)
                 let walk = Walk(
                     root: root, selection: selection, index: known, options: options, disk: disk, queue: queue,
                     cancellation: cancellation)

@@ -1,3 +1,4 @@
+import BlockExchange
 import Cryptography
 import FileAccess
 
@@ -21,10 +22,15 @@ package struct KnownEntry: Hashable, Sendable {
     package var isIgnored: Bool
     /// The index asks for the contents to be read again, whatever the status says.
     package var mustRescan: Bool
+    /// What was seen of attributes; nil if nobody looked.
+    package var attributes: FileAttributes?
+    /// Attributes that were announced could not be set: each scan says so.
+    package var lacksAttributes: Bool
 
     package init(
         name: String, status: FileStatus, hasPermissions: Bool = true, symlinkTarget: [UInt8] = [], blockSize: Int = 0,
-        blocksHash: SHA256Digest? = nil, isIgnored: Bool = false, mustRescan: Bool = false
+        blocksHash: SHA256Digest? = nil, isIgnored: Bool = false, mustRescan: Bool = false,
+        attributes: FileAttributes? = nil, lacksAttributes: Bool = false
     ) {
         self.name = name
         self.status = status
@@ -34,6 +40,8 @@ package struct KnownEntry: Hashable, Sendable {
         self.blocksHash = blocksHash
         self.isIgnored = isIgnored
         self.mustRescan = mustRescan
+        self.attributes = attributes
+        self.lacksAttributes = lacksAttributes
     }
 
     var isDirectory: Bool { status.type == .directory }

@@ -69,7 +69,7 @@ enum NormalForm {
         scalar.properties.canonicalCombiningClass.rawValue
     }
 
-    /// The text composed anew from its parts; it has nothing in it that NFC replaces wherever it is.
+    /// The text composed again from its parts; it has nothing in it that NFC replaces wherever it is.
     private static func composed(_ text: [UInt32]) -> [UInt32] {
         var parts: [(scalar: UInt32, order: UInt8)] = []
         for scalar in text { decompose(scalar, into: &parts) }

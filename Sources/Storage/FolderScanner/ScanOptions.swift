@@ -25,8 +25,10 @@ package struct ScanOptions: Sendable {
         package init() {}
     }
 
-    /// Permissions are neither compared nor a reason to report anything.
+    /// Permissions are neither compared nor a reason to report anything; where a disk keeps none, they never are.
     package var ignoresPermissions = false
+    /// Which attributes are read; nil for none.
+    package var attributes: AttributeReading?
     package var workers = Workers.perProcessor
     package var batch = BatchLimits()
     /// The clock of the disk's times (CLOCK_REALTIME): asked each time between a file's status and its contents.
@@ -38,5 +40,12 @@ package struct ScanOptions: Sendable {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return FileTime(seconds: Int64(time.tv_sec), nanoseconds: Int32(truncatingIfNeeded: time.tv_nsec))
+    }
+}
+
+extension ScanOptions {
+    /// Whether the permissions of what is at `path` count for nothing: as the caller wants it, or because its disk keeps none.
+    func ignoresPermissions(at path: String, in root: RootDirectory) -> Bool {
+        ignoresPermissions || !root.traits(at: path).keepsPermissions
     }
 }

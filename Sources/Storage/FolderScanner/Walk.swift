@@ -1,3 +1,4 @@
+import BlockExchange
 import FileAccess
 import Selection
 
@@ -52,11 +53,12 @@ final class Walk {
     ) async throws {
         try Task.checkCancellation()
         let known = try await knownChildren(of: path, branches)
-        let (names, selection) = (branches?.map(\.name), selection)
+        let (names, selection, attributes) = (branches?.map(\.name), selection, options.attributes)
         // The first names come with the opening: most directories are done with one change of threads.
         let opened = try await disk.run { () -> Result<(DirectoryReader, [Encounter]), FileAccessError> in
             Result { () throws(FileAccessError) in
-                var reader = try DirectoryReader(open(), path: path, known: known, only: names, selection: selection)
+                var reader = try DirectoryReader(
+                    open(), path: path, known: known, only: names, selection: selection, attributes: attributes)
                 let encounters = reader.next(Self.chunkCount)
                 return (reader, encounters)
             }
@@ -124,7 +126,7 @@ final class Walk {
         switch encounter.sight {
         case .file(let status, let entry):
             try await keep(known, isDirectory: false)
-            try await compare(file: status, entry, in: directory, path, known)
+            try await compare(file: status, entry, in: directory, path, known, encounter.attributes)
         case .symlink(let status, let target):
             try await keep(known, isDirectory: false)
             let comparison = Comparison(symlink: status, target: target, with: known)
@@ -132,8 +134,9 @@ final class Walk {
         case .directory(let status, let entry, let isOpened):
             try await keep(known, isDirectory: true)
             let comparison = Comparison(
-                directory: status, with: known, ignoringPermissions: options.ignoresPermissions)
-            try await report(finding(path, .directory, status, known, comparison))
+                directory: status, with: known, ignoringPermissions: ignoresPermissions(at: path),
+                attributes: encounter.attributes)
+            try await report(finding(path, .directory, status, known, comparison, encounter.attributes))
             if isOpened {
                 ancestors.append(Ancestor(finding: nil, isKept: true))
                 try await visitContents(of: path, nil) { () throws(FileAccessError) in try directory.directory(entry) }
@@ -163,22 +166,25 @@ final class Walk {
         try await reportMissing(below: known)
     }
 
+    private func ignoresPermissions(at path: String) -> Bool { options.ignoresPermissions(at: path, in: root) }
+
     private func compare(
         file status: FileStatus, _ entry: DirectoryEntry, in directory: Directory, _ path: String,
-        _ known: KnownEntry?
+        _ known: KnownEntry?, _ attributes: FileAttributes?
     ) async throws {
-        let comparison = Comparison(file: status, with: known, ignoringPermissions: options.ignoresPermissions)
+        let comparison = Comparison(
+            file: status, with: known, ignoringPermissions: ignoresPermissions(at: path), attributes: attributes)
         switch comparison {
         case .same: return
         case .status, .metadata:
             guard let known else { return }
-            try await report(comparison == .metadata ? .metadata(known, status) : .status(known, status))
+            try await report(comparison == .metadata ? .metadata(known, status, attributes) : .status(known, status))
         case .unknown(let canCompare):
             let isKnownFile = known?.status.type == .regular
             let reading = FileReading(
                 name: path, entry: entry, in: directory, status: status,
-                previousBlockSize: isKnownFile ? known?.blockSize ?? 0 : 0, now: options.now,
-                cancellation: cancellation)
+                previousBlockSize: isKnownFile ? known?.blockSize ?? 0 : 0, attributes: options.attributes,
+                now: options.now, cancellation: cancellation)
             try await queue.append(reading, known: known, canCompare: canCompare)
         }
     }
@@ -186,13 +192,15 @@ final class Walk {
     /// What a comparison of something without contents to be read comes to; nil if nothing differs.
     private func finding(
         _ path: String, _ contents: ScannedEntry.Contents, _ status: FileStatus, _ known: KnownEntry?,
-        _ comparison: Comparison
+        _ comparison: Comparison, _ attributes: FileAttributes? = nil
     ) -> Finding? {
         switch comparison {
         case .same: nil
         case .status: known.map { .status($0, status) }
-        case .metadata: known.map { .metadata($0, status) }
-        case .unknown: .changed(ScannedEntry(name: path, contents: contents, status: status, known: known))
+        case .metadata: known.map { .metadata($0, status, attributes) }
+        case .unknown:
+            .changed(
+                ScannedEntry(name: path, contents: contents, status: status, known: known, attributes: attributes))
         }
     }
 
@@ -229,7 +237,7 @@ final class Walk {
         }
         // If it cannot be looked at, opening it says so.
         guard case .success(let status?) = status, status.type == .directory else { return nil }
-        let comparison = Comparison(directory: status, with: known, ignoringPermissions: options.ignoresPermissions)
+        let comparison = Comparison(directory: status, with: known, ignoringPermissions: ignoresPermissions(at: path))
         return finding(path, .directory, status, known, comparison)
     }
 
@@ -242,10 +250,10 @@ final class Walk {
         switch encounter.sight {
         case .directory(let status, let entry, isOpened: true):
             let comparison = Comparison(
-                directory: status, with: encounter.known, ignoringPermissions: options.ignoresPermissions)
+                directory: status, with: encounter.known, ignoringPermissions: ignoresPermissions(at: path))
             try await visitWay(
                 path, entry, in: directory, to: below,
-                finding(path, .directory, status, encounter.known, comparison))
+                finding(path, .directory, status, encounter.known, comparison, encounter.attributes))
         case .leftOut(.directory, let entry, isOpened: true):
             try await visitWay(
                 path, entry, in: directory, to: below,

@@ -4,6 +4,7 @@
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 #include <sys/socket.h>
 
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
@@ -28,4 +29,46 @@ int clinux_network_events(void) {
     if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
     close(descriptor);
     return -1;
+}
+
+int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor) {
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor) {
+    *descriptor = -1;
+    struct iovec part = {.iov_base = bytes, .iov_len = count};
+    char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (received < 0) return -1;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header))
+        if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
+            && header->cmsg_len >= CMSG_LEN(sizeof(int)))
+            memcpy(descriptor, CMSG_DATA(header), sizeof(int));
+    return received;
+}
+
+int64_t clinux_peer_user(int socket) {
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return -1;
+    return peer.uid;
+}
+
+int clinux_accept(int socket) {
+    return accept4(socket, 0, 0, SOCK_CLOEXEC);
 }

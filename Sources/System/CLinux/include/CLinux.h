@@ -2,6 +2,8 @@
 // What Glibc's module does not give Swift, because the headers hide it behind _GNU_SOURCE or glibc has no wrapper:
 // openat2(2), renameat2(2), fallocate(2), syncfs(2) and the constants that go with them. Each function is the bare
 // system call: -1 and errno on failure.
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -14,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 // Every step of the path stays beneath the directory it starts from, and no step is a link of either kind.
@@ -24,7 +27,6 @@ static const int CLINUX_AT_EMPTY_PATH = 0x1000;
 static const unsigned int CLINUX_RENAME_NOREPLACE = 1;
 static const unsigned int CLINUX_RENAME_EXCHANGE = 2;
 static const int CLINUX_FALLOC_PUNCH_HOLE = 0x02 | 0x01;  // PUNCH_HOLE asks for KEEP_SIZE
-static const long CLINUX_UTIME_OMIT = (1l << 30) - 2l;
 
 static inline int clinux_openat2(int directory, const char *path, int flags, mode_t mode, uint64_t resolve) {
     struct open_how how = {.flags = (uint32_t)flags, .mode = mode, .resolve = resolve};
@@ -43,6 +45,18 @@ static inline int clinux_syncfs(int descriptor) {
     return (int)syscall(SYS_syncfs, descriptor);
 }
 
+// Swift's Glibc has no statfs(2). 0 if the file system does not say.
+static inline unsigned int clinux_file_system_type(int descriptor) {
+    struct statfs status;
+    return fstatfs(descriptor, &status) == 0 ? (unsigned int)status.f_type : 0;
+}
+
+// FS_IOC_GETFLAGS and FS_CASEFOLD_FL of linux/fs.h, which older headers lack: whether the directory folds case by itself.
+static inline int clinux_folds_case(int directory) {
+    long flags = 0;
+    return ioctl(directory, _IOR('f', 1, long), &flags) == 0 && (flags & 0x40000000) != 0;
+}
+
 // In Swift it is an enum of its own type.
 static const int CLINUX_EVENTFD_FLAGS = EFD_CLOEXEC | EFD_NONBLOCK;
 
@@ -54,6 +68,18 @@ static inline void clinux_name_thread(const char *name) {
 // Has all threads allocate from at most so many heaps, from now on.
 static inline void clinux_limit_heaps(int count) {
     mallopt(M_ARENA_MAX, count);
+}
+
+// The calling thread's priority for disks, ioprio_set(2): IOPRIO_WHO_PROCESS is 1. Idle (IOPRIO_CLASS_IDLE): the disk serves
+// everybody else first. Schedulers that know no priorities ignore it.
+static const int CLINUX_DISK_IDLE = 3 << 13;
+
+static inline int clinux_disk_priority(void) {
+    return (int)syscall(SYS_ioprio_get, 1, 0);
+}
+
+static inline int clinux_set_disk_priority(int priority) {
+    return (int)syscall(SYS_ioprio_set, 1, 0, priority);
 }
 
 // In Swift the function's name is taken by struct flock.
@@ -79,3 +105,14 @@ int clinux_network_events(void);
 
 // When the file was made: 0, or -1 and errno; ENODATA if its disk does not keep that.
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds);
+
+// sendmsg(2) and recvmsg(2) with at most one descriptor beside the bytes, -1 for none; the count of bytes, or -1 and errno. The
+// kernel closes descriptors beyond the first.
+int64_t clinux_send(int socket, const void *bytes, size_t count, int descriptor);
+int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor);
+
+// The user at the other end of a Unix socket (SO_PEERCRED of unix(7)); -1 and errno if nobody can tell.
+int64_t clinux_peer_user(int socket);
+
+// accept4(2) with SOCK_CLOEXEC.
+int clinux_accept(int socket);

@@ -1,0 +1,60 @@
+/// What a disk makes of names, permissions and times. Asked by `KnownDisks`; an ordinary disk of Linux until then.
+package struct DiskTraits: Hashable, Sendable {
+    /// Whether it takes `a` and `A` for one name.
+    package var foldsCase = false
+    /// Whether it takes `é` for one name however it is composed.
+    package var normalizesNames = false
+    /// Whether it takes `a.` or `a ` for `a`.
+    package var dropsTrailingDots = false
+    package var keepsPermissions = true
+    /// Whether it keeps times in steps, of two seconds at most.
+    package var hasCoarseTimes = false
+    /// Whether the disk could not be asked, and this is what does the least harm.
+    package var isGuess = false
+
+    package init(
+        foldsCase: Bool = false, normalizesNames: Bool = false, dropsTrailingDots: Bool = false,
+        keepsPermissions: Bool = true, hasCoarseTimes: Bool = false, isGuess: Bool = false
+    ) {
+        self.foldsCase = foldsCase
+        self.normalizesNames = normalizesNames
+        self.dropsTrailingDots = dropsTrailingDots
+        self.keepsPermissions = keepsPermissions
+        self.hasCoarseTimes = hasCoarseTimes
+        self.isGuess = isGuess
+    }
+
+    /// Whether several spellings are one name.
+    package var foldsNames: Bool { foldsCase || normalizesNames }
+
+    /// Whether the disk takes both for one name. For letters that few disks agree on, the disk itself has to be asked.
+    package func areOne(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (key(left), key(right))
+        // Strings are compared by canonical equivalence.
+        return normalizesNames ? left == right : left.utf8.elementsEqual(right.utf8)
+    }
+
+    /// What all names have in common that are one in case; the name itself where the disk does not fold case.
+    package func key(_ name: String) -> String { foldsCase ? name.foldingCase : name }
+
+    /// Whether the disk would keep the name as another one.
+    package func changes(_ name: String) -> Bool {
+        guard dropsTrailingDots, let last = name.utf8.last else { return false }
+        return last == UInt8(ascii: ".") || last == UInt8(ascii: " ")
+    }
+}
+
+extension String {
+    /// Without the case of letters, as exFAT and NTFS compare names: each character by itself, never one for two.
+    var foldingCase: String {
+        if utf8.allSatisfy({ $0 < 0x80 && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) { return self }
+        return String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { scalar in
+                    let upper = scalar.properties.uppercaseMapping.unicodeScalars
+                    let large = upper.count == 1 ? upper.first ?? scalar : scalar
+                    let lower = large.properties.lowercaseMapping.unicodeScalars
+                    return lower.count == 1 ? lower.first ?? large : large
+                }))
+    }
+}

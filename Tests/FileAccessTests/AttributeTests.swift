@@ -1,0 +1,139 @@
+import Foundation
+import SyncTestKit
+import Testing
+
+@testable import FileAccess
+
+/// Needs a disk that keeps attributes of users, as ext4, XFS and Btrfs do.
+@Suite struct AttributeTests {
+    let directory: TemporaryTree
+    var root: RootDirectory { directory.root }
+    private let access = AttributeAccess(permits: { $0.hasPrefix("user.") }, usesOwner: true)
+
+    init() throws { directory = try TemporaryTree() }
+
+    private func attribute(_ name: String, _ text: String) -> DiskAttribute {
+        DiskAttribute(name: name, value: Array(text.utf8))
+    }
+
+    private func has(_ path: String, _ access: AttributeAccess? = nil) throws -> DiskAttributes {
+        let path = try relative(path)
+        return try #require(try root.directory(path.parent).attributes(ofName: path.name, access ?? self.access))
+    }
+
+    private func commit(
+        _ path: String, _ wanted: DiskAttributes, _ access: AttributeAccess? = nil, permissions: UInt32 = 0o444
+    ) throws -> StagedFile {
+        let staged = try root.stage(relative(path))
+        try staged.write([1], at: 0)
+        _ = try staged.commit(
+            replacing: .anything, permissions: permissions, modified: FileTime(seconds: 5),
+            attributes: AttributeChange(wanted, access ?? self.access))
+        return staged
+    }
+
+    @Test func aFileComesWithItsAttributes() throws {
+        let long = DiskAttribute(name: "user.long", value: [UInt8](repeating: 9, count: 3000))
+        let staged = try commit("f", DiskAttributes(extended: [attribute("user.a", ""), long]))
+        let extended = try #require(try has("f").extended)
+        #expect(Set(extended) == [attribute("user.a", ""), long])
+        #expect(try staged.appliedAttributes == has("f"))
+        let status = try #require(try root.status(of: relative("f")))
+        #expect(status.permissions == 0o444 && status.modified == FileTime(seconds: 5))
+    }
+
+    @Test func whatNothingIsSaidOfStaysWhenAFileIsReplaced() throws {
+        _ = try commit("f", DiskAttributes(extended: [attribute("user.a", "1")]))
+        _ = try commit("f", DiskAttributes())
+        #expect(try has("f").extended == [attribute("user.a", "1")])
+        _ = try commit("f", DiskAttributes(extended: []))
+        #expect(try has("f").extended == [])
+    }
+
+    @Test func onlyWhatIsPermittedIsReadRemovedAndSet() throws {
+        _ = try commit("f", DiskAttributes(extended: [attribute("user.a", "1"), attribute("user.b", "2")]))
+        let some = AttributeAccess(permits: { $0 == "user.a" }, usesOwner: false)
+        #expect(try has("f", some) == DiskAttributes(extended: [attribute("user.a", "1")]))
+        let now = try root.set(
+            permissions: nil,
+            AttributeChange(DiskAttributes(extended: [attribute("user.c", "3")]), some), of: relative("f"))
+        #expect(now.extended == [])
+        #expect(try has("f").extended == [attribute("user.b", "2")])
+        #expect(try root.status(of: relative("f"))?.permissions == 0o444)
+    }
+
+    @Test func directoriesHaveAttributesToo() throws {
+        try directory.makeDirectory("d")
+        let now = try root.set(
+            permissions: 0o555, AttributeChange(DiskAttributes(extended: [attribute("user.a", "1")]), access),
+            of: relative("d"))
+        #expect(now.extended == [attribute("user.a", "1")])
+        #expect(try root.status(of: relative("d"))?.permissions == 0o555)
+        #expect(try has("d") == now)
+    }
+
+    @Test func accessControlListsAreKeptBesidePermissions() throws {
+        // user::rw- user:1000:r-- group::r-- mask::r-- other::---
+        let list: [UInt8] =
+            [2, 0, 0, 0] + [1, 0, 6, 0, 255, 255, 255, 255] + [2, 0, 4, 0, 0xE8, 3, 0, 0]
+            + [4, 0, 4, 0, 255, 255, 255, 255] + [16, 0, 4, 0, 255, 255, 255, 255] + [32, 0, 0, 0, 255, 255, 255, 255]
+        let name = "system.posix_acl_access"
+        let all = AttributeAccess(permits: { _ in true }, usesOwner: false)
+        _ = try commit(
+            "f", DiskAttributes(extended: [DiskAttribute(name: name, value: list)]), all, permissions: 0o640)
+        #expect(try has("f", all).extended == [DiskAttribute(name: name, value: list)])
+        #expect(try root.status(of: relative("f"))?.permissions == 0o640)
+    }
+
+    @Test func namesComeBeforeNumbers() throws {
+        try #require(getuid() == 0, "needs root")
+        _ = try commit(
+            "f", DiskAttributes(owner: DiskOwner(uid: 4242, gid: 4343, ownerName: "daemon", groupName: "nobody-here")))
+        let owner = try #require(try has("f").owner)
+        #expect(owner.ownerName == "daemon" && owner.uid != 4242)
+        #expect(owner.gid == 4343 && owner.groupName == "")
+        // Nothing is said: it stays with whom it is.
+        _ = try commit("f", DiskAttributes())
+        #expect(try has("f").owner == owner)
+    }
+
+    @Test func contentComesWhereTheOwnerCannotBeSet() throws {
+        try #require(getuid() == 0, "needs root")
+        chmod(directory.root.path, 0o777)
+        try withoutPrivileges {
+            let staged = try commit(
+                "f", DiskAttributes(owner: DiskOwner(uid: 0, gid: 0), extended: [attribute("user.a", "1")]))
+            #expect(staged.appliedAttributes?.owner?.uid == 65_534)
+            #expect(staged.appliedAttributes?.extended == [attribute("user.a", "1")])
+        }
+        #expect(directory.text("f") == "\u{1}")
+    }
+
+    @Test func aSymbolicLinkIsNotFollowed() throws {
+        _ = try commit("f", DiskAttributes())
+        try root.createSymlink(relative("l"), target: Array("f".utf8))
+        #expect(try root.directory(nil).attributes(ofName: "l", access) == nil)
+        #expect(
+            failure {
+                _ = try root.set(
+                    permissions: nil, AttributeChange(DiskAttributes(extended: [attribute("user.a", "1")]), access),
+                    of: relative("l"))
+            }?.code == .notARegularFile)
+        #expect(try has("f").extended == [])
+    }
+
+    @Test func aCopyAndASecondNameKeepThem() throws {
+        _ = try commit("f", DiskAttributes(extended: [attribute("user.a", "1")]))
+        let seen = try #require(try root.status(of: relative("f")))
+        try root.copy(relative("f"), to: relative("g"), in: root, expecting: seen)
+        #expect(try has("g").extended == [attribute("user.a", "1")])
+        try root.rename(relative("g"), to: relative("h"))
+        #expect(try has("h").extended == [attribute("user.a", "1")])
+    }
+
+    @Test func aDiskWithoutAttributesHasNoneToTell() throws {
+        #expect(root.keepsAttributes)
+        let kernel = try RootDirectory(path: "/proc/self")
+        #expect(try kernel.directory(nil).attributes(ofName: "status", access)?.extended ?? [] == [])
+    }
+}

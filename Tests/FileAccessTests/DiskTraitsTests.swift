@@ -1,0 +1,137 @@
+import Glibc
+import SyncTestKit
+import Synchronization
+import Testing
+
+@testable import FileAccess
+
+/// What is asked of disks and of directories, and what follows for the paths on them.
+struct DiskTraitsTests {
+    private let directory: TemporaryTree
+
+    init() throws { directory = try TemporaryTree() }
+
+    @Test(
+        arguments: [
+            ("a", "A", true), ("é", "É", true), ("ς", "Σ", true), ("ß", "ss", false), ("a", "b", false),
+            ("é", "e\u{301}", false),
+        ] as [(String, String, Bool)])
+    func disksFoldLettersOneByOne(_ left: String, _ right: String, _ isOne: Bool) {
+        #expect(DiskTraits(foldsCase: true).areOne(left, right) == isOne)
+        #expect(!DiskTraits().areOne(left, right))
+    }
+
+    @Test func composedAndDecomposedAreOneWhereTheDiskNormalizes() {
+        #expect(DiskTraits(normalizesNames: true).areOne("é", "e\u{301}"))
+        #expect(!DiskTraits(normalizesNames: true).areOne("é", "É"))
+        #expect(DiskTraits(foldsCase: true, normalizesNames: true).areOne("É", "e\u{301}"))
+    }
+
+    @Test(arguments: [("a.", true), ("a ", true), ("a", false), (".a", false), ("a. b", false)] as [(String, Bool)])
+    func dotsAtTheEndAreDropped(_ name: String, _ changes: Bool) {
+        #expect(DiskTraits(dropsTrailingDots: true).changes(name) == changes)
+        #expect(!DiskTraits().changes(name))
+    }
+
+    /// As `chattr +F` makes one: what is in it folds, what is beside it does not.
+    @Test func aDirectoryThatFoldsByItself() throws {
+        try directory.write("", to: ".stfolder")
+        try directory.write("one", to: "a")
+        try directory.makeDirectory("p")
+        try directory.makeDirectory("p/q")
+        try directory.write("two", to: "p/q/a")
+        let disk = PartlyFolding(below: directory.root.path + "/p")
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        #expect(root.otherDisks.isEmpty)
+        #expect(try root.twin(of: relative("p/q/A")) == relative("p/q/a"))
+        #expect(try root.twin(of: relative("p/Q/a")) == relative("p/q"))
+        #expect(try root.twin(of: relative("p/q/a")) == nil)
+        #expect(try root.twin(of: relative("A")) == nil)
+        let folding = DiskTraits(foldsCase: true, normalizesNames: true)
+        #expect(root.otherDisks == ["p": folding] || root.otherDisks == ["p/q": folding, "p": folding])
+        #expect(root.traits(at: "p/q/x") == folding)
+        #expect(root.traits(at: "pq") == DiskTraits())
+        #expect(try root.nearestTraits(of: relative("p/new/x")) == folding)
+        // Of what is put together for two names that are one, the second is refused; beside it, it is not.
+        let first = try root.stage(relative("p/b"))
+        #expect(failure { _ = try root.stage(relative("p/B")) }?.code == .busy)
+        let others = [try root.stage(relative("b")), try root.stage(relative("B"))]
+        for staged in others + [first] { try staged.discard() }
+        #expect(!(try root.remove(relative("p/q/A"), expecting: nil)))
+        #expect(directory.text("p/q/a") == "two")
+    }
+
+    /// Names, permissions and times of a disk that is not known are found out by a file, which goes again.
+    @Test func aDiskIsAskedByAFile() throws {
+        try directory.write("", to: ".stfolder")
+        let disk = PartlyFolding(below: directory.root.path, isOrdinary: false)
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        disk.refusal = EROFS
+        try root.learnDisk(marker: ".stfolder")
+        #expect(
+            root.traits
+                == DiskTraits(
+                    foldsCase: true, normalizesNames: true, dropsTrailingDots: true, hasCoarseTimes: true, isGuess: true
+                ))
+        disk.refusal = EIO
+        #expect(failure { try root.learnDisk(marker: ".stfolder") }?.code == .io)
+        disk.refusal = nil
+        try root.learnDisk(marker: ".stfolder")
+        #expect(root.traits == DiskTraits(foldsCase: true, normalizesNames: true))
+        #expect(directory.names() == [".stfolder"])
+    }
+
+    @Test(arguments: [EINVAL, EILSEQ]) func aNameThatTheDiskRefuses(_ number: CInt) {
+        for operation in [FileAccessError.Operation.create, .createDirectory, .createSymlink] {
+            #expect(FileAccessError.code(of: number, in: operation) == .nameRefused)
+        }
+        #expect(FileAccessError.code(of: number, in: .open) != .nameRefused)
+    }
+}
+
+/// A disk that folds names in one directory and below.
+private final class PartlyFolding: DiskInterposer {
+    private let folded: String
+    private let isOrdinary: Bool
+    private let names = FoldedNames()
+    private let refused = Mutex<CInt?>(nil)
+
+    init(below folded: String, isOrdinary: Bool = true) {
+        self.folded = folded
+        self.isOrdinary = isOrdinary
+    }
+
+    /// What files are not made for.
+    var refusal: CInt? {
+        get { refused.withLock { $0 } }
+        set { refused.withLock { $0 = newValue } }
+    }
+
+    func verdict(on change: DiskChange) -> DiskVerdict {
+        if case .create = change, let refusal { .fail(refusal) } else { .proceed }
+    }
+
+    func kind(of directory: CInt) -> DirectoryKind? {
+        DirectoryKind(isOrdinary: isOrdinary, foldsCase: isOrdinary && folds(path(of: directory)))
+    }
+
+    func spelling(of path: String, in directory: CInt) -> String {
+        var here = self.path(of: directory)
+        var components: [String] = []
+        for component in path.split(separator: "/", omittingEmptySubsequences: false) {
+            let name = folds(here) ? names.spelling(of: String(component), in: here) : String(component)
+            components.append(name)
+            here += "/" + name
+        }
+        return components.joined(separator: "/")
+    }
+
+    private func folds(_ path: String) -> Bool { path == folded || path.hasPrefix(folded + "/") }
+
+    private func path(of descriptor: CInt) -> String {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
+        return String(decoding: target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
