@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from bep import DEADLINE
 from harness import read, walk, write
 from process import wait_until
@@ -16,6 +17,11 @@ def regular_files(root):
 
 def freeing(agent, *arguments):
     return agent.document("deselect", *arguments)["folders"][0]["freeing"]
+
+
+def received(agent, node):
+    """Bytes that the agent has received from a node."""
+    return next(device["bytesIn"] for device in agent.status()["devices"] if device["id"] == node.id)
 
 
 def both_selective(lab):
@@ -74,7 +80,7 @@ def test_a_connected_device_is_a_copy(lab):
     wait_until(lambda: two.records("ls", "--json", "f:d")[0]["holders"] == [], 20, "two knows it", child=two)
     answer = freeing(two, "f:d")
     assert answer["freedFiles"] == 0
-    assert {"no-other-copy"} == {s["reason"] for s in answer["staying"]}
+    assert {"promised"} == {s["reason"] for s in answer["staying"]}
     assert regular_files(lab.path("two-f")) == FILES
 
 
@@ -152,3 +158,87 @@ def test_who_keeps_a_folder_encrypted_never_gets_it_in_the_clear(lab):
     assert session.index_messages == [], "no index"
     assert session.cluster_configs[0].get("folders", []) == [], "not even its name"
     assert agent.try_run("folder", "remove", "f", "--yes").returncode == 0
+
+
+def test_a_connected_syncthing_is_asked_for_blocks(lab):
+    agent, real = lab.agent(), lab.syncthing()
+    lab.introduce(agent, real)
+    root, there = lab.share(agent, "f", real), lab.path("real-f")
+    agent.run("select", "f:d")
+    files = {"d/small": b"small", "d/big": os.urandom(3 << 20), "d/stays": b"stays"}
+    for name, data in files.items():
+        write(os.path.join(there, name), data)
+    real.scan("f")
+    wait_until(lambda: regular_files(root) == files, 30, "the agent has the files", child=agent)
+    sent = received(agent, real)
+    assert sorted(freeing(agent, "f:d/small", "f:d/big")["freed"]) == ["d/big", "d/small"]
+    assert regular_files(root) == {"d/stays": b"stays"}
+    # Some of the blocks of 128 KiB, not all: 1 + 6 at most.
+    assert 256 << 10 < received(agent, real) - sent < 2 << 20
+    agent.wait_connected(real.id)
+
+    # Away, it is a copy by its word.
+    real.stop()
+    agent.wait_disconnected(real.id)
+    assert freeing(agent, "f:d/stays")["freed"] == ["d/stays"]
+
+
+@pytest.mark.parametrize("answer", [b"other", None], ids=["other bytes", "no such file"])
+def test_who_does_not_give_the_blocks_it_announces_is_no_copy(lab, answer):
+    """A real Syncthing that is asked for such a file scans it again, and is no holder of it any more."""
+    agent, nas = lab.agent(), lab.peer("nas")
+    lab.introduce(agent, nas)
+    root = lab.share(agent, "f", nas)
+    agent.run("select", "f:d")
+    nas.folders["f"].add_directory("d")
+    nas.folders["f"].add("d/a", b"bytes")
+    session = nas.dial(agent.address)
+    wait_until(lambda: regular_files(root) == {"d/a": b"bytes"}, 20, "the agent has the file", child=agent)
+    nas.folders["f"].contents["d/a"] = answer
+    freed = freeing(agent, "f:d/a")
+    assert freed["freedFiles"] == 0 and [s["reason"] for s in freed["staying"]] == ["failed-copies"]
+    assert "nas did not send the blocks" in freed["staying"][0]["message"]
+    assert regular_files(root) == {"d/a": b"bytes"}
+    # As it should be again, it is asked again.
+    nas.folders["f"].contents["d/a"] = b"bytes"
+    assert freeing(agent, "f:d/a")["freed"] == ["d/a"]
+    session.close()
+
+
+def test_devices_that_keep_space_free_do_not_both_free(lab):
+    one, two = both_selective(lab)
+
+    def contents():
+        return regular_files(lab.path("one-f")), regular_files(lab.path("two-f"))
+
+    def part():
+        one.run("pause", "--device", two.id)
+        one.wait_disconnected(two.id)
+        two.wait_disconnected(one.id)
+
+    part()
+    for agent in (one, two):
+        agent.run("select", "--while-space", "f:d")
+        path = agent.file("config.toml")
+        text = read(path).decode()
+        write(path, text.replace('id = "f"', 'id = "f"\nkeep-free = "100%"', 1).encode())
+        agent.run("reload")
+        agent.run("scan", "f")
+        agent.run("wait", "f")
+    assert contents() == (FILES, FILES), "apart, nothing goes"
+
+    one.run("resume", "--device", two.id)
+    one.wait_connected(two.id)
+
+    def freed():
+        for agent in (one, two):
+            agent.run("scan", "f")
+        return {} in contents()
+    wait_until(freed, 30, "one has freed its files", every=0.5, child=one)
+    assert FILES in contents(), "and the other keeps them"
+
+    part()
+    for agent in (one, two):
+        agent.run("scan", "f")
+        agent.run("wait", "f")
+    assert FILES in contents()

@@ -11,7 +11,7 @@ import Testing
 @testable import FolderSync
 
 /// Freeing space with real agents, indexes and files: what goes, what stays, and that others never hear of a deletion.
-@Suite(.timeLimit(.minutes(5))) struct FreeingTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct FreeingTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     private static let names = ["d/a", "d/b", "d/e/c", "f"]
 
@@ -115,7 +115,7 @@ import Testing
 
     enum Obstacle: String, CaseIterable {
         case newHere, editedHere, editedUnseen, touched, newerThere, deletedThere, leftOutThere, notShared, twoCopies,
-            receiveOnly, beingWritten, link, directory, replacedBySame
+            receiveOnly, beingWritten, link, directory, replacedBySame, timesRestored
     }
 
     /// Whatever may be the only one of its kind stays, with a word that says why.
@@ -146,6 +146,13 @@ import Testing
             case .replacedBySame:
                 change("d/a", "d/a")
                 expected.reason = "changed-here"
+            case .timesRestored:
+                let status = try #require(second.files.status("d/a"))
+                #expect(second.files.write(Self.bytes("xyz"), to: "d/a"))
+                second.files.setTime(
+                    FileTime(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int32(status.st_mtim.tv_nsec)),
+                    of: "d/a")
+                expected = ("d/a", "changed-here", "xyz")
             case .newerThere:
                 #expect(first.files.write(Self.bytes("newer"), to: "d/a"))
                 try await simulation.tell(first, second)
@@ -258,6 +265,41 @@ import Testing
         }
     }
 
+    /// The same for a newer version that is to replace the file: what was edited unseen is kept as a conflict copy.
+    @Test func anEditThatRestoresTheTimeIsNotReplaced() async throws {
+        try await pair { simulation, first, second in
+            let status = try #require(second.files.status("f"))
+            #expect(second.files.write(Self.bytes("x"), to: "f"))
+            second.files.setTime(
+                FileTime(seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int32(status.st_mtim.tv_nsec)), of: "f")
+            #expect(first.files.write(Self.bytes("newer"), to: "f"))
+            try await simulation.tell(first, second)
+            try await simulation.work(second)
+            #expect(try await simulation.settle() == [])
+            #expect(Set(files(second).values).isSuperset(of: ["x", "newer"]))
+            #expect(files(first) == files(second))
+        }
+    }
+
+    /// A user writes `.stignore` between the moment when it is read and the one when it is replaced.
+    @Test func aSelectionThatIsWrittenMeanwhileIsKept() async throws {
+        try await pair { simulation, first, second in
+            #expect(second.files.write(Self.bytes("!/f\n*\n"), to: ".stignore"))
+            second.disk.changedByUser("\(second.files.root)/.stignore")
+            second.selectionChanged()
+            second.interruption = { change in
+                guard change.contains("stignore") else { return }
+                second.interruption = nil
+                _ = second.files.replace(".stignore", with: Self.bytes("!/f\n!/d/b\n*\n"))
+                second.disk.changedByUser("\(second.files.root)/.stignore")
+            }
+            await simulation.select(["d/a"], at: second)
+            #expect(second.interruption == nil, "it was not interrupted")
+            let lines = try #require(second.files.read(".stignore").map { String(decoding: $0, as: UTF8.self) })
+            #expect(Set(lines.split(separator: "\n")).isSuperset(of: ["!/f", "!/d/a", "!/d/b"]), "\(lines)")
+        }
+    }
+
     @Test func byForceItGoesAndIsNamed() async throws {
         try await pair { simulation, first, second in
             #expect(second.files.write(Self.bytes("mine"), to: "d/mine"))
@@ -348,7 +390,7 @@ extension Simulation {
         let box = Box()
         agent.isFreeing = true
         await inProcess(of: agent) { process in
-            let outcome = try? await process.folder.runner.perform(
+            let outcome = try? await process.folder.runner.deselect(
                 DeselectStep(paths: paths, local: local, isDryRun: isDryRun))
             box.outcome.withLock { $0 = outcome?.freeing }
         }

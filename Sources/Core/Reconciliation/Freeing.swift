@@ -8,8 +8,12 @@ package enum Freeing {
         case noOtherCopy = "no-other-copy"
         /// Fewer other devices than the folder asks for announce this version as their own.
         case tooFewCopies = "too-few-copies"
-        /// The other devices that announce this version may free it too, and are not connected.
+        /// The other devices that announce this version may free it too, and have not promised to keep it.
         case uncertainCopies = "uncertain-copies"
+        /// Another device announces this version, and did not give the blocks that it was asked for.
+        case failedCopies = "failed-copies"
+        /// Another device has freed this version, or is about to, because this one promised to keep it.
+        case promised
         /// It is not what the index has of it, or was changed in a folder that only receives.
         case changedHere = "changed-here"
         /// Others have a newer version than this one, which is an older one or one of its own.
@@ -30,7 +34,8 @@ package enum Freeing {
         /// Whether its owner may give it up with open eyes.
         package var isForceable: Bool {
             switch self {
-            case .noOtherCopy, .tooFewCopies, .uncertainCopies, .changedHere, .outdated, .deletedElsewhere,
+            case .noOtherCopy, .tooFewCopies, .uncertainCopies, .failedCopies, .promised, .changedHere, .outdated,
+                .deletedElsewhere,
                 .notCompared,
                 .unsettled:
                 true
@@ -53,13 +58,14 @@ package enum Freeing {
     /// - parameters:
     ///   - local: what the index has of it, kept any more or not; with `blocksHash`.
     ///   - global: the winning announcement, with `blocksHash`.
-    ///   - copies: the other devices that announce the winner's version as valid, by `CopyRule`.
+    ///   - copies: the other devices that announce the winner's version as valid, by `CopyRule`, and those that count on it here.
     ///   - minimumCopies: how many that count it takes, at least 1.
     package static func reason(
         against local: LocalVersion?, global: FileInfo?, copies: Copies, minimumCopies: Int, sight: Sight
     ) -> Reason? {
         guard let local, local.isLive, !local.flags.contains(.unsupported) else { return .unknown }
         if sight == .changed || local.flags.contains(.receiveOnlyChanged) { return .changedHere }
+        if !copies.promisedTo.isEmpty { return .promised }
         guard let global, !global.isInvalid else { return .noOtherCopy }
         if global.isDeleted { return .deletedElsewhere }
         guard local.file.version == global.version else {
@@ -71,6 +77,7 @@ package enum Freeing {
         let needed = max(1, minimumCopies)
         if copies.count >= needed { return nil }
         if copies.count + copies.uncertain.count >= needed { return .uncertainCopies }
+        if !copies.failed.isEmpty { return .failedCopies }
         return copies.count == 0 && copies.uncertain.isEmpty ? .noOtherCopy : .tooFewCopies
     }
 }

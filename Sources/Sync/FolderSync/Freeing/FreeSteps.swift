@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
@@ -5,7 +6,7 @@ import IndexStore
 import Reconciliation
 import Selection
 
-/// Deselects files of which other devices have a copy, until so much is free on the disk.
+/// Says which files would be deselected until so much is free on the disk. `FolderRunner.free` does it.
 package struct FreeStep: FolderStep {
     /// Bytes.
     package let until: Int64
@@ -24,45 +25,81 @@ package struct FreeStep: FolderStep {
 
     /// - Throws: `FolderHalt` while deletions are held back.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SpaceAnswer.Folder {
-        try folder.requireNoDeletionHalt()
-        let available = Int64(clamping: try folder.root.freeSpace().available)
-        var outcome = SelectionOutcome(
-            folder: folder.id.rawValue, mode: folder.settings.mode.rawValue, isDryRun: isDryRun, added: [],
-            removed: [])
-        let wanted = until - min(until, available)
-        if wanted > 0 {
-            let chosen = SpaceChoice.choose(
-                try await candidates(folder), toFree: wanted, unusedFor: unusedFor, now: folder.now)
-            if !chosen.isEmpty {
-                let step = DeselectStep(paths: chosen.map(\.name), local: .free, isDryRun: isDryRun)
-                outcome = try await step.run(folder, &work)
-                // Nobody asked for these one by one.
-                outcome.paths = []
-            }
+        let choice = try await ChooseFilesStep(
+            bytes: nil, until: until, unusedFor: unusedFor, among: among, excluding: []
+        ).run(folder, &work)
+        var outcome = SelectionOutcome(folder, isDryRun: true)
+        if !choice.names.isEmpty {
+            let step = DeselectStep(paths: choice.names, local: .free, isDryRun: true)
+            outcome = try await step.run(folder, &work)
+            // Nobody asked for these one by one.
+            outcome.paths = []
         }
         return SpaceAnswer.Folder(
-            outcome: outcome, available: available, missing: max(0, wanted - (outcome.freeing?.freedBytes ?? 0)))
+            outcome: outcome, available: choice.available,
+            missing: max(0, choice.wanted - (outcome.freeing?.freedBytes ?? 0)))
+    }
+}
+
+extension SelectionOutcome {
+    /// Nothing has changed yet.
+    init(_ folder: FolderContext, isDryRun: Bool) {
+        self.init(
+            folder: folder.id.rawValue, mode: folder.settings.mode.rawValue, isDryRun: isDryRun, added: [],
+            removed: [])
+    }
+}
+
+/// Chooses files that may go if the devices that have a copy promise to keep it. Changes nothing.
+struct ChooseFilesStep: FolderStep {
+    struct Choice: Sendable {
+        var names: [String] = []
+        /// Bytes that are free on the disk.
+        var available: Int64
+        /// Bytes that are missing.
+        var wanted: Int64
+    }
+
+    /// How much is to go; nil: as much as is missing of `until`.
+    let bytes: Int64?
+    let until: Int64
+    let unusedFor: Int64?
+    let among: PathSet?
+    let excluding: Set<String>
+
+    /// - Throws: `FolderHalt` while deletions are held back.
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Choice {
+        try folder.requireNoDeletionHalt()
+        let available = Int64(clamping: try folder.root.freeSpace().available)
+        var choice = Choice(available: available, wanted: bytes ?? until.subtractingClamped(min(until, available)))
+        guard choice.wanted > 0 else { return choice }
+        choice.names = SpaceChoice.choose(
+            try await candidates(folder), toFree: choice.wanted, unusedFor: unusedFor, now: folder.now
+        ).map(\.name)
+        return choice
     }
 
     /// All files that are selected and may go.
     private func candidates(_ folder: FolderContext) async throws -> [SpaceCandidate] {
         var candidates: [SpaceCandidate] = []
         let (root, minimumCopies) = (folder.root, folder.settings.minimumCopies)
-        let rule = try await folder.copyRule()
+        let counting = try await folder.copyCounting(isPlan: true)
         var cursor: String?
         repeat {
             let page = try await folder.index.store.localDescendants(
                 of: folder.id, after: cursor, limit: FolderIndex.pageLimit)
             let names = page.entries.filter {
                 $0.kind == .file && !folder.selection.isLeftOut($0.path) && among?.contains($0.path) ?? true
+                    && !excluding.contains($0.path)
             }
             let facts = try await folder.index.facts(names.map(\.path))
+            let rows = try await folder.index.store.keepRows(in: folder.id, names: names.map(\.path))
             candidates += try await folder.onDisk {
-                try facts.compactMap { facts -> SpaceCandidate? in
+                try zip(facts, rows).compactMap { facts, rows -> SpaceCandidate? in
                     guard let path = RelativePath(facts.name), let (status, lastUsed) = try root.lastUse(of: path)
                     else { return nil }
                     let reason = Freeing.reason(
-                        against: facts.localVersion, global: facts.global, copies: rule.copies(facts.holders),
+                        against: facts.localVersion, global: facts.global, copies: counting.copies(facts, rows),
                         minimumCopies: minimumCopies, sight: SpaceFreeing.sight(status, facts.local))
                     guard reason == nil else { return nil }
                     return SpaceCandidate(name: facts.name, size: status.size, lastUsed: lastUsed.seconds)
@@ -71,20 +108,5 @@ package struct FreeStep: FolderStep {
             cursor = page.next
         } while cursor != nil
         return candidates
-    }
-}
-
-/// Lets what is selected while there is space go, as far as `keep-free` asks for it.
-struct KeepFreeStep: FolderStep {
-    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
-        guard let keepFree = folder.settings.keepFree, !folder.place.whileSpace.isEmpty, folder.deletionHalt == nil
-        else { return }
-        let space = try folder.root.freeSpace()
-        let wanted = keepFree.byteCount(ofDisk: Int64(clamping: space.total))
-        guard Int64(clamping: space.available) < wanted else { return }
-        let answer = try await FreeStep(until: wanted, among: folder.place.whileSpace).run(folder, &work)
-        guard let freeing = answer.outcome.freeing, freeing.freedFiles > 0 else { return }
-        folder.logger.notice(
-            "freed \(freeing.freedFiles) files, \(freeing.freedBytes) bytes, to keep \(wanted) bytes free")
     }
 }

@@ -51,10 +51,8 @@ struct SpaceFreeing {
 
     /// One name that is on this disk.
     private struct Candidate: Sendable {
-        let facts: NameFacts
         let path: RelativePath
         let status: FileAccess.FileStatus
-        let sight: Freeing.Sight
         let isEmptyDirectory: Bool
 
         var name: String { path.text }
@@ -77,11 +75,10 @@ struct SpaceFreeing {
         let facts = try await folder.index.facts(names)
         let known = Set(names)
         let candidates = try await candidates(facts)
-        let rule = try await folder.copyRule()
         var changes: [LocalChange] = []
         for candidate in candidates {
             try Task.checkCancellation()
-            let deed = try await deal(with: candidate, copies: rule.copies(candidate.facts.holders))
+            let deed = try await deal(with: candidate)
             note(deed, candidate, known: known)
             switch deed {
             case .freed, .givenUp: if !isDryRun { changes.append(.forget(candidate.name)) }
@@ -101,7 +98,7 @@ struct SpaceFreeing {
             try facts.compactMap { facts -> Candidate? in
                 guard let path = RelativePath(facts.name), let status = try root.status(of: path) else { return nil }
                 return Candidate(
-                    facts: facts, path: path, status: status, sight: Self.sight(status, facts.local),
+                    path: path, status: status,
                     isEmptyDirectory: try status.type == .directory && root.list(path).isEmpty)
             }
         }
@@ -114,11 +111,23 @@ struct SpaceFreeing {
         return expected.type == .regular && expected.changed == nil ? .unsettled : .unchanged
     }
 
-    private func deal(with candidate: Candidate, copies: Copies) async throws -> Deed {
-        let shared = folder.settings
-        let reason = Freeing.reason(
-            against: candidate.facts.localVersion, global: candidate.facts.global, copies: copies,
-            minimumCopies: shared.minimumCopies, sight: candidate.sight)
+    /// Judges by what is known at this moment, and acts on it before any device can take its promise back.
+    private func deal(with candidate: Candidate) async throws -> Deed {
+        try await folder.peers.keepTurn.withUnits(1) {
+            let counting = try await folder.copyCounting(isPlan: isDryRun)
+            guard let facts = try await folder.index.facts(candidate.name) else { return .stays(.unknown, nil) }
+            let rows = try await folder.index.store.keepRows(in: folder.id, names: [candidate.name])
+            let copies = counting.copies(facts, rows.first ?? [])
+            let reason = Freeing.reason(
+                against: facts.localVersion, global: facts.global, copies: copies,
+                minimumCopies: folder.settings.minimumCopies, sight: Self.sight(candidate.status, facts.local))
+            return try await deal(with: candidate, reason, copies)
+        }
+    }
+
+    private func deal(
+        with candidate: Candidate, _ reason: Freeing.Reason?, _ copies: Copies
+    ) async throws -> Deed {
         if candidate.isDirectory { return try await dealWithDirectory(candidate, reason, copies) }
         if let reason, !(isForced && reason.isForceable) { return .stays(reason, message(reason, copies)) }
         do {
@@ -235,10 +244,16 @@ struct SpaceFreeing {
             message: message ?? reason.message(minimumCopies: folder.settings.minimumCopies))
     }
 
-    /// Names the devices that do not count; nil where the usual words do.
+    /// Names the devices that a reason is about; nil where the usual words do.
     private func message(_ reason: Freeing.Reason, _ copies: Copies) -> String? {
-        guard reason == .uncertainCopies else { return nil }
-        let names = copies.uncertain.map(folder.tools.name)
+        let devices: [DeviceID]
+        switch reason {
+        case .uncertainCopies: devices = copies.uncertain
+        case .failedCopies: devices = copies.failed
+        case .promised: devices = copies.promisedTo
+        default: return nil
+        }
+        let names = devices.map(folder.tools.name)
         return reason.message(
             minimumCopies: folder.settings.minimumCopies,
             holders: names.isEmpty ? nil : names.joined(separator: ", "))
@@ -256,8 +271,12 @@ extension Freeing.Reason {
         case .tooFewCopies:
             "fewer than \(minimumCopies) other devices have it (min-copies); keep it selected until they do, or use --force to free it"
         case .uncertainCopies:
-            "only devices that may free it too have a copy, and they are not connected (\(holders ?? "see `synctrain whereis`")); "
+            "the devices that have a copy have not promised to keep it (\(holders ?? "see `synctrain whereis`")); "
                 + "connect one and try again, or use --force to free it"
+        case .failedCopies:
+            "\(holders ?? "another device") did not send the blocks that it announces; rescan the folder there"
+        case .promised:
+            "\(holders ?? "another device") counts on this copy; select it there first, or use --force to free it"
         case .changedHere: "changed on this disk; use `synctrain extraneous resolve`"
         case .outdated: "other devices have another version; use `synctrain extraneous resolve`"
         case .deletedElsewhere: "deleted by the other devices; use `synctrain extraneous resolve`"

@@ -1,0 +1,185 @@
+import AgentConfiguration
+import Cryptography
+import FileAccess
+import Foundation
+import SyncTestKit
+
+@testable import FolderSync
+@testable import SessionTestKit
+
+/// A world in which everybody frees space: by hand and unattended, apart and together, with disks that come out of backups.
+extension Simulation {
+    private static let allLines = ["!/a.txt", "!/b", "!/c.md", "!/d", "!/p", "*"]
+
+    /// Everything is selected by name, as in a folder of the mode `selective`.
+    func selectEverything(_ agent: SimulatedAgent) {
+        _ = agent.files.write(Array((Self.allLines.joined(separator: "\n") + "\n").utf8), to: ".stignore")
+        agent.selectionChanged()
+    }
+
+    /// One thing that a user of this world does.
+    func actInFreeingWorld(_ agent: SimulatedAgent) async {
+        let here = agent.files.userNames().filter { !$0.contains(".sync-conflict-") }
+        let path =
+            here.isEmpty || generator.isOne(in: 6) ? generator.pick(Self.names + ["d", "p"]) : generator.pick(here)
+        switch generator.int(0...99) {
+        case 0..<22: write(agent)
+        case 22..<26: append(agent)
+        case 26..<30: delete(agent)
+        case 30..<45: await freePath(path, agent)
+        case 45..<50: await freeUntil(agent)
+        case 50..<66: await select([path], isSelecting: true, agent)
+        case 66..<96: await selectWhileSpace(path, agent)
+        default: await changeMode(agent)
+        }
+    }
+
+    /// Frees files until a little more of the disk is free.
+    private func freeUntil(_ agent: SimulatedAgent) async {
+        guard agent.isUp, let folder = agent.process?.folder, let root = try? folder.runner.reading().root,
+            let available = try? Int64(clamping: root.freeSpace().available)
+        else { return }
+        let (trace, number) = (trace, agent.number)
+        trace.note("user \(number): frees some bytes")
+        await freeing(agent) { process in
+            // What is free on the disk of this machine is not the same in two runs: more than all of it is wanted.
+            let answer = try? await process.folder.runner.free(FreeStep(until: available + 1 << 40))
+            trace.note("user \(number): freed \(answer?.outcome.freeing?.freed ?? [])")
+        }
+    }
+
+    private func selectWhileSpace(_ path: String, _ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
+        let (trace, number) = (trace, agent.number)
+        trace.note("user \(number): selects \(path) while there is space")
+        await inProcess(of: agent) { process in
+            _ = try? await process.folder.runner.perform(SelectStep(paths: [path], whileSpace: true))
+        }
+        agent.selectionChanged()
+    }
+
+    private func changeMode(_ agent: SimulatedAgent) async {
+        guard agent.isUp else { return }
+        modes[agent.number] = mode(of: agent.number) == .full ? .selective : .full
+        trace.note("user \(agent.number): keeps \(mode(of: agent.number))")
+        try? await configure(agent)
+    }
+
+    func mode(of number: Int) -> FolderConfiguration.Mode {
+        guard weather.frees else { return .full }
+        return modes[number] ?? ((seed >> UInt64(number)) & 1 == 0 ? .selective : .full)
+    }
+
+    /// Runs something that frees, and checks what has gone: another disk has the very same.
+    func freeing(
+        _ agent: SimulatedAgent, _ body: @escaping @Sendable (SimulatedAgent.Process) async -> Void
+    ) async {
+        let before = contents(agent)
+        agent.isFreeing = true
+        await inProcess(of: agent, body)
+        agent.isFreeing = false
+        agent.selectionChanged()
+        await checkFreed(before.filter { agent.files.content($0.name) == nil }, agent)
+    }
+
+    /// What has gone unattended while the agent did what was due.
+    func checkKeptFree(_ before: [(name: String, content: SHA256Digest)], _ agent: SimulatedAgent) async {
+        // What goes unattended is deselected first.
+        agent.selectionChanged()
+        let gone = before.filter { agent.files.content($0.name) == nil && agent.selection?.isLeftOut($0.name) == true }
+        guard !gone.isEmpty else { return }
+        trace.note("agent \(agent.number) keeps space free of \(gone.map(\.name))")
+        await checkFreed(gone, agent)
+    }
+
+    /// Parts the agents into two groups that do not reach each other.
+    func part() async {
+        let here = Set(agents.map(\.number).filter { _ in generator.isOne(in: 2) })
+        trace.note("\(here.sorted()) are apart from the rest")
+        for pair in pairs where pair.from < pair.to && here.contains(pair.from) != here.contains(pair.to) {
+            for line in network.lines where line.joins(pair) { line.wire.cut() }
+        }
+        network.prune()
+        await executor.idle()
+    }
+
+    /// All that are up reach each other for a while, and say all that they have to say.
+    func meet() async throws {
+        trace.note("all meet")
+        for pair in pairs where pair.from < pair.to && !network.isUp(pair) {
+            guard agents[pair.from].isUp, agents[pair.to].isUp else { continue }
+            try await connect(agents[pair.from], agents[pair.to])
+        }
+        for _ in 0..<2 {
+            for agent in agents where agent.isUp { try await work(agent) }
+            await carry()
+        }
+    }
+
+    /// Who writes something new at a name that he has freed, and whose content was his own, has replaced it where nobody keeps
+    /// the name and has it: then no device announces a version that the new one could be a rival of.
+    func supersedeFreed(_ name: String, by agent: SimulatedAgent) {
+        for (content, writing) in ledger.alive where writing.author == agent.number && writing.name == name {
+            guard !agents.contains(where: { $0.number != agent.number && $0.mayKeep(name) && $0.files.holds(content) })
+            else { continue }
+            ledger.supersede(content)
+        }
+    }
+
+    // MARK: backups
+
+    /// Stops an agent to copy its disk and its index, or to bring an earlier copy back.
+    func backUpOrRestore(_ agent: SimulatedAgent) async throws {
+        guard weather.restores else { return }
+        let isRestoring = agent.hasBackup && generator.isOne(in: 2)
+        trace.note("agent \(agent.number) is \(isRestoring ? "restored" : "backed up")")
+        for line in network.lines(of: agent.number) { line.wire.cut() }
+        await agent.drop()
+        await executor.idle()
+        network.prune()
+        _ = agent.disk.restart()
+        let before = contents(agent)
+        isRestoring ? agent.restoreBackup() : agent.makeBackup()
+        // What only this disk had is lost by who brings an older one back.
+        for (_, content) in before where !agents.contains(where: { $0.files.holds(content) }) {
+            ledger.supersede(content)
+        }
+        // Nor does the device know what it has written since: if its user writes another file there, all counters of both are its own.
+        for (content, writing) in ledger.alive
+        where writing.author == agent.number && agent.files.content(writing.name) != content {
+            ledger.removedByHand["\(agent.number) \(writing.name)"] = content
+        }
+        agent.selectionChanged()
+        hideRealTimes(agent)
+        try await start(agent)
+    }
+}
+
+extension SimulatedAgent {
+    private var backup: String { files.root + ".backup" }
+    private var index: String { (files.root as NSString).deletingLastPathComponent + "/index.sqlite" }
+
+    var hasBackup: Bool { FileManager.default.fileExists(atPath: backup) }
+
+    func makeBackup() {
+        try? FileManager.default.removeItem(atPath: backup)
+        copy(files.root, backup)
+        copy(index, backup + ".sqlite")
+    }
+
+    func restoreBackup() {
+        try? FileManager.default.removeItem(atPath: files.root)
+        for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + end) }
+        copy(backup, files.root)
+        copy(backup + ".sqlite", index)
+    }
+
+    /// With times and permissions.
+    private func copy(_ from: String, _ to: String) {
+        let process = Foundation.Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/cp")
+        process.arguments = ["-a", from, to]
+        try? process.run()
+        process.waitUntilExit()
+    }
+}
