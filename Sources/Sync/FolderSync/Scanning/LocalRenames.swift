@@ -8,7 +8,7 @@ import Selection
 
 /// What came of a search for names that a look found gone.
 struct RelocationOutcome: Sendable {
-    /// Lines that were written, or marked as left behind: what is gone is to be looked at anew.
+    /// Lines that were written, or marked as left behind: what is gone is to be looked at again.
     var moves: [Relocation.Move] = []
     /// Names of which nothing is told yet, and where what was there is: its user is asked.
     var held: [String: String] = [:]
@@ -185,6 +185,7 @@ struct LocalRenames: Sendable {
         var blocks: [BlockInfo] = []
         var offset: Int64 = 0
         while offset < size {
+            // bounded: the offset is before the file's end
             guard let bytes = try? file.read(count: Int(min(Int64(blockSize), size - offset)), at: offset),
                 !bytes.isEmpty
             else { return nil }
@@ -217,7 +218,7 @@ struct LocalRenames: Sendable {
         guard !edits.isEmpty else { return [] }
         let edit = try editor.following(edits)
         guard edit.file != editor.file else { return [] }
-        _ = try await folder.writing(edit.file, &work)
+        _ = try await folder.writing(edit.file, over: editor.file, &work)
         folder.noteFollowed(edits, &work)
         return moves
     }
@@ -261,9 +262,15 @@ struct LocalRenames: Sendable {
             }
         }
         guard !dropped.isEmpty || !kept.isEmpty else { return }
-        let edit = try folder.selectionEditor().ending(dropped: dropped, kept: kept)
+        let editor = try folder.selectionEditor()
+        let edit = try editor.ending(dropped: dropped, kept: kept)
         guard edit.isChange else { return }
-        _ = try await folder.writing(edit.file, &work)
+        do {
+            _ = try await folder.writing(edit.file, over: editor.file, &work)
+        } catch FolderError.selectionChanged {
+            // The scan that it brings about ends with this, too.
+            work.effects.scansEverything = true
+        }
     }
 }
 

@@ -48,12 +48,16 @@ package struct ScanStep: FolderStep {
         // Whether what is gone is back, only a scan of everything can say.
         let paths = folder.deletionHalt == nil ? paths : nil
         work.effects.problems.forgetFound(below: paths)
+        if paths == nil, folder.rules.attributes.extended != .none, !folder.root.keepsAttributes {
+            work.effects.problems.noteFound(ProblemText.noAttributes, at: "")
+        }
         try await SettleGroupsStep().run(folder, &work)
 
         var changes = ScannedChanges(
             folder: folder, placed: try await folder.index.store.placing(in: folder.id), isWhole: paths == nil,
             followed: rounds.moves.map(\.from))
         let report = try await collect(folder, paths, &changes, &work)
+        try await MountWatch(folder: folder).hold(&changes, &work)
         if rounds.count < Self.roundLimit {
             let follower = LocalRenames(folder: folder)
             let outcome = try await follower.follow(
@@ -101,7 +105,7 @@ package struct ScanStep: FolderStep {
         _ folder: FolderContext, _ paths: [RelativePath]?, _ changes: inout ScannedChanges, _ work: inout FolderWork
     ) async throws -> ScanReport {
         let scanner = FolderScanner(
-            root: folder.root, selection: folder.selection, known: IndexedNames(folder.index),
+            root: folder.root, selection: folder.selection, known: IndexedNames(folder.index, folder.rules.attributes),
             options: folder.scanOptions)
         let collector = ScanCollector(changes, work)
         let result: Result<ScanReport, any Error>
@@ -166,15 +170,22 @@ private actor ScanCollector {
 private struct IndexedNames: KnownEntries {
     let store: IndexStore
     let folder: FolderID
+    let attributes: AttributeRules
 
-    init(_ index: FolderIndex) { (store, folder) = (index.store, index.folder) }
+    init(_ index: FolderIndex, _ attributes: AttributeRules) {
+        (store, folder, self.attributes) = (index.store, index.folder, attributes)
+    }
 
     func children(of directory: String) async throws -> [KnownEntry] {
-        try await store.localChildren(of: folder, directory: directory).compactMap { KnownEntry($0) }
+        try await store.localChildren(of: folder, directory: directory).compactMap {
+            KnownEntry($0, attributes: attributes)
+        }
     }
 
     func children(of directory: String, named names: [String]) async throws -> [KnownEntry] {
-        try await store.localChildren(of: folder, directory: directory, named: names).compactMap { KnownEntry($0) }
+        try await store.localChildren(of: folder, directory: directory, named: names).compactMap {
+            KnownEntry($0, attributes: attributes)
+        }
     }
 }
 

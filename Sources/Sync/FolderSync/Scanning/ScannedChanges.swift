@@ -59,14 +59,17 @@ struct ScannedChanges: Sendable {
         var observations: [Seen] = []
         for finding in findings {
             switch finding {
+            case .changed(let entry) where isDamage(entry):
+                others.append(.note(entry.name, IndexedStatus(entry.status)))
             case .changed(let entry):
                 if !entry.isSettled, let path = RelativePath(entry.name) { again.insert(path) }
                 if entry.known?.status.inode != entry.status.inode, arrived.count < Self.arrivalLimit {
                     arrived.append(PlacedItem(entry.name, entry.status))
                 }
                 observations.append(Seen(entry.name, .item(ObservedItem(entry)), IndexedStatus(entry.status)))
-            case .metadata(let known, let status):
-                observations.append(Seen(known.name, .item(ObservedItem(known, status)), IndexedStatus(status)))
+            case .metadata(let known, let status, let attributes):
+                observations.append(
+                    Seen(known.name, .item(ObservedItem(known, status, attributes)), IndexedStatus(status)))
             case .status(let known, let status):
                 others.append(.note(known.name, IndexedStatus(status)))
             case .gone(let known): gone.append(known)
@@ -87,6 +90,16 @@ struct ScannedChanges: Sendable {
         }
         try await note(observations, &work)
         if held.count >= Self.heldChangeLimit || heldBlocks >= Self.heldBlockLimit { try await flush(&work) }
+    }
+
+    /// Whether a file has the damaged contents that a scrub found and nobody wrote it since. Damage by the disk is not an edit.
+    private func isDamage(_ entry: ScannedEntry) -> Bool {
+        guard let damaged = folder.scrub.damaged(entry.name), case .file(let contents) = entry.contents,
+            let known = entry.known
+        else { return false }
+        return damaged.inode == entry.status.inode && damaged.found == contents.blocksHash
+            && known.status.size == entry.status.size
+            && known.status.modified.isKept(as: entry.status.modified, beside: nil)
     }
 
     /// Of these names nothing is announced.
@@ -166,6 +179,9 @@ struct ScannedChanges: Sendable {
                 unixSeconds: now)
             switch update {
             case .unchanged:
+                if let file = facts.local?.file, rules.attributes.areSynced {
+                    folder.noteMissingAttributes(of: file, &work)
+                }
                 if let status = seen.status, facts.local != nil { others.append(.note(seen.name, status)) }
             case .forget: others.append(.forget(seen.name))
             case .set(let version):
@@ -259,13 +275,17 @@ extension FolderContext {
 
 extension KnownEntry {
     /// Nil for what is not on this disk.
-    init?(_ entry: LocalEntry) {
+    ///
+    /// - Parameter attributes: What the folder does with attributes.
+    init?(_ entry: LocalEntry, attributes: AttributeRules = AttributeRules()) {
         guard !entry.file.isDeleted, let status = FileAccess.FileStatus(entry) else { return nil }
         self.init(
             name: entry.file.name, status: status, hasPermissions: !entry.file.hasNoPermissions,
             symlinkTarget: entry.file.symlinkTarget, blockSize: Int(entry.file.blockSize),
             blocksHash: entry.file.blocksHash, isIgnored: entry.flags.contains(.ignored),
-            mustRescan: !entry.flags.isDisjoint(with: [.mustRescan, .unsupported]))
+            mustRescan: !entry.flags.isDisjoint(with: [.mustRescan, .unsupported]),
+            attributes: attributes.areRead ? entry.file.diskAttributes : nil,
+            lacksAttributes: attributes.areSynced && entry.file.lacksAttributes(rules: attributes))
     }
 }
 
@@ -278,11 +298,11 @@ extension ObservedItem {
                 kind: .file, size: contents.size, permissions: status.permissions,
                 modifiedSeconds: status.modified.seconds, modifiedNanoseconds: status.modified.nanoseconds,
                 blockSize: Int32(clamping: contents.blockSize), blocks: contents.blocks,
-                blocksHash: contents.blocksHash)
+                blocksHash: contents.blocksHash, attributes: entry.attributes)
         case .directory:
             self.init(
                 kind: .directory, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
-                modifiedNanoseconds: status.modified.nanoseconds)
+                modifiedNanoseconds: status.modified.nanoseconds, attributes: entry.attributes)
         case .symlink(let target):
             self.init(
                 kind: .symlink, modifiedSeconds: status.modified.seconds,
@@ -291,7 +311,7 @@ extension ObservedItem {
     }
 
     /// What is known, with the permissions and the time that the disk has now.
-    init(_ known: KnownEntry, _ status: FileAccess.FileStatus) {
+    init(_ known: KnownEntry, _ status: FileAccess.FileStatus, _ attributes: FileAttributes?) {
         let kind: FileInfo.Kind =
             switch known.status.type {
             case .directory: .directory
@@ -301,6 +321,6 @@ extension ObservedItem {
         self.init(
             kind: kind, size: status.size, permissions: status.permissions, modifiedSeconds: status.modified.seconds,
             modifiedNanoseconds: status.modified.nanoseconds, blockSize: Int32(clamping: known.blockSize),
-            blocksHash: known.blocksHash, symlinkTarget: known.symlinkTarget)
+            blocksHash: known.blocksHash, symlinkTarget: known.symlinkTarget, attributes: attributes)
     }
 }
