@@ -20,7 +20,7 @@ package struct DeletionGuard: Sendable {
     }
 
     /// A folder that loses more than half of its names halts, if they are more than this.
-    static let massFloor = 100
+    package static let massFloor = 100
     /// A root that loses everything halts, if it held at least so many names.
     static let emptiedFloor = 3
     package static let window: Duration = .seconds(60)
@@ -94,7 +94,7 @@ package struct DeletionGuard: Sendable {
         recent.append(Loss(time: now, names: gone.count > Self.nameLimit ? nil : Set(gone), count: lost))
     }
 
-    /// These names are on this disk again, or are to be counted anew.
+    /// These names are on this disk again, or are to be counted again.
     package mutating func returned(_ names: some Sequence<String>) {
         guard !recent.isEmpty else { return }
         for index in recent.indices { recent[index].remove(names) }
