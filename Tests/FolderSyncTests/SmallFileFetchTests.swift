@@ -160,6 +160,21 @@ import Transport
         #expect(staged == ["one", "two", "", "four", zeros])
     }
 
+    @Test func `files are asked for in their order, all at once or not, of one device or of two`() async throws {
+        let names = (0..<64).map { "f\($0)" }
+        let contents = Dictionary(uniqueKeysWithValues: names.map { ($0, Array($0.utf8)) })
+        for holders in [[Self.alice], [Self.alice, Self.bob]] {
+            for isInOrder in [false, true] {
+                let source = Source(contents: contents)
+                let staged = try await fetch(
+                    try names.map { try item($0, $0, holders: holders) },
+                    from: Dictionary(uniqueKeysWithValues: holders.map { ($0, source) }), isInOrder: isInOrder)
+                #expect(staged == names)
+                #expect(source.asked == names)
+            }
+        }
+    }
+
     @Test func `what an earlier try left is not in the file`() async throws {
         let source = Source(contents: ["d/a": Array("one".utf8)])
         let items = [try item("d/a", "one"), try item("d/b", "")]

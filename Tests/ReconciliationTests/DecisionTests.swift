@@ -1,6 +1,7 @@
 import BlockExchange
-import Reconciliation
 import Testing
+
+@testable import Reconciliation
 
 @Suite struct DecisionTests {
     typealias S = Sample
@@ -269,5 +270,27 @@ import Testing
         #expect(
             DirectoryRemoval.verdict(on: [left, Item(name: "d/e/p", isUnsyncable: true)]) == .holdsDeleted(["d/e"]))
         #expect(DirectoryRemoval.verdict(on: [left, kept]) == .holdsKept(["d/k"]))
+    }
+}
+
+/// Times as disks keep them that do not keep all of them.
+struct CoarseTimeTests {
+    @Test(
+        arguments: [
+            ((7, 789), (7, 789), true, true), ((7, 789), (7, 0), false, true), ((7, 789), (6, 0), false, true),
+            ((8, 0), (7, 1), false, true), ((8, 0), (6, 1), false, true), ((8, 0), (6, 0), false, false),
+            ((9, 0), (6, 0), false, false), ((.min, 0), (.max, 0), false, false), ((.max, 1), (.max, 0), false, false),
+        ] as [((Int64, Int32), (Int64, Int32), Bool, Bool)])
+    func timesWithinTwoSecondsAreTheSame(
+        _ one: (Int64, Int32), _ other: (Int64, Int32), _ isExact: Bool, _ isClose: Bool
+    ) {
+        let files = [one, other].map { time in
+            FileInfo(
+                name: "x", kind: .file, modifiedSeconds: time.0, modifiedNanoseconds: time.1,
+                version: VersionVector())
+        }
+        #expect(files[0].isModified(atTimeOf: files[1]) == isExact)
+        #expect(files[0].isModified(closeToTimeOf: files[1]) == isClose)
+        #expect(files[1].isModified(closeToTimeOf: files[0]) == isClose)
     }
 }

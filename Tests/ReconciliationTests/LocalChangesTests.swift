@@ -93,6 +93,22 @@ import Testing
         #expect(update == .unchanged)
     }
 
+    /// What one disk does not keep is kept by the others.
+    @Test(
+        arguments: [
+            ("f", true), ("disk", false), ("disk/f", false), ("disk/a/f", false), ("disk/inner/f", true),
+            ("diskf", true),
+        ] as [(String, Bool)])
+    func permissionsAreIgnoredWhereTheDiskKeepsNone(_ path: String, _ areKept: Bool) {
+        var rules = S.rules()
+        rules.otherDisks = ["disk": DiskRules(keepsPermissions: false), "disk/inner": DiskRules()]
+        #expect(rules.ignoresPermissions(at: path) != areKept)
+        rules.disk = DiskRules(keepsPermissions: false)
+        #expect(rules.ignoresPermissions(at: path) == (path != "disk/inner/f"))
+        rules.ignoresPermissions = true
+        #expect(rules.ignoresPermissions(at: path))
+    }
+
     @Test func unchangedContentKeepsItsWeakHashes() throws {
         let before = S.here(S.file("one", Self.v1, weakHash: 77))
         let touched = try set(update(.item(S.item("one", modified: 200)), previous: before, global: before.file))
@@ -218,6 +234,24 @@ import Testing
         #expect(action == .fetch(global, replacing: .conflicting(found)))
         #expect(
             try set(update(.item(S.item("two")), global: S.tombstone(S.version((S.me, 500))))).file.version
+                == S.version((S.me, 1000)))
+    }
+
+    /// Also what is edited there before it has yielded, and an edit of an older version by a device that has forgotten the newer one.
+    @Test(arguments: [VersionVector(), S.version((S.me, 300))])
+    func anEditOfWhatHasNotSeenTheGlobalVersionYields(base: VersionVector) throws {
+        let global = S.file("one", S.version((S.me, 500)))
+        let before = S.here(S.file("two", base))
+        #expect(try set(update(.item(S.item("three")), previous: before, global: global)).file.version.isEmpty)
+        // Who has seen it changes it.
+        let current = S.here(S.file("one", S.version((S.me, 500))))
+        #expect(
+            try set(update(.item(S.item("three")), previous: current, global: global)).file.version
+                == S.version((S.me, 1000)))
+        // Nothing is hidden by a rival of another device: that is a conflict anyway.
+        let rival = S.file("one", S.version((S.other, 500)))
+        #expect(
+            try set(update(.item(S.item("three")), previous: before, global: rival)).file.version
                 == S.version((S.me, 1000)))
     }
 

@@ -8,6 +8,8 @@ package struct MetadataChange: OptionSet, Hashable, Sendable {
 
     package static let permissions = MetadataChange(rawValue: 1)
     package static let modificationTime = MetadataChange(rawValue: 2)
+    /// Extended attributes, owner or group.
+    package static let attributes = MetadataChange(rawValue: 4)
 }
 
 /// What the plan saw in the place that it wants to fill. Whoever acts checks that it is still so, else nothing is done

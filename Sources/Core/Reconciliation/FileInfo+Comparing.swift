@@ -1,3 +1,4 @@
+import Arithmetic
 import BlockExchange
 
 /// How two entries of one name compare.
@@ -27,17 +28,30 @@ extension FileInfo {
     func metadataChange(to other: FileInfo, rules: FolderRules) -> MetadataChange {
         var change: MetadataChange = []
         guard !kind.isSymlink else { return change }
-        if !rules.ignoresPermissions, !other.hasNoPermissions, !hasNoPermissions,
+        if !rules.ignoresPermissions(at: name), !other.hasNoPermissions, !hasNoPermissions,
             permissions & Self.permissionMask != other.permissions & Self.permissionMask
         {
             change.insert(.permissions)
         }
-        if kind == .file, !isModified(atTimeOf: other) { change.insert(.modificationTime) }
+        let isSameTime = rules.hasCoarseTimes(at: name) ? isModified(closeToTimeOf: other) : isModified(atTimeOf: other)
+        if kind == .file, !isSameTime { change.insert(.modificationTime) }
+        if hasOtherAttributes(than: other, rules: rules.attributes) { change.insert(.attributes) }
         return change
     }
 
     func isModified(atTimeOf other: FileInfo) -> Bool {
         modifiedSeconds == other.modifiedSeconds && modifiedNanoseconds == other.modifiedNanoseconds
+    }
+
+    /// The same for disks that keep every other second only.
+    func isModified(closeToTimeOf other: FileInfo) -> Bool {
+        let (earlier, later) = other.isModified(before: self) ? (other, self) : (self, other)
+        let limit = earlier.modifiedSeconds.addingClamped(2)
+        return (later.modifiedSeconds, later.modifiedNanoseconds) < (limit, earlier.modifiedNanoseconds)
+    }
+
+    private func isModified(before other: FileInfo) -> Bool {
+        (modifiedSeconds, modifiedNanoseconds) < (other.modifiedSeconds, other.modifiedNanoseconds)
     }
 
     /// Whether it is the same to every device: content and the metadata that counts.

@@ -18,8 +18,14 @@ package struct FolderRules: Hashable, Sendable {
     package var kind: FolderKind
     /// This device, in version vectors.
     package var device: ShortID
-    /// Whether permissions are neither compared nor applied.
+    /// Whether permissions are neither compared nor applied, on any disk.
     package var ignoresPermissions: Bool
+    /// What the disk that the folder is on does not keep.
+    package var disk = DiskRules()
+    /// The same of others below it, by the directory in which each begins.
+    package var otherDisks: [String: DiskRules] = [:]
+    /// What of ownership and extended attributes is announced, compared and applied.
+    package var attributes = AttributeRules()
     /// How many conflict copies of one name are kept (Syncthing's `maxConflicts`): -1 all of them; 0 none, so that
     /// what loses a conflict is replaced like an older version.
     package var conflictLimit: Int
@@ -39,5 +45,35 @@ package struct FolderRules: Hashable, Sendable {
         self.conflictLimit = conflictLimit
         self.conflictPolicy = conflictPolicy
         self.deletionPolicy = deletionPolicy
+    }
+}
+
+/// What a disk does not keep of a file.
+package struct DiskRules: Hashable, Sendable {
+    package var keepsPermissions: Bool
+    /// Whether it keeps times in steps, of two seconds at most: times that differ by less are the same.
+    package var hasCoarseTimes: Bool
+
+    package init(keepsPermissions: Bool = true, hasCoarseTimes: Bool = false) {
+        self.keepsPermissions = keepsPermissions
+        self.hasCoarseTimes = hasCoarseTimes
+    }
+}
+
+extension FolderRules {
+    /// Whether permissions of what is at `path` are neither compared nor applied.
+    package func ignoresPermissions(at path: String) -> Bool { ignoresPermissions || !disk(of: path).keepsPermissions }
+
+    func hasCoarseTimes(at path: String) -> Bool { disk(of: path).hasCoarseTimes }
+
+    /// That of the nearest directory above, or of the path itself.
+    private func disk(of path: String) -> DiskRules {
+        guard !otherDisks.isEmpty else { return disk }
+        var above = path[...]
+        while true {
+            if let found = otherDisks[String(above)] { return found }
+            guard let slash = above.utf8.lastIndex(of: UInt8(ascii: "/")) else { return disk }
+            above = above[..<slash]
+        }
     }
 }

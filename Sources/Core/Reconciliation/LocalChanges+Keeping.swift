@@ -70,6 +70,7 @@ extension LocalChanges {
         guard rules.deletionPolicy == .mine, local.file.modifiedBy == rules.device else { return nil }
         let version = keeping(local, over: global, flags: [], rules: rules, unixSeconds: unixSeconds)
         var tombstone = version.file
+        // bounded: more than the least number here
         tombstone.modifiedSeconds = min(unixSeconds, max(global.modifiedSeconds, .min + 1) - 1)
         tombstone.modifiedNanoseconds = 0
         return LocalVersion(file: tombstone, isOnDisk: false)

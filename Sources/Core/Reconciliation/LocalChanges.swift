@@ -126,12 +126,16 @@ private struct Change {
         let before = previous.flatMap { $0.isLive ? $0 : nil }
         if observed.kind == .file, observed.blocksHash == nil { return whenUnread(observed, before: before) }
 
-        if let before, isUnchanged(observed, since: before) { return .unchanged }
+        let look = AttributeLook(seen: item.attributes, before: before?.file, rules: rules.attributes)
+        look.note(in: &observed)
+        if let before, isUnchanged(observed, since: before), look.verdict != .changed {
+            return whenUnchanged(observed, before, look)
+        }
         if let unseenGlobal, unseenGlobal.isEquivalent(to: observed, rules: rules) {
-            return .set(.current(adopting(unseenGlobal, observed)))
+            return .set(.current(adopting(unseenGlobal, observed, look)))
         }
         if let placed, previous?.file.hasSeen(placed) != true, placed.isEquivalent(to: observed, rules: rules) {
-            return .set(.current(adopting(placed, observed)))
+            return .set(.current(adopting(placed, observed, look)))
         }
         if let before, let restored = restored(observed, since: before) { return .set(restored) }
 
@@ -149,11 +153,11 @@ private struct Change {
         let isUnaware = (isNew || wasOutside) && flagsOfChange.isEmpty
         let base = previous?.file.version ?? VersionVector()
         observed.version = version(changing: isUnaware ? base.only(rules.device) : base)
-        if isUnaware, rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,
-            observed.version.hasSeen(global.version)
+        if rules.kind == .sendReceive, let global, !global.isDeleted, global.kind == .file,
+            observed.version.hasSeen(global.version), isUnaware || !base.hasSeen(global.version)
         {
-            // Only this device ever changed the name, and has forgotten it: none of its counters can say that this is
-            // not the successor. It yields, as a conflict copy.
+            // Only this device ever changed the name, and has forgotten it, or what is here did not start from that: none of
+            // its counters can say that this is not the successor. It yields, as a conflict copy.
             observed.version = VersionVector()
         }
         observed.modifiedBy = rules.device
@@ -161,6 +165,7 @@ private struct Change {
             observed.carriedFields = before.file.carriedFields(
                 // To claim that it started from what was set aside would make it win unnoticed after all.
                 afterChangeOf: observed.kind == .file && !isUnaware ? before.file.blocksHash : nil)
+            look.note(in: &observed)
             if before.file.hasSameContent(as: observed) { observed = adoptingBlocks(of: before.file, observed) }
         }
         return .set(LocalVersion(file: observed, flags: flagsOfChange, isOnDisk: true))
@@ -175,8 +180,27 @@ private struct Change {
         return .set(LocalVersion(file: before.file, flags: before.flags.union(.mustRescan), isOnDisk: true))
     }
 
+    /// Nothing but perhaps attributes that this device has not seen before: it remembers them, or takes over what was announced.
+    private func whenUnchanged(_ observed: FileInfo, _ before: LocalVersion, _ look: AttributeLook) -> LocalUpdate {
+        switch look.verdict {
+        case .same, .changed: return .unchanged
+        case .yields where before.flags.isEmpty && rules.kind != .sendOnly:
+            // As what is found for the first time: with a version that has seen nothing it takes over what was announced.
+            var file = adoptingBlocks(of: before.file, observed)
+            file.modifiedBy = rules.device
+            return .set(LocalVersion(file: file, isOnDisk: true))
+        case .new, .yields:
+            var file = before.file
+            look.note(in: &file)
+            return .set(LocalVersion(file: file, flags: before.flags, isOnDisk: true))
+        }
+    }
+
+    /// Whether nothing differs but perhaps attributes.
     private func isUnchanged(_ observed: FileInfo, since before: LocalVersion) -> Bool {
-        before.flags == flagsOfChange.intersection(before.flags) && !isRevertedByHand(observed, before)
+        var rules = rules
+        rules.attributes = AttributeRules()
+        return before.flags == flagsOfChange.intersection(before.flags) && !isRevertedByHand(observed, before)
             && before.file.isEquivalent(to: observed, rules: rules)
     }
 
@@ -196,8 +220,9 @@ private struct Change {
         return LocalVersion(file: before.file, flags: rest, isOnDisk: true)
     }
 
-    private func adopting(_ global: FileInfo, _ observed: FileInfo) -> FileInfo {
+    private func adopting(_ global: FileInfo, _ observed: FileInfo, _ look: AttributeLook) -> FileInfo {
         var file = global
+        look.adopt(in: &file)
         if file.blocks.isEmpty { file.blocks = observed.blocks }
         return file
     }

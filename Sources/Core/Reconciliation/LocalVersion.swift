@@ -46,5 +46,7 @@ package struct LocalVersion: Equatable, Sendable {
     var isLive: Bool { isOnDisk && !file.isDeleted }
 
     /// What stands once the global version `file` is on this disk, or gone from it.
-    static func current(_ file: FileInfo) -> LocalVersion { LocalVersion(file: file, isOnDisk: !file.isDeleted) }
+    package static func current(_ file: FileInfo) -> LocalVersion {
+        LocalVersion(file: file, isOnDisk: !file.isDeleted)
+    }
 }

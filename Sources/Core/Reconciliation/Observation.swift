@@ -26,12 +26,14 @@ package struct ObservedItem: Equatable, Sendable {
     package var blocksHash: SHA256Digest?
     /// The text of a symbolic link.
     package var symlinkTarget: [UInt8]
+    /// What the folder syncs of these; nil if nobody looked.
+    package var attributes: FileAttributes?
 
     /// - parameter blocksHash: computed from `blocks` if it is not given.
     package init(
         kind: FileInfo.Kind, size: Int64 = 0, permissions: UInt32 = 0o644, modifiedSeconds: Int64 = 0,
         modifiedNanoseconds: Int32 = 0, blockSize: Int32 = 0, blocks: [BlockInfo] = [],
-        blocksHash: SHA256Digest? = nil, symlinkTarget: [UInt8] = []
+        blocksHash: SHA256Digest? = nil, symlinkTarget: [UInt8] = [], attributes: FileAttributes? = nil
     ) {
         self.kind = kind
         self.size = size
@@ -42,6 +44,7 @@ package struct ObservedItem: Equatable, Sendable {
         self.blocks = blocks
         self.blocksHash = blocksHash ?? FileInfo.blocksHash(of: blocks)
         self.symlinkTarget = symlinkTarget
+        self.attributes = attributes
     }
 
     /// The entry that says of `name` what is on this disk, so far as the disk says it.
@@ -50,7 +53,7 @@ package struct ObservedItem: Equatable, Sendable {
             name: name, kind: kind.isSymlink ? .symlink : kind, size: kind == .file ? size : 0,
             permissions: kind.isSymlink ? FileInfo.unknownPermissions : permissions & FileInfo.permissionMask,
             modifiedSeconds: modifiedSeconds, modifiedNanoseconds: modifiedNanoseconds,
-            hasNoPermissions: rules.ignoresPermissions || kind.isSymlink,
+            hasNoPermissions: rules.ignoresPermissions(at: name) || kind.isSymlink,
             blockSize: kind == .file ? blockSize : 0, blocks: kind == .file ? blocks : [],
             symlinkTarget: kind.isSymlink ? symlinkTarget : [], blocksHash: kind == .file ? blocksHash : nil)
     }

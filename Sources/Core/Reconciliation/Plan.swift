@@ -68,7 +68,7 @@ package struct Plan: Equatable, Sendable {
 
     /// Decides about each of `items` and orders what is to be done.
     ///
-    /// - parameter unixSeconds: now, for directories that are announced anew because something in them is needed.
+    /// - parameter unixSeconds: now, for directories that are announced again because something in them is needed.
     package init(items: [PlanItem], rules: FolderRules, options: PlanOptions = PlanOptions(), unixSeconds: Int64) {
         let decided = items.map { item in
             Decided(

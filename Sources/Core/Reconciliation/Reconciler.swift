@@ -40,7 +40,8 @@ package enum Reconciler {
             return global.isDeleted ? .record(.current(global)) : place(global, replacing: .nothing)
         }
         if local.file.hasSameContent(as: global) {
-            let change = local.file.metadataChange(to: global, rules: rules)
+            var change = local.file.metadataChange(to: global, rules: rules)
+            if local.file.hasUnknownAttributes(wantedBy: global, rules: rules.attributes) { change.insert(.attributes) }
             return change.isEmpty ? .record(.current(global)) : .adopt(global, over: local, changing: change)
         }
         if global.isDeleted { return .delete(local, tombstone: global, keepsCopy: keepsCopy) }

@@ -50,7 +50,9 @@ package enum SpaceChoice {
         // The last large one may have made smaller ones unnecessary.
         var spared: Set<String> = []
         for candidate in chosen.sorted(by: { ($0.size, $1.name) < ($1.size, $0.name) })
+        // bounded: sizes are from zero on, and the sum holds this one
         where sum < .max && sum - candidate.size >= byteCount {
+            // bounded: sizes are from zero on, and the sum holds this one
             sum -= candidate.size
             spared.insert(candidate.name)
         }

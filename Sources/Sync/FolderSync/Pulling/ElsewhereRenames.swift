@@ -166,7 +166,13 @@ struct ElsewhereRenames: Sendable {
         }
         let edit = try editor.following(edits)
         guard !edits.isEmpty, edit.file != editor.file else { return false }
-        _ = try await folder.writing(edit.file, &work)
+        do {
+            _ = try await folder.writing(edit.file, over: editor.file, &work)
+        } catch FolderError.selectionChanged {
+            // Decided again with the selection that is written now.
+            work.effects.scansEverything = true
+            return false
+        }
         folder.noteFollowed(edits, &work)
         return true
     }

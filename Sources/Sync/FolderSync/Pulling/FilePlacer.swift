@@ -41,7 +41,8 @@ struct FilePlacer: FolderStep {
         let names = units.map { unit in unit.first?.group?.names ?? unit.map(\.path.text) }
         let facts = try await folder.index.facts(names.flatMap { $0 })
         var start = 0
-        for (unit, names) in zip(units, names) {
+        let attributes = folder.attributeWriter
+        for (unit, names) in zip(units.map({ $0.map { $0.setting(attributes) } }), names) {
             let known = Array(facts[start..<start + names.count])
             start += names.count
             if unit.contains(where: { $0.root !== folder.root }) {
@@ -90,9 +91,9 @@ struct FilePlacer: FolderStep {
     ) async throws -> [(Int, PlacementOutcome)] {
         let versions = items.compactMap(\.version)
         if !versions.isEmpty { try await folder.index.store.notePlacing(versions, in: folder.id) }
-        let (archive, selection) = (folder.archive, folder.selection)
+        let (archive, selection, attributes) = (folder.archive, folder.selection, folder.attributeWriter)
         let placed = try await folder.onDisk {
-            Self.place(items, in: folder.root, archive) { selection.isLeftOut($0) }
+            Self.place(items, in: folder.root, archive, attributes) { selection.isLeftOut($0) }
         }
         // Killed here, the files are in place and the index has only the note: the next scan takes them for what they are.
         let settled = Set(versions.map(\.name)).subtracting(placed.unsettled.map(\.text))
@@ -106,7 +107,8 @@ struct FilePlacer: FolderStep {
 
     /// Blocks its thread.
     private static func place(
-        _ items: [StagedPlacement], in root: RootDirectory, _ access: ArchiveAccess, isExcluded: (String) -> Bool
+        _ items: [StagedPlacement], in root: RootDirectory, _ access: ArchiveAccess, _ attributes: AttributeWriter?,
+        isExcluded: (String) -> Bool
     ) -> Placed {
         var placed = Placed()
         var ready: [(item: StagedPlacement, commit: StagedCommit)] = []
@@ -114,20 +116,23 @@ struct FilePlacer: FolderStep {
             items.contains { $0.fate.isArchived } ? Result { try access.open() } : .success(nil)
         // One call makes many names durable; a few are made so one by one.
         let durability: Durability = items.count > singlyDurable ? .deferred : .immediate
-        var kept: [Int: RelativePath] = [:]
+        var kept: [Int: VersionArchive.Kept] = [:]
         for item in items {
-            guard let commit = item.commit else { continue }
+            guard var commit = item.commit else { continue }
             do {
                 if case .exactly(let seen) = item.replacement {
+                    var left = seen
                     switch item.fate {
-                    case .conflictCopy(let copy): try root.preserve(item.path, as: copy, expecting: seen)
+                    case .conflictCopy(let copy): left = try root.preserve(item.path, as: copy, expecting: seen)
                     case .archived, .archivedWithTime:
                         guard seen.type == .regular, let archive = try opened.get() else { break }
-                        kept[item.position] = try archive.keep(
+                        let version = try archive.keep(
                             item.path, expecting: seen, isTagged: item.fate == .archivedWithTime,
                             durability: durability)
+                        (kept[item.position], left) = (version, version.left)
                     case .discarded: break
                     }
+                    commit = commit.replacing(.exactly(left))
                 }
                 ready.append((item, commit))
             } catch {
@@ -142,46 +147,72 @@ struct FilePlacer: FolderStep {
                 // Without its second name, nothing loses its place.
                 for (item, _) in ready where kept[item.position] != nil {
                     placed.outcomes.append((item.position, PlacementOutcome(error)))
-                    if let name = kept.removeValue(forKey: item.position) { archive?.withdraw(name) }
+                    if let version = kept.removeValue(forKey: item.position) { archive?.withdraw(version) }
                 }
                 let refused = Set(placed.outcomes.map(\.0))
                 ready.removeAll { refused.contains($0.item.position) }
             }
         }
+        var isInDoubt = false
         for ((item, commit), result) in zip(ready, root.commit(ready.map(\.commit))) {
-            let name = kept[item.position]
+            let version = kept[item.position]
             switch result {
             case .success(let status):
                 switch item.content {
                 case .version(let file):
                     let flags: LocalFlags = isExcluded(file.name) ? .ignored : []
                     placed.changes.append(
-                        .set(LocalEntry(file: file, flags: flags, status: IndexedStatus(status))))
+                        .set(
+                            LocalEntry(
+                                file: commit.noted(file, attributes), flags: flags, status: IndexedStatus(status))))
                 case .local: placed.scans.append(item.path)
                 }
-                placed.outcomes.append((item.position, .done(archived: name)))
-                if let name { finish(name, in: archive) }
+                placed.outcomes.append(
+                    (item.position, .done(archived: version.map { finish($0, in: archive) })))
             case .failure(let error):
                 placed.outcomes.append((item.position, PlacementOutcome(error)))
+                if error.code != .changedOnDisk, error.code != .exists { isInDoubt = true }
                 guard !commit.file.isInPlace else {
                     // What was replaced has only its name in the archive left.
                     placed.unsettled.insert(item.path)
                     break
                 }
-                if let name {
+                if let version {
                     kept[item.position] = nil
-                    archive?.withdraw(name)
+                    archive?.withdraw(version)
                 }
             }
         }
-        // What is not let go now is by the next cleaning.
+        // The disk failed in the middle. The next scan announces what it finds there, so that must survive a loss of power; where
+        // the disk refuses this, too, the outcome already names its error.
+        if isInDoubt { try? root.synchronizeFileSystem() }
+        // Versions that cannot be expired now are expired by the next cleaning.
         try? archive?.expire(ready.filter { kept[$0.item.position] != nil }.map(\.item.path))
         return placed
     }
 
-    static func finish(_ name: RelativePath, in archive: VersionArchive?) {
-        // Only the time of the file: the version is where it belongs, and goes too early at worst.
-        try? archive?.finish(name)
+    /// Gives the version's name.
+    static func finish(_ version: VersionArchive.Kept, in archive: VersionArchive?) -> RelativePath {
+        // The content is in the archive already: at worst beside the version that it replaces, or with its old time.
+        (try? archive?.finish(version)) ?? version.name
+    }
+}
+
+extension StagedPlacement {
+    /// The same with what its author announced of attributes, if the folder looks at them.
+    fileprivate func setting(_ attributes: AttributeWriter?) -> StagedPlacement {
+        guard let attributes, let version, let commit else { return self }
+        var placement = self
+        placement.commit = commit.setting(attributes.change(for: version))
+        return placement
+    }
+}
+
+extension StagedCommit {
+    /// The version that was placed, with what its file got of attributes.
+    func noted(_ version: FileInfo, _ attributes: AttributeWriter?) -> FileInfo {
+        guard let attributes, let applied = file.appliedAttributes else { return version }
+        return version.noting(attributes.noted(applied))
     }
 }
 

@@ -10,8 +10,8 @@ struct GroupPlacement: Sendable {
     /// A group, and the second names of what it replaces.
     private struct Prepared: Sendable {
         var unit: StagedUnit
-        /// Names in the archive, by position.
-        var kept: [Int: RelativePath] = [:]
+        /// In the archive, by position.
+        var kept: [Int: VersionArchive.Kept] = [:]
         var copies: [(path: RelativePath, copy: RelativePath, seen: FileAccess.FileStatus)] = []
         var sealed: SealedGroup?
 
@@ -54,15 +54,19 @@ struct GroupPlacement: Sendable {
             var group = Prepared(unit: unit)
             var position = 0
             do {
-                for item in unit {
+                for (index, item) in unit.enumerated() {
                     position = item.position
                     guard case .exactly(let seen) = item.replacement else { continue }
+                    var left = seen
                     if case .conflictCopy(let copy) = item.fate {
-                        try folder.root.preserve(item.path, as: copy, expecting: seen)
-                        group.copies.append((item.path, copy, seen))
+                        left = try folder.root.preserve(item.path, as: copy, expecting: seen)
+                        group.copies.append((item.path, copy, left))
                     } else if item.fate.isArchived, let archive = try archive.get() {
-                        group.kept[item.position] = try archive.keep(item.path, expecting: seen)
+                        let version = try archive.keep(item.path, expecting: seen)
+                        (group.kept[item.position], left) = (version, version.left)
                     }
+                    group.unit[index].replacement = .exactly(left)
+                    group.unit[index].commit = item.commit?.replacing(.exactly(left))
                 }
                 named.append(group)
             } catch {
@@ -91,8 +95,9 @@ struct GroupPlacement: Sendable {
 
     private func place(_ groups: [Prepared]) throws -> Done {
         let archive = try archive(for: groups.map(\.unit)).get()
+        let attributes = folder.attributeWriter
         var done = Done()
-        var archived: [RelativePath] = []
+        var archived: [VersionArchive.Kept] = []
         for (group, outcome) in zip(groups, folder.root.place(groups.compactMap(\.sealed))) {
             if case .unsettled = outcome {} else { done.settled += group.unit.map(\.path.text) }
             switch outcome {
@@ -101,9 +106,12 @@ struct GroupPlacement: Sendable {
                     if let removal = item.removal {
                         done.changes.append(removal)
                     } else if let status, let file = item.version {
-                        done.changes.append(.set(LocalEntry(file: file, status: IndexedStatus(status))))
+                        done.changes.append(
+                            .set(
+                                LocalEntry(
+                                    file: item.commit?.noted(file, attributes) ?? file, status: IndexedStatus(status))))
                     }
-                    done.outcomes.append((item.position, .done(archived: group.kept[item.position])))
+                    done.outcomes.append((item.position, .done(archived: group.kept[item.position]?.lastName)))
                 }
                 archived += group.kept.values
             case .undone(let error, let position):
@@ -117,7 +125,7 @@ struct GroupPlacement: Sendable {
         if let archive, !archived.isEmpty {
             // Else a loss of power could leave what was replaced with the time that it gets now.
             if archive.rules?.isTagging == false { try folder.root.synchronizeFileSystem() }
-            for name in archived { FilePlacer.finish(name, in: archive) }
+            for version in archived { _ = FilePlacer.finish(version, in: archive) }
             // What is not let go now is by the next cleaning.
             try? archive.expire(
                 groups.flatMap { group in group.unit.filter { group.kept[$0.position] != nil }.map(\.path) })
@@ -131,10 +139,12 @@ struct GroupPlacement: Sendable {
 
     /// The group stays as it was: so the second names are names too many.
     private func withdraw(_ group: Prepared, _ archive: VersionArchive?) {
-        for name in group.kept.values { archive?.withdraw(name) }
+        for version in group.kept.values { archive?.withdraw(version) }
         for (path, copy, seen) in group.copies {
             // What is gone from its place may be in the copy alone.
-            guard let now = try? folder.root.status(of: path), now.isUnchanged(since: seen) else { continue }
+            guard let now = try? folder.root.status(of: path), now.isUnchanged(since: seen.beforeRenaming) else {
+                continue
+            }
             _ = try? folder.root.remove(copy, expecting: nil, durability: .deferred)
         }
     }

@@ -15,14 +15,16 @@ struct PlanExecution {
     private var isDurable = true
     /// Whether nothing was left undone by an error.
     private(set) var isComplete = true
+    /// Files that other devices deleted and that were removed.
+    private(set) var deletedFiles = 0
     /// Whether it was said what is wrong with the name of the action under way.
     private var hasComplained = false
     /// Opened when something is to go there.
     private var archive: VersionArchive?
     /// The second name, in the archive, of what the action under way replaces.
-    private var kept: RelativePath?
-    /// Whether what is replaced has lost its place: its second name is the only one then.
-    private var isReplaced = false
+    private var kept: VersionArchive.Kept?
+    private var newcomers = Newcomers()
+    private let attributes: AttributeWriter?
     /// Of which versions were archived.
     private var archived: Set<RelativePath> = []
 
@@ -31,13 +33,14 @@ struct PlanExecution {
     init(folder: FolderContext, facts: [NameFacts], work: FolderWork) {
         self.folder = folder
         self.work = work
+        attributes = folder.attributeWriter
         self.facts = Dictionary(facts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     private var root: RootDirectory { folder.root }
 
     /// Carries out all actions up to the first file that is to be fetched, and returns all that is to be fetched. What
-    /// comes after them is planned anew when they are here.
+    /// comes after them is planned again when they are here.
     mutating func perform(_ plan: Plan) async throws -> [FileStaging.Item] {
         var fetches: [FileStaging.Item] = []
         let placing = (plan.groups.isEmpty ? plan.steps.prefix { !$0.isFetch } : plan.steps.prefix(plan.fetchPosition))
@@ -70,10 +73,13 @@ struct PlanExecution {
 
     private mutating func carryOut(_ step: Action) async throws {
         guard let name = step.name else { return }
-        (kept, isReplaced, hasComplained) = (nil, false, false)
+        (kept, hasComplained) = (nil, false)
         // Only then: what is wrong again was wrong all the time.
         defer { if !hasComplained { work.effects.problems.clear(name) } }
         do {
+            if let (file, arrival) = step.newcomer {
+                guard try await makeRoom(for: RelativePath(parsing: file.name), arrival) else { return }
+            }
             switch step {
             case .nothing, .blocked, .fetch: break
             case .forget(let name): changes.append(.forget(name))
@@ -95,51 +101,65 @@ struct PlanExecution {
                 }
             }
         } catch let error as FileAccessError {
-            if let kept, let archive, !isReplaced { try await folder.onDisk { archive.withdraw(kept) } }
-            failed(name, error)
+            if let kept, let archive { try await folder.onDisk { archive.withdraw(kept) } }
+            guard step.putsSomething else { return failed(name, error) }
+            try await obstructed(name, error)
         }
     }
 
     /// Notes what became of a name, with its block list.
     private mutating func record(_ version: LocalVersion, _ status: IndexedStatus?) async throws {
         guard let file = try await folder.index.withBlocks(version.file) else { return rescan(version.file.name) }
-        changes.append(
-            .set(
-                LocalEntry(
-                    LocalVersion(file: file, flags: version.flags, isOnDisk: version.isOnDisk),
-                    version.isOnDisk ? status : nil)))
+        // What the disk has of attributes is what it had.
+        let noted = file.diskAttributes == nil && version.isOnDisk
+        let disk = noted ? facts[file.name]?.local?.file.diskAttributes : nil
+        set(LocalVersion(file: file.noting(disk), flags: version.flags, isOnDisk: version.isOnDisk), status)
+    }
+
+    /// Has the index say so, and `problems` what is missing.
+    private mutating func set(_ version: LocalVersion, _ status: IndexedStatus?) {
+        changes.append(.set(LocalEntry(version, version.isOnDisk ? status : nil)))
+        if folder.noteMissingAttributes(of: version.file, &work) { hasComplained = true }
     }
 
     private mutating func adopt(_ file: FileInfo, _ local: LocalVersion, _ change: MetadataChange) async throws {
         let path = try RelativePath(parsing: file.name)
         let expected = expected(file.name)
-        let root = root
-        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
+        let (root, attributes) = (root, attributes)
+        let (status, disk) = try await changeDisk { () throws -> (FileAccess.FileStatus?, FileAttributes?) in
             guard let expected, let now = try root.status(of: path), now.isUnchanged(since: expected) else {
                 throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
             }
-            if change.contains(.permissions) { try root.setPermissions(file.permissions & 0o777, of: path) }
+            var disk: FileAttributes?
+            if let attributes, change.contains(.attributes) {
+                disk = attributes.noted(
+                    try root.set(
+                        permissions: change.contains(.permissions) ? file.permissions & 0o777 : nil,
+                        attributes.change(for: file), of: path))
+            } else if change.contains(.permissions) {
+                try root.setPermissions(file.permissions & 0o777, of: path)
+            }
             if change.contains(.modificationTime) {
                 let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
                 try root.setModificationTime(time, of: path)
             }
-            return try root.status(of: path)
+            return (try root.status(of: path), disk)
         }
-        try await record(LocalVersion(file: file, isOnDisk: true), status.map { IndexedStatus($0) })
+        try await record(LocalVersion(file: file.noting(disk), isOnDisk: true), status.map { IndexedStatus($0) })
     }
 
     private mutating func makeDirectory(_ file: FileInfo, _ occupant: Occupant) async throws {
         let path = try RelativePath(parsing: file.name)
         try await clear(path, occupant, by: file.modifiedBy)
-        let root = root
-        let ignoresPermissions = file.hasNoPermissions || folder.settings.ignoresPermissions
-        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
+        let (root, attributes) = (root, attributes)
+        let keepsNone = file.hasNoPermissions || folder.ignoresPermissions(at: file.name)
+        let permissions = keepsNone ? nil : file.permissions & 0o777
+        let (status, disk) = try await changeDisk { () throws -> (FileAccess.FileStatus?, FileAttributes?) in
             try root.createDirectories(path, durability: .deferred)
-            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: path) }
-            return try root.status(of: path)
+            let disk = try root.finish(path, file, permissions, attributes)
+            return (try root.status(of: path), disk)
         }
-        changes.append(
-            .set(LocalEntry(file: file, status: status.map { IndexedStatus($0) } ?? .unknown)))
+        set(.current(file.noting(disk)), status.map { IndexedStatus($0) } ?? .unknown)
     }
 
     private mutating func makeSymlink(_ file: FileInfo, _ occupant: Occupant) async throws {
@@ -151,7 +171,6 @@ struct PlanExecution {
             try root.createSymlink(
                 path, target: file.symlinkTarget, replacing: replacement, durability: .deferred)
         }
-        isReplaced = true
         let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
             let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
             try root.setModificationTime(time, of: path)
@@ -169,21 +188,24 @@ struct PlanExecution {
         guard let full = try await folder.index.withBlocks(file) else { return rescan(file.name) }
         guard let expected = expected(from.file.name) else { return rescan(from.file.name) }
         let replacement = try await replacement(target, occupant, by: file.modifiedBy)
-        let root = root
-        let ignoresPermissions = file.hasNoPermissions || folder.settings.ignoresPermissions
+        let (root, attributes) = (root, attributes)
+        let keepsNone = file.hasNoPermissions || folder.ignoresPermissions(at: file.name)
+        let permissions = keepsNone ? nil : file.permissions & 0o777
         try await changeDisk {
             if let parent = target.parent { try root.createDirectories(parent, durability: .deferred) }
             try root.rename(source, to: target, replacing: replacement, expecting: expected, durability: .deferred)
         }
-        isReplaced = true
-        let status = try await changeDisk { () throws -> FileAccess.FileStatus? in
-            if !ignoresPermissions { try root.setPermissions(file.permissions & 0o777, of: target) }
+        let (status, disk) = try await changeDisk { () throws -> (FileAccess.FileStatus?, FileAttributes?) in
+            let disk = try root.finish(target, file, permissions, attributes)
             try root.setModificationTime(
                 FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds), of: target)
-            return try root.status(of: target)
+            return (try root.status(of: target), disk)
         }
-        changes.append(.set(LocalEntry(file: full, status: status.map { IndexedStatus($0) } ?? .unknown)))
+        set(.current(full.noting(disk)), status.map { IndexedStatus($0) } ?? .unknown)
         changes.append(.set(LocalEntry(file: tombstone)))
+        if folder.scrub.damaged(from.file.name) != nil {
+            try await folder.index.store.renameDamaged(from.file.name, to: file.name, in: folder.id)
+        }
     }
 
     private mutating func delete(
@@ -197,10 +219,37 @@ struct PlanExecution {
         } else {
             try await removeFile(path)
         }
+        if tombstone != nil, local.file.kind != .directory { deletedFiles += 1 }
         changes.append(tombstone.map { .set(LocalEntry(file: $0)) } ?? .forget(local.file.name))
     }
 
     // MARK: making room
+
+    /// Makes room for something new on a disk that takes several names for one. False if it cannot come now.
+    private mutating func makeRoom(for path: RelativePath, _ arrival: Newcomers.Arrival) async throws -> Bool {
+        let root = root
+        guard let place = try await onDisk({ try root.nearestTraits(of: path) }) else { return true }
+        if place.changes(path.name) {
+            let refused = FileAccessError(.nameRefused, .create, path: path.text)
+            complain(refused.message(from: "\(folder.id):"), at: path.text)
+            return false
+        }
+        var twin: Newcomers.Twin?
+        if let found = try await onDisk({ try root.twin(of: path) }) {
+            let facts = try await folder.index.facts(found.text)
+            let isLeaving = facts?.global?.isDeleted == true
+            twin = Newcomers.Twin(path: found, leaving: isLeaving ? facts?.localVersion?.file.kind : nil)
+        }
+        switch newcomers.judge(path, arrival, over: twin, on: place) {
+        case .room: return true
+        case .renaming(let old):
+            try await changeDisk { try root.rename(old, to: path, durability: .deferred) }
+            return true
+        case .later: rescan(path.text)
+        case .taken(let other): complain(ProblemText.twin(other, of: path.text, in: folder.id), at: path.text)
+        }
+        return false
+    }
 
     /// What a file or link is to find in its place, so that it can take it at one instant: the loser of a conflict has
     /// got its second name by then. A directory goes first.
@@ -219,11 +268,14 @@ struct PlanExecution {
             if case .conflicting = occupant {
                 let copy = try folder.loserName(of: path, by: device)
                 let root = root
-                try await changeDisk { try root.preserve(path, as: copy, expecting: expected) }
-                try await conflictCopyMade(copy, of: path)
+                let left = try await changeDisk { try root.preserve(path, as: copy, expecting: expected) }
+                try await folder.conflictCopyMade(copy, of: path, &work)
+                return .exactly(left)
             } else if let archive = try archive(for: expected) {
-                kept = try await changeDisk { try archive.keep(path, expecting: expected) }
+                let version = try await changeDisk { try archive.keep(path, expecting: expected) }
+                kept = version
                 archived.insert(path)
+                return .exactly(version.left)
             }
             return .exactly(expected)
         }
@@ -266,14 +318,6 @@ struct PlanExecution {
     }
 
     /// The loser of a conflict has its own name: it is announced as a new file by the next scan.
-    private mutating func conflictCopyMade(_ copy: RelativePath, of path: RelativePath) async throws {
-        work.effects.rescans.insert(copy)
-        work.noteUndecided(copy, folder.rules)
-        let (archive, limit) = (folder.archive, folder.rules.conflictLimit)
-        let removed = try await folder.onDisk { try archive.removeExcessConflicts(of: path, limit: limit) }
-        work.effects.rescans.formUnion(removed)
-    }
-
     /// Keeps the loser of a conflict under its own name.
     private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
         let copy = try folder.loserName(of: path, by: device)
@@ -282,7 +326,7 @@ struct PlanExecution {
         }
         let root = root
         try await changeDisk { try root.rename(path, to: copy, replacing: .nothing, expecting: expected) }
-        try await conflictCopyMade(copy, of: path)
+        try await folder.conflictCopyMade(copy, of: path, &work)
     }
 
     /// Removes a directory with what may go with it. False if it stays.
@@ -401,7 +445,7 @@ struct PlanExecution {
             guard !path.isInternal, !path.isTemporary else { return nil }
             var item = FileStaging.Item(file: file, holders: facts[name]?.holders ?? [])
             switch occupant {
-            case .nothing: break
+            case .nothing: guard try await makeRoom(for: path, .downloaded) else { return nil }
             case .replaced(let local) where local.file.kind == .directory:
                 try await clear(path, occupant, by: file.modifiedBy)
             case .replaced, .conflicting:
@@ -418,7 +462,7 @@ struct PlanExecution {
             }
             return item
         } catch let error as FileAccessError {
-            failed(name, error)
+            try await obstructed(name, error)
             return nil
         }
     }
@@ -525,16 +569,31 @@ struct PlanExecution {
         work.effects.doubt(name)
     }
 
+    /// Something occupies the place of `name`: a file or link above it gives way, or `problems` names it.
+    private mutating func obstructed(_ name: String, _ error: FileAccessError) async throws {
+        if error.code == .directoryNotEmpty {
+            complain(ProblemText.directoryInTheWay, at: name)
+            return rescan(name)
+        }
+        // A link above it leads outside the root, or may.
+        guard error.code == .notADirectory || error.code == .outsideRoot, let path = RelativePath(name),
+            let obstacle = try? folder.obstacle(to: path)
+        else { return failed(name, error) }
+        do {
+            guard try await !DirectoryClaims(folder: folder).settle(obstacle.path, &work) else {
+                isComplete = false
+                return work.effects.pull.add([name])
+            }
+        } catch let error as FileAccessError {
+            return failed(name, error)
+        }
+        complain(obstacle.message, at: name)
+        work.effects.doubted.insert(obstacle.path)
+    }
+
     private mutating func failed(_ name: String, _ error: FileAccessError) {
         switch error.code {
-        case .notADirectory:
-            if let path = RelativePath(name), let obstacle = try? folder.obstacle(to: path) {
-                complain(obstacle.message, at: name)
-                work.effects.doubted.insert(obstacle.path)
-            } else {
-                rescan(name)
-            }
-        case .changedOnDisk, .exists, .notFound, .isADirectory: rescan(name)
+        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: rescan(name)
         case .directoryNotEmpty:
             complain(error.message(from: "\(folder.id):"), at: name)
             rescan(name)
@@ -547,6 +606,24 @@ struct PlanExecution {
 
 extension Action {
     fileprivate var isFetch: Bool { if case .fetch = self { true } else { false } }
+
+    /// Whether the step puts something under its name that needs the directory above it.
+    fileprivate var putsSomething: Bool {
+        switch self {
+        case .fetch, .rename, .makeSymlink, .makeDirectory: true
+        case .nothing, .blocked, .record, .forget, .adopt, .delete: false
+        }
+    }
+
+    /// What the step puts where nothing is known to be, without fetching it.
+    fileprivate var newcomer: (FileInfo, Newcomers.Arrival)? {
+        switch self {
+        case .rename(let from, _, let file, .nothing): (file, .renamed(from: from.file.name))
+        case .makeSymlink(let file, .nothing): (file, .downloaded)
+        case .makeDirectory(let file, .nothing): (file, .directory)
+        case .rename, .makeSymlink, .makeDirectory, .nothing, .blocked, .record, .forget, .fetch, .adopt, .delete: nil
+        }
+    }
 
     /// The file or link that the step puts into a place, without fetching it.
     fileprivate var placedFile: FileInfo? {

@@ -22,6 +22,8 @@ struct PlanPullStep: FolderStep {
     let deletions: [FileInfo]
     /// Whether `status` is to say how much is needed: in the first round that finds something.
     let countsNeed: Bool
+    /// What was decided about deletions earlier in this pull; nil if none was met yet.
+    var clearance: DeletionClearance?
 
     struct Round: Sendable {
         /// The folder as the plan saw it.
@@ -33,18 +35,25 @@ struct PlanPullStep: FolderStep {
         var isNeeded = false
         /// Where the next window begins; nil after the last.
         var next: String?
+        /// What is decided about deletions for the rest of the pull; nil if none was met yet.
+        var clearance: DeletionClearance?
     }
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Round {
         try await outlive(folder, &work)
         var window = try await needed(folder)
-        var round = Round(folder: folder, next: window.next)
+        var round = Round(folder: folder, next: window.next, clearance: clearance)
         window.facts.removeAll { attempted.contains($0.name) }
+        if round.clearance == nil, folder.settings.guardsIncomingDeletions, window.facts.contains(where: \.isDeletion) {
+            round.clearance = try await IncomingDeletions(folder: folder, names: names).clearance(&work)
+        }
+        round.isComplete = round.clearance?.isForLater != true
+        window.facts.removeAll { round.clearance.holds($0, work) || work.memory.vanishedMounts.contains($0.name) }
         guard !window.facts.isEmpty else { return round }
         round.isNeeded = true
         if countsNeed { work.effects.counts.need = try await folder.index.neededTotals(names) }
         let groups = folder.groupPatterns
-        window.facts += try await folder.partners(of: window.facts, groups)
+        window.facts += try await folder.partners(of: window.facts, groups).filter { !round.clearance.holds($0, work) }
         let options = PlanOptions(
             order: PullOrder(folder.settings.order), priorities: priorities(folder),
             freeByteCount: Int64(clamping: try folder.freeBytes()), neededByteCount: nil, groups: groups)
@@ -55,13 +64,20 @@ struct PlanPullStep: FolderStep {
         for blocked in plan.blocked { note(blocked, &work) }
         work.noteContestedDeletions(window.facts, folder.rules)
         var execution = PlanExecution(folder: folder, facts: window.facts, work: work)
-        defer { work = execution.work }
-        round.fetches = try await execution.perform(plan)
-        round.isComplete = execution.isComplete && plan.blocked.isEmpty
+        do {
+            round.fetches = try await execution.perform(plan)
+        } catch {
+            work = execution.work
+            round.clearance?.used(execution.deletedFiles, &work.memory.incomingGuard, at: folder.tools.time.monotonic())
+            throw error
+        }
+        work = execution.work
+        round.clearance?.used(execution.deletedFiles, &work.memory.incomingGuard, at: folder.tools.time.monotonic())
+        round.isComplete = round.isComplete && execution.isComplete && plan.blocked.isEmpty
         return round
     }
 
-    /// Announces anew what was changed here while others deleted it. What was changed here meanwhile wins over a deletion,
+    /// Announces again what was changed here while others deleted it. What was changed here meanwhile wins over a deletion,
     /// but by a rule that not all devices share; see `LocalChanges.outliving`.
     private func outlive(_ folder: FolderContext, _ work: inout FolderWork) async throws {
         guard !deletions.isEmpty else { return }
@@ -96,7 +112,7 @@ struct PlanPullStep: FolderStep {
         switch blocked.obstacle {
         case .mustRescan: return work.effects.rescan(blocked.name)
         case .unsupported: message = "something that cannot be synced has the same path; move it elsewhere"
-        case .directoryNotEmpty: message = "a directory with needed files has the same path; move them elsewhere"
+        case .directoryNotEmpty: message = ProblemText.directoryInTheWay
         case .groupMember(let name): message = FolderContext.groupMessage(name)
         case .parentNotDirectory:
             message = "other devices have both a file and a directory at a parent path; rename one of them there"
@@ -133,21 +149,20 @@ struct PullOutcomesStep: FolderStep {
             switch outcome {
             case .done:
                 work.effects.problems.clear(name)
-                guard case .conflictCopy(let copy) = item.fate else { break }
-                work.effects.rescans.insert(copy)
-                work.log(.conflict, [name], folder.index)
-                work.noteUndecided(copy, folder.rules)
-                if let path {
-                    let (archive, limit) = (folder.archive, folder.rules.conflictLimit)
-                    let removed = try await folder.onDisk {
-                        try archive.removeExcessConflicts(of: path, limit: limit)
-                    }
-                    work.effects.rescans.formUnion(removed)
+                if folder.rules.attributes.areSynced, let local = try await folder.index.facts(name)?.local {
+                    folder.noteMissingAttributes(of: local.file, &work)
                 }
+                guard case .conflictCopy(let copy) = item.fate else { break }
+                work.log(.conflict, [name], folder.index)
+                if let path { try await folder.conflictCopyMade(copy, of: path, &work) }
             case .outdated: work.effects.pull.add([name])
             case .changedOnDisk:
                 account.isComplete = false
                 if let path, let obstacle = try folder.obstacle(to: path) {
+                    if item.removal == nil, try await DirectoryClaims(folder: folder).settle(obstacle.path, &work) {
+                        work.effects.pull.add([name])
+                        break
+                    }
                     work.effects.problems.noteUndone(obstacle.message, at: name)
                     work.effects.doubted.insert(obstacle.path)
                 } else {
@@ -193,8 +208,11 @@ struct EndPullStep: FolderStep {
         work.effects.counts.need = need
         try await Leftovers(folder: folder).removeTemporaries(&work)
         try await LocalRenames(folder: folder).endMoves(&work)
-        try await KeepFreeStep().run(try await folder.reread(&work), &work)
         work.effects.counts.lacks = need.items == .zero ? [] : try await folder.lacks()
+        if names == nil, need.deletions == 0 {
+            work.memory.heldDeletions = nil
+            try await folder.setConfirmedDeletions(ConfirmedDeletions(), &work)
+        }
     }
 }
 

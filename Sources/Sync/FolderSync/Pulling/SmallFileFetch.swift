@@ -5,9 +5,9 @@ import Fetching
 import FileAccess
 import NIOCore
 
-/// Gets many files of at most one block each, all at once: what `StagedFetch` does for each of them is done here once
-/// for all, and each is asked of one device, or of two if the first is late with its answer. Files that do not come this
-/// way are left to `StagedFetch`.
+/// Gets many files of at most one block each, all at once, asking for them in their order: what `StagedFetch` does for
+/// each of them is done here once for all, and each is asked of one device, or of two if the first is late with its
+/// answer. Files that do not come this way are left to `StagedFetch`.
 struct SmallFileFetch: Sendable {
     /// Files larger than this are fetched one by one: a file up to here has one block, whatever its block size.
     static let byteLimit = Int64(BlockSize.minimum)
@@ -49,7 +49,8 @@ struct SmallFileFetch: Sendable {
                 if isInOrder {
                     bytes[position] = try await request(block, of: item.file, sources, pace)
                 } else {
-                    group.addTask { (position, try await request(block, of: item.file, sources, pace)) }
+                    // At once: tasks that are only scheduled may begin in any order, and what has priority would come last.
+                    group.addImmediateTask { (position, try await request(block, of: item.file, sources, pace)) }
                 }
             }
             for try await (position, answer) in group { bytes[position] = answer }
@@ -101,7 +102,7 @@ struct SmallFileFetch: Sendable {
                 let start = now()
                 var (running, hasHedged, looks) = (1, false, 0)
                 let asked = pace.asked(first.holder)
-                group.addTask { .answer(try await ask(first, request, pace, asked)) }
+                group.addImmediateTask { .answer(try await ask(first, request, pace, asked)) }
                 addTimer(for: pace.patience(with: first.holder), &group)
                 while running > 0, let event = try await group.next() {
                     switch event {

@@ -67,7 +67,9 @@ package enum PlacementOutcome: Sendable {
     init(_ error: any Error) {
         if let error = error as? FileAccessError {
             switch error.code {
-            case .changedOnDisk, .exists, .isADirectory, .notADirectory, .notFound: self = .changedOnDisk
+            // A link in the place of a directory leads outside the root, or may.
+            case .changedOnDisk, .exists, .isADirectory, .notADirectory, .notFound, .outsideRoot:
+                self = .changedOnDisk
             default: self = .failed(error)
             }
             return
