@@ -19,6 +19,8 @@ struct Liar {
     private var known: [String: FileInfo] = [:]
     private var indexID: IndexID
     private var sequence: Int64 = 0
+    /// It says that it has what others have.
+    private let claimsToHave: Bool
 
     private struct Link {
         let peer: ScriptedPeer
@@ -27,8 +29,9 @@ struct Liar {
         var requests: [(id: Int32, request: BlockRequest)] = []
     }
 
-    init(number: Int, seed: UInt64) {
+    init(number: Int, seed: UInt64, claimsToHave: Bool = false) {
         self.number = number
+        self.claimsToHave = claimsToHave
         var generator = SeededGenerator(seed: seed)
         id = DeviceID(digest: SHA256.digest(generator.bytes(32)))
         indexID = IndexID(rawValue: generator.next() | 1)
@@ -137,6 +140,12 @@ struct Liar {
         let name = generator.pick(Simulation.names)
         sequence += Int64(generator.int(1...3))
         let truth = known[name]
+        if claimsToHave, var claim = truth, claim.kind == .file, !claim.isDeleted, !claim.isInvalid,
+            !generator.isOne(in: 3)
+        {
+            claim.sequence = sequence
+            return claim
+        }
         var version = VersionVector([.init(id: id.shortID, value: UInt64(generator.int(1...50)))])
         if let truth {
             switch generator.int(0...5) {

@@ -100,7 +100,9 @@ final class Listener: Sendable {
             trace.note("\(from) shares with \(to): \(words.joined(separator: "; "))")
         case .request(_, let request): trace.note("    \(from): \(request.name) at \(request.offset) from \(to)")
         case .closed(let reason): trace.note("\(from) leaves \(to): \(reason)")
-        case .hello, .response, .downloadProgress: break
+        case .keepRequest(_, let request):
+            trace.note("\(from) to \(to): \(request.kind) \(request.entries.map(\.name).joined(separator: " "))")
+        case .hello, .response, .downloadProgress, .keepAnswer: break
         }
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import FolderSync
 
 /// Extraneous files that people settle, and names that they delete everywhere.
-@Suite(.timeLimit(.minutes(5))) struct SettlingTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SettlingTests {
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     private func files(_ agent: SimulatedAgent) -> [String: String] {
@@ -176,14 +176,16 @@ import Testing
             await simulation.select(["d"], whileSpace: true, at: second)
             #expect(try await simulation.settle() == [])
             #expect(files(second).count == 3)
+            // The other keeps everything, and counts while it is away, once it has heard that this one does not.
+            simulation.configure(second) { $0.mode = .selective }
+            await simulation.cut(.init(from: first.number, to: second.number))
+            try await simulation.connect(first, second)
+            await simulation.carry()
             put("new", "d/new", second)
             try await simulation.looks(second)
             await simulation.cut(.init(from: first.number, to: second.number))
-            // All of the disk: more than there is. The other keeps everything, and counts while it is away.
-            simulation.configure(second) {
-                $0.mode = .selective
-                $0.keepFree = .basisPoints(10_000)
-            }
+            // All of the disk: more than there is.
+            simulation.configure(second) { $0.keepFree = .basisPoints(10_000) }
             second.isFreeing = true
             second.process?.folder.boards.inbox.pullEverything()
             for _ in 0..<6 { try await simulation.work(second) }
@@ -256,7 +258,7 @@ extension Simulation {
         byteCount: Int64, unusedFor: Int64? = nil, at agent: SimulatedAgent, isDryRun: Bool = false
     ) async -> SpaceAnswer.Folder? {
         await outcome(of: agent) {
-            try await $0.perform(FreeStep(until: byteCount, unusedFor: unusedFor, isDryRun: isDryRun))
+            try await $0.free(FreeStep(until: byteCount, unusedFor: unusedFor, isDryRun: isDryRun))
         }
     }
 

@@ -58,10 +58,12 @@ final class SimulatedAgent: Sendable {
     private let trace: Trace
     private let state: Mutex<State>
 
-    /// - Parameter executor: runs its processes.
+    /// - Parameters:
+    ///   - folding: which names its disk takes for one; nil for an ordinary disk.
+    ///   - executor: runs its processes.
     init(
-        number: Int, seed: UInt64, home: String, time: VirtualTime, skew: Int64, executor: SerialTaskExecutor,
-        trace: Trace
+        number: Int, seed: UInt64, home: String, folding: FoldedNames?, time: VirtualTime, skew: Int64,
+        executor: SerialTaskExecutor, trace: Trace
     ) throws {
         self.number = number
         self.home = home
@@ -74,10 +76,10 @@ final class SimulatedAgent: Sendable {
         for name in ["root/.stfolder", "trash", "cache"] {
             try FileManager.default.createDirectory(atPath: "\(home)/\(name)", withIntermediateDirectories: true)
         }
-        files = UserFiles(root: "\(home)/root")
+        files = UserFiles(root: "\(home)/root", folding: folding)
         let state = Weak()
         disk = FaultyDisk(
-            root: "\(home)/root", trash: "\(home)/trash", seed: generator.next(),
+            root: "\(home)/root", trash: "\(home)/trash", seed: generator.next(), folding: folding,
             note: {
                 trace.noteDisk(number, $0)
                 state.agent?.interruption?($0)

@@ -29,6 +29,8 @@ extension Simulation {
                 try await connect(agents[pair.from], agents[pair.to])
             }
             for agent in agents {
+                // Its disk may have ended before, and nothing of it have worked since.
+                if !agent.isUp { try await start(agent) }
                 agent.process?.folder.boards.inbox.scanEverything()
                 try await finish(agent)
             }
@@ -93,13 +95,14 @@ extension Simulation {
         for agent in agents { agent.selectionChanged() }
         let trees = agents.map { $0.files.tree() }
         var problems = checkContents(trees)
-        problems += try await checkReplicas(trees)
-        for (agent, tree) in zip(agents, trees) { problems += try await checkIndex(of: agent, tree) }
+        let synced = trees.map { tree in tree.filter { !$0.key.unicodeScalars.contains(Self.accent) } }
+        problems += try await checkReplicas(synced)
+        for (agent, tree) in zip(agents, synced) { problems += try await checkIndex(of: agent, tree) }
         return problems
     }
 
     /// Nothing that was written is lost, and nothing is there that nobody wrote.
-    private func checkContents(_ trees: [[String: Item]]) -> [String] {
+    func checkContents(_ trees: [[String: Item]]) -> [String] {
         var problems: [String] = []
         var present: Set<SHA256Digest> = []
         for (agent, tree) in zip(agents, trees) {
@@ -129,7 +132,8 @@ extension Simulation {
         let names = Set(trees.flatMap(\.keys)).union(try await announcedNames()).sorted()
         var facts: [[NameFacts]] = []
         for agent in agents {
-            facts.append(try await agent.process?.index.facts(in: SimulatedAgent.folder, names: names) ?? [])
+            guard let process = agent.process else { return problems + ["agent \(agent.number) does not run"] }
+            facts.append(try await process.index.facts(in: SimulatedAgent.folder, names: names))
         }
         for (position, name) in names.enumerated() {
             let winners = facts.map { $0[position].global.flatMap { $0.isInvalid || $0.isDeleted ? nil : $0 } }
@@ -197,6 +201,10 @@ extension Simulation {
         guard let item = tree[name] else {
             // Something that is not selected is where its directory would be: people decide.
             if isBlocked(name, agent, tree) { return [] }
+            if hasTwin(name, agent, tree) {
+                trace.note("agent \(agent.number): has no room for \(name)")
+                return []
+            }
             return problem("is missing")
         }
         switch item {
@@ -219,6 +227,18 @@ extension Simulation {
 
     private func holdsLeftOut(_ name: String, _ agent: SimulatedAgent, _ tree: [String: Item]) -> Bool {
         tree.keys.contains { $0.hasPrefix(name + "/") && agent.selection?.isLeftOut($0) != false }
+    }
+
+    /// Whether the disk holds another name that is the same to it, of what is at the name or of a directory above.
+    private func hasTwin(_ name: String, _ agent: SimulatedAgent, _ tree: [String: Item]) -> Bool {
+        guard let folding = agent.files.folding else { return false }
+        var above = name[...]
+        while true {
+            let spelling = agent.files.listed(String(above))
+            if !spelling.utf8.elementsEqual(above.utf8), folding.areOne(path: spelling, String(above)) { return true }
+            guard let slash = above.lastIndex(of: "/") else { return false }
+            above = above[..<slash]
+        }
     }
 
     private func isBlocked(_ name: String, _ agent: SimulatedAgent, _ tree: [String: Item]) -> Bool {
@@ -267,6 +287,7 @@ extension Simulation {
         for needed in left.entries {
             let isExcused =
                 needed.file.isDeleted && holdsLeftOut(needed.path, agent, tree) || isBlocked(needed.path, agent, tree)
+                || hasTwin(needed.path, agent, tree)
             if !isExcused { problems.append("agent \(agent.number): \(needed.path) is needed for ever") }
         }
         return problems

@@ -66,6 +66,7 @@ extension Simulation {
         let wanted = rules(agent.number)
         configuration.devices = wanted.devices
         configuration.isPaused = wanted.isPaused
+        configuration.mode = wanted.mode
         try await process.folder.exchange.applyRoles(configuration)
         await process.links.configure(process.folder, configuration)
         await executor.idle()

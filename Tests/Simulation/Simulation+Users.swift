@@ -15,13 +15,36 @@ extension Simulation {
     static let names =
         leaves + directories.flatMap { directory in leaves.prefix(2).map { "\(directory)/\($0)" } }
 
+    /// Where users put files.
+    private func fileNames(_ agent: SimulatedAgent) -> [String] {
+        if !weather.folding.isEmpty {
+            return Self.names + Self.doubles + (agent.files.folding?.normalizes == true ? [Self.decomposed] : [])
+        }
+        return weather.collides ? Self.names + ["d", "d", "p/q", "d/e"] : Self.names
+    }
+
+    /// Names that a disk that folds takes for one with another of these or of the usual ones.
+    private static let doubles = [
+        "A.TXT", "B", "C.md", "D/a.txt", "d/B", "P/a.txt", "p/Q/b", "p/\u{e9}", "p/\u{c9}",
+    ]
+
+    /// `é` of two characters: not synced, and the place of what is.
+    private static let decomposed = "p/e\u{301}"
+    static let accent: Unicode.Scalar = "\u{301}"
+
+    private var directories: [String] { weather.folding.isEmpty ? Self.directories : Self.directories + ["D", "p/Q"] }
+
     /// One thing that the agent's user does.
     ///
     /// - Parameter isByHand: without a word to the agent, which is in the middle of something.
     func actAsUser(of agent: SimulatedAgent, isByHand: Bool = false) async {
+        if weather.frees {
+            if !isByHand || agent.process == nil { await actInFreeingWorld(agent) } else { write(agent) }
+            return
+        }
         if weather.settles, !isByHand, generator.isOne(in: 6) { return await settleSomething(agent) }
         if weather.hasNotes, !isByHand, generator.isOne(in: 4) { return await noteSomething(agent) }
-        switch generator.int(0...(isByHand ? 87 : 99)) {
+        switch generator.int(0...(weather.collides ? 79 : isByHand ? 87 : 99)) {
         case 0..<32: write(agent)
         case 32..<40: append(agent)
         case 40..<50: rename(agent)
@@ -95,8 +118,8 @@ extension Simulation {
         return makeParents(agent, of: parent) && agent.files.makeDirectory(parent)
     }
 
-    private func write(_ agent: SimulatedAgent, _ name: String? = nil) {
-        let name = name ?? generator.pick(Self.names)
+    func write(_ agent: SimulatedAgent, _ name: String? = nil) {
+        let name = agent.files.listed(name ?? generator.pick(fileNames(agent)))
         guard !agent.files.isDirectory(name), makeParents(agent, of: name) else { return }
         let before = agent.files.content(name)
         let bytes = freshBytes
@@ -105,13 +128,14 @@ extension Simulation {
         stamp(agent, name)
         ledger.supersede(before)
         if agent.mayKeep(name) { ledger.supersedeOwn(removedFrom: name, by: agent.number) }
+        if weather.frees { supersedeFreed(name, by: agent) }
         let content = SHA256.digest(bytes)
         ledger.wrote(content, at: name, by: agent.number)
         did(agent, "writes \(name) \(Self.short(content))\(before.map { " over \(Self.short($0))" } ?? "")", name)
     }
 
-    private func append(_ agent: SimulatedAgent, _ name: String? = nil) {
-        let name = name ?? generator.pick(Self.names)
+    func append(_ agent: SimulatedAgent, _ name: String? = nil) {
+        let name = agent.files.listed(name ?? generator.pick(weather.folding.isEmpty ? Self.names : fileNames(agent)))
         guard let before = agent.files.read(name) else { return }
         let bytes = before + freshBytes
         guard bytes.count < 2 << 20, agent.files.write(bytes, to: name) else { return }
@@ -123,11 +147,11 @@ extension Simulation {
     }
 
     private func rename(_ agent: SimulatedAgent) {
-        let (from, to) = (generator.pick(Self.names), generator.pick(Self.names))
-        guard from != to, agent.files.status(from) != nil, !agent.files.isDirectory(from),
+        let (from, to) = (agent.files.listed(generator.pick(fileNames(agent))), generator.pick(fileNames(agent)))
+        guard !from.utf8.elementsEqual(to.utf8), agent.files.status(from) != nil, !agent.files.isDirectory(from),
             !agent.files.isDirectory(to), makeParents(agent, of: to)
         else { return }
-        let before = agent.files.content(to)
+        let before = agent.files.listed(to) == from ? nil : agent.files.content(to)
         let wasKept = agent.mayKeep(from)
         guard agent.files.rename(from, to: to) else { return }
         ledger.supersede(before)
@@ -136,14 +160,18 @@ extension Simulation {
     }
 
     private func renameDirectory(_ agent: SimulatedAgent) {
-        let (from, to) = (generator.pick(Self.directories), generator.pick(Self.directories))
-        guard from != to, !to.hasPrefix(from + "/"), agent.files.isDirectory(from), agent.files.status(to) == nil,
-            makeParents(agent, of: to), agent.files.rename(from, to: to)
+        let (from, to) = (agent.files.listed(generator.pick(directories)), generator.pick(directories))
+        guard from != to, !agent.files.listed(to).hasPrefix(from + "/"), agent.files.isDirectory(from),
+            agent.files.status(to) == nil || agent.files.listed(to) == from,
+            makeParents(agent, of: to)
         else { return }
+        let kept = agent.files.allNames(below: from, all: true).filter(agent.mayKeep).compactMap(agent.files.content)
+        guard agent.files.rename(from, to: to) else { return }
+        for content in kept { ledger.movedAway[content, default: []].insert(agent.number) }
         did(agent, "renames the directory \(from) to \(to)", from, to)
     }
 
-    private func delete(_ agent: SimulatedAgent) {
+    func delete(_ agent: SimulatedAgent) {
         // Conflict copies are deleted by people too, once they have looked at them.
         let names = agent.files.userNames().filter { !agent.files.isDirectory($0) }
         guard !names.isEmpty else { return }
@@ -171,7 +199,7 @@ extension Simulation {
     }
 
     private func deleteDirectory(_ agent: SimulatedAgent) {
-        let name = generator.pick(Self.directories)
+        let name = agent.files.listed(generator.pick(directories))
         guard agent.files.isDirectory(name) else { return }
         for below in agent.files.allNames(below: name, all: true).reversed() + [name] {
             let before = RelativePath(below)?.isTemporary == true ? nil : agent.files.content(below)
@@ -182,7 +210,7 @@ extension Simulation {
     }
 
     private func makeDirectory(_ agent: SimulatedAgent) {
-        let name = generator.pick(Self.directories)
+        let name = agent.files.listed(generator.pick(directories))
         guard agent.files.status(name) == nil, makeParents(agent, of: name), agent.files.makeDirectory(name) else {
             return
         }
@@ -251,7 +279,7 @@ extension Simulation {
         let path = generator.pick(Self.names + Self.directories)
         switch generator.int(0...11) {
         // Who says that it has a file is trusted with the last copy.
-        case 0, 1: if !weather.hasLiar { return await free(path, agent) }
+        case 0, 1: if !weather.hasLiar { return await freePath(path, agent) }
         case 2: if !weather.hasLiar { return await settleExtraneous(agent) }
         case 3: return await removeEverywhere(path, agent)
         default: break
@@ -260,7 +288,7 @@ extension Simulation {
     }
 
     /// Deselects something and lets the agent free its space: what others have is theirs to keep.
-    private func free(_ path: String, _ agent: SimulatedAgent) async {
+    func freePath(_ path: String, _ agent: SimulatedAgent) async {
         guard agent.isUp else { return }
         let (trace, number) = (trace, agent.number)
         trace.note("user \(number): frees \(path)")
@@ -268,7 +296,7 @@ extension Simulation {
         agent.isFreeing = true
         await inProcess(of: agent) { process in
             do {
-                let outcome = try await process.folder.runner.perform(DeselectStep(paths: [path], local: .free))
+                let outcome = try await process.folder.runner.deselect(DeselectStep(paths: [path], local: .free))
                 trace.note(
                     "user \(number): freed \(outcome.freeing?.freed ?? []), stays "
                         + "\(outcome.freeing?.staying.map { "\($0.path) \($0.reason)" } ?? [])")
@@ -349,13 +377,12 @@ extension Simulation {
         agent.selectionChanged()
     }
 
-    private func contents(_ agent: SimulatedAgent) -> [(name: String, content: SHA256Digest)] {
+    func contents(_ agent: SimulatedAgent) -> [(name: String, content: SHA256Digest)] {
         agent.files.allNames().compactMap { name in agent.files.content(name).map { (name, $0) } }
     }
 
-    /// Nothing goes by freeing that no other device has. But each device goes by what it has heard: another that frees the
-    /// same before either has heard of it frees the other copy, which is why `min-copies` can be two.
-    private func checkFreed(_ freed: [(name: String, content: SHA256Digest)], _ agent: SimulatedAgent) async {
+    /// Nothing goes by freeing that no other device has, unless a user has removed by hand what his agent may have promised.
+    func checkFreed(_ freed: [(name: String, content: SHA256Digest)], _ agent: SimulatedAgent) async {
         for (name, content) in freed where !agents.contains(where: { $0.files.holds(content) }) {
             guard !ledger.superseded.contains(content) else { continue }
             var hasHeard = true
@@ -366,7 +393,6 @@ extension Simulation {
             if hasHeard { trace.violate("agent \(agent.number) freed \(name), the last \(Self.short(content))") }
             ledger.supersede(content)
         }
-        for (_, content) in freed { ledger.setAside[content, default: []].insert(agent.number) }
     }
 
     /// Whether one agent knows all that the other announces now; false if either is down.
@@ -393,7 +419,7 @@ extension Simulation {
         if generator.isOne(in: 2) { await select([name], isSelecting: true, agent) }
     }
 
-    private func select(_ paths: [String], isSelecting: Bool, _ agent: SimulatedAgent) async {
+    func select(_ paths: [String], isSelecting: Bool, _ agent: SimulatedAgent) async {
         guard agent.isUp else { return }
         let trace = trace
         let number = agent.number

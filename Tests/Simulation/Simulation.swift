@@ -50,6 +50,14 @@ actor Simulation {
         var filesAtOnce = 1
         /// How many links two agents want with each other.
         var connections = 1
+        /// Everybody frees space all the time, also unattended, in groups that are apart and meet.
+        var frees = false
+        /// Disks are brought back from backups, each with its index.
+        var restores = false
+        /// Users make files where others make directories.
+        var collides = false
+        /// What some agents' disks make of names, by the agent's number; users make names that are one there.
+        var folding: [Int: FoldedNames] = [:]
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -81,6 +89,38 @@ actor Simulation {
         init(notes seed: UInt64) {
             self.init(seed: seed)
             hasNotes = true
+        }
+
+        /// As for every seed, but users do little else than free space.
+        init(freeing seed: UInt64) {
+            self.init(seed: seed)
+            frees = true
+            stepCount = 220
+            restores = seed % 2 == 0
+            if restores { (powerLoss, diskFaults) = (false, false) }
+            (sharing, groups) = (false, [])
+            // Who says that it has a file is believed while it is away: the device that lies is asked.
+            hasLiar = seed % 5 == 2
+        }
+
+        /// As for every seed, but everything is kept, and users make files where others make directories.
+        init(collisions seed: UInt64) {
+            self.init(seed: seed)
+            (selections, collides) = (false, true)
+            (groups, hasLiar) = ([], false)
+        }
+
+        /// As for every seed, but everything is kept, and the second disk, of some seeds also the third, takes names that differ in
+        /// case, or in how their letters are composed, for one.
+        init(folding seed: UInt64) {
+            self.init(seed: seed)
+            let kinds = [
+                FoldedNames(), FoldedNames(normalizes: false), FoldedNames(foldsCase: false), FoldedNames(),
+            ]
+            folding[1] = kinds[Int(seed % 4)]
+            if seed % 5 == 0 { folding[2] = FoldedNames() }
+            selections = false
+            (groups, hasLiar) = ([], false)
         }
 
         /// As for every seed, and all have archives and policies of their own.
@@ -125,6 +165,8 @@ actor Simulation {
     var isInterrupted = false
     /// Whether the readers have become writers.
     var hasReleasedReaders = false
+    /// Those that were changed, by agent.
+    var modes: [Int: FolderConfiguration.Mode] = [:]
     /// Watchers see nothing.
     var isUnseen = false
 
@@ -182,7 +224,12 @@ actor Simulation {
         try await shareAll()
         var problems = try await settle()
         if problems.isEmpty, !weather.readers.isEmpty { problems += try await releaseReaders() }
-        if problems.isEmpty { problems += try await check() + checkNotes() }
+        if weather.restores {
+            // A name that a restored index says nothing of may be asked for in vain; what was written is there all the same.
+            problems = checkContents(agents.map { $0.files.tree() })
+        } else if problems.isEmpty {
+            problems += try await check() + checkNotes()
+        }
         if problems.isEmpty { problems += await checkLinks() }
         problems = trace.violations + problems
         await leave()
@@ -206,13 +253,20 @@ actor Simulation {
         for number in 0..<generator.int(weather.agentCount) {
             let skew = generator.isOne(in: 3) ? 0 : Int64(generator.int(-20_000...20_000))
             let agent = try SimulatedAgent(
-                number: number, seed: generator.next(), home: "\(home)/\(number)", time: time, skew: skew,
-                executor: executor, trace: trace)
+                number: number, seed: generator.next(), home: "\(home)/\(number)", folding: weather.folding[number],
+                time: time, skew: skew, executor: executor, trace: trace)
             agents.append(agent)
-            if weather.selections, number > 0, !generator.isOne(in: 4) { writeIgnoreFile(agent) }
+            if weather.frees {
+                selectEverything(agent)
+            } else if weather.selections, number > 0, !generator.isOne(in: 4) {
+                writeIgnoreFile(agent)
+            }
             trace.note("agent \(number), clock \(skew)")
         }
-        if weather.hasLiar { liar = Liar(number: agents.count, seed: generator.next()) }
+        if weather.hasLiar {
+            liar = Liar(
+                number: agents.count, seed: generator.next(), claimsToHave: weather.frees)
+        }
         for agent in agents { try await start(agent) }
     }
 
@@ -231,6 +285,15 @@ actor Simulation {
         await executor.idle()
         try lie()
         let agent = generator.pick(agents)
+        if weather.frees {
+            switch generator.int(0...59) {
+            case 0...1: return await part()
+            case 4...5: return try await backUpOrRestore(agent)
+            case 6: return time.advance(by: .seconds(20 * 86_400))
+            case 7...9: return try await meet()
+            default: break
+            }
+        }
         switch generator.int(0...103) {
         case 0..<26: await actAsUser(of: agent)
         case 26..<54: try await work(busyAgent)
@@ -262,10 +325,12 @@ actor Simulation {
         for _ in 0..<generator.int(1...3) {
             let (trace, number) = (trace, agent.number)
             trace.note("agent \(number) works")
+            let before = weather.frees ? contents(agent) : []
             await inProcess(of: agent) { process in
                 let isDone = await process.folder.runner.performDue()
                 if !isDone { trace.note("agent \(number): nothing is due") }
             }
+            await checkKeptFree(before, agent)
             guard agent.isUp else { return }
         }
     }
@@ -306,11 +371,15 @@ actor Simulation {
 
     func rules(_ number: Int) -> FolderConfiguration {
         var rules = FolderConfiguration(
-            id: SimulatedAgent.folder, path: "", mode: .full, devices: sharers(of: number),
+            id: SimulatedAgent.folder, path: "", mode: mode(of: number), devices: sharers(of: number),
             isPaused: sharing.pausedFolders.contains(number), rescanInterval: 0, isWatched: false,
             groups: weather.groups, minimumFree: .byteCount(0),
             versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
             conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts())
+        if weather.frees {
+            if number % 2 == 0 || seed % 3 == 0 { rules.keepFree = .byteCount(.max / 4) }
+            if weather.hasLiar { rules.copiesMaximumAgeDays = 0 }
+        }
         if !hasReleasedReaders {
             rules.readers = agents.filter { weather.readers.contains($0.number) && $0.number != number }.map(\.id)
         }

@@ -16,6 +16,7 @@ import Testing
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
+        guard Self.number("FREEING_SEED") == nil else { return }
         let hasGroups = Flag()
         let hasLies = Flag()
         let histories = Mutex<[UInt64: String]>([:])
@@ -42,8 +43,8 @@ import Testing
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
-        guard Self.number("SEED") == nil, Self.number("NOTES_SEED") == nil else { return }
-        let seeds = SimulationRun.seeds(60)
+        guard ["SEED", "NOTES_SEED", "FREEING_SEED"].allSatisfy({ Self.number($0) == nil }) else { return }
+        let seeds = SimulationRun.seeds(45)
         try await SimulationRun.run(seeds, { .init(policies: $0) }) { report($0) }
     }
 
@@ -55,7 +56,9 @@ import Testing
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
-        guard ["SEED", "POLICY_SEED", "NOTES_SEED"].allSatisfy({ Self.number($0) == nil }) else { return }
+        guard ["SEED", "POLICY_SEED", "NOTES_SEED", "FREEING_SEED"].allSatisfy({ Self.number($0) == nil }) else {
+            return
+        }
         let seeds = SimulationRun.seeds(40)
         let hasRefused = Flag()
         try await SimulationRun.run(seeds, { .init(readers: $0) }) { outcome in
@@ -74,7 +77,7 @@ import Testing
             print(outcome.lines.joined(separator: "\n"))
             return report(outcome)
         }
-        let others = ["SEED", "POLICY_SEED", "READER_SEED"]
+        let others = ["SEED", "POLICY_SEED", "READER_SEED", "FREEING_SEED"]
         guard others.allSatisfy({ Self.number($0) == nil }) else { return }
         let seeds = SimulationRun.seeds(40)
         let hasNotes = Flag()
@@ -86,6 +89,66 @@ import Testing
         }
         // Where no notes go from one to another, nothing is tested.
         #expect(hasNotes.isSet)
+    }
+
+    /// The same with users who free space, by hand and unattended, on devices that are apart and meet, of which some are brought
+    /// back from backups: whatever goes from one disk is on another.
+    @Test func whatIsFreedIsKeptElsewhere() async throws {
+        if let seed = Self.number("FREEING_SEED") {
+            let outcome = try await Simulation.run(seed: seed, weather: .init(freeing: seed))
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        let others = ["SEED", "POLICY_SEED", "READER_SEED", "NOTES_SEED"]
+        guard others.allSatisfy({ Self.number($0) == nil }) else { return }
+        let seeds = SimulationRun.seeds(60)
+        let counts = Mutex<[String: Int]>([:])
+        try await SimulationRun.run(seeds, { .init(freeing: $0) }) { outcome in
+            for line in outcome.lines {
+                for words in [": freed [\"", "keeps space free of", "is restored", "are apart", ": ask", " promised"]
+                where line.contains(words) { counts.withLock { $0[words, default: 0] += 1 } }
+            }
+            report(outcome)
+        }
+        // Where nothing goes, nothing is tested.
+        print("freeing: \(counts.withLock { $0 }.sorted { $0.key < $1.key })")
+        #expect(counts.withLock { $0 }.count == 6)
+    }
+
+    /// The same with users who make files where others make directories, and rename directories to such names: in the end all have
+    /// the directory, and the file under another name.
+    @Test func filesGiveWayToDirectories() async throws {
+        if let seed = Self.number("COLLISION_SEED") {
+            let outcome = try await Simulation.run(seed: seed, weather: .init(collisions: seed))
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        let others = ["SEED", "POLICY_SEED", "READER_SEED", "NOTES_SEED", "FREEING_SEED"]
+        guard others.allSatisfy({ Self.number($0) == nil }) else { return }
+        try await SimulationRun.run(SimulationRun.seeds(40), { .init(collisions: $0) }) { outcome in
+            report(outcome)
+        }
+    }
+
+    /// The same with disks that take names for one which differ in case, or in how their letters are composed: what such a disk
+    /// cannot hold is on the others, and everything else is everywhere.
+    @Test func namesThatAreOneToADiskHarmNothing() async throws {
+        if let seed = Self.number("FOLDING_SEED") {
+            let outcome = try await Simulation.run(seed: seed, weather: .init(folding: seed))
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        let others = ["SEED", "POLICY_SEED", "READER_SEED", "NOTES_SEED", "FREEING_SEED", "COLLISION_SEED"]
+        guard others.allSatisfy({ Self.number($0) == nil }) else { return }
+        let without = Mutex(0)
+        try await SimulationRun.run(SimulationRun.seeds(40), { .init(folding: $0) }) { outcome in
+            let count = outcome.lines.count { $0.contains(": has no room for ") }
+            without.withLock { $0 += count }
+            report(outcome)
+        }
+        // Where every name has room, nothing is tested.
+        print("folding: \(without.withLock { $0 }) names without room")
+        #expect(without.withLock { $0 } > 0)
     }
 
     private func report(_ outcome: Simulation.Outcome) {

@@ -2,6 +2,7 @@ import BlockExchange
 import Cryptography
 import FileAccess
 import Glibc
+import SyncTestKit
 
 @testable import FolderSync
 
@@ -19,8 +20,13 @@ enum Item: Equatable {
 /// A folder as its user sees it: bare calls on real files, with nobody in between.
 struct UserFiles: Sendable {
     let root: String
+    /// Which names are one to its disk; nil for an ordinary disk.
+    var folding: FoldedNames?
 
-    private func full(_ name: String) -> String { "\(root)/\(name)" }
+    /// How what the disk finds under a name is called; the name itself if there is nothing.
+    func listed(_ name: String) -> String { folding?.spelling(of: name, in: root) ?? name }
+
+    private func full(_ name: String) -> String { "\(root)/\(listed(name))" }
 
     func status(_ name: String) -> stat? {
         var status = stat()
@@ -75,7 +81,12 @@ struct UserFiles: Sendable {
         _ = utimensat(AT_FDCWD, full(name), times, AT_SYMLINK_NOFOLLOW)
     }
 
-    func rename(_ from: String, to: String) -> Bool { Glibc.rename(full(from), full(to)) == 0 }
+    /// Gives what is there the name, also where that is its own in other letters.
+    func rename(_ from: String, to: String) -> Bool {
+        let isSame = listed(from) == listed(to)
+        let parent = to.lastIndex(of: "/").map { listed(String(to[..<$0])) + to[$0...] } ?? to
+        return Glibc.rename(full(from), isSame ? "\(root)/\(parent)" : full(to)) == 0
+    }
     func remove(_ name: String) -> Bool { (isDirectory(name) ? rmdir(full(name)) : unlink(full(name))) == 0 }
     func makeDirectory(_ name: String) -> Bool { mkdir(full(name), 0o755) == 0 }
     func makeSymlink(_ name: String, target: String) -> Bool { symlink(target, full(name)) == 0 }
