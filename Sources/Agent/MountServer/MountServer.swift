@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+import LocalSocket
+import Logging
+import MountProtocol
+import ServiceLifecycle
+
+/// Listens on the socket that mounts connect to, for this user alone.
+package final class MountServer: Service, Sendable {
+    private static let connectionLimit = 16
+
+    private let path: String
+    /// Begins a session for a folder's id.
+    private let begin: @Sendable (String) async throws(MountFailure) -> any MountSession
+    private let logger: Logger
+    private let connections = Guarded<[Int: LocalSocket]>([:])
+
+    package init(
+        path: String, logger: Logger,
+        begin: @escaping @Sendable (String) async throws(MountFailure) -> any MountSession
+    ) {
+        self.path = path
+        self.logger = logger
+        self.begin = begin
+    }
+
+    /// Runs until the service group shuts down. That nothing can be listened on leaves an agent without mounts.
+    package func run() async throws {
+        let listening = LocalSocket.listen(at: path)
+        guard listening >= 0 else {
+            logger.error(
+                "\(path) cannot be listened on, so folders cannot be mounted: \(String(cString: strerror(errno)))")
+            try? await gracefulShutdown()
+            return
+        }
+        let isAccepting = OwnedThread.start("mount-accept") { [self] in accept(listening) }
+        if !isAccepting { logger.error("no thread is left to listen for mounts") }
+        await cancelWhenGracefulShutdown {
+            let (over, continuation) = AsyncStream.makeStream(of: Void.self)
+            await withTaskCancellationHandler {
+                for await _ in over {}
+            } onCancel: {
+                continuation.finish()
+            }
+        }
+        unlink(path)
+        shutdown(listening, Int32(SHUT_RDWR))
+        if !isAccepting { close(listening) }
+        for connection in connections.with({ Array($0.values) }) { connection.end() }
+    }
+
+    private func accept(_ listening: CInt) {
+        defer { close(listening) }
+        var number = 0
+        while true {
+            let descriptor = clinux_accept(listening)
+            if descriptor < 0, errno == EINTR || errno == ECONNABORTED || errno == EMFILE || errno == ENFILE {
+                // Descriptors become free when others close theirs.
+                if errno == EMFILE || errno == ENFILE { usleep(100_000) }
+                continue
+            }
+            guard descriptor >= 0 else { return }
+            let socket = LocalSocket(owning: descriptor)
+            number += 1
+            let id = number
+            guard socket.isOwnUser, connections.with({ $0.count < Self.connectionLimit }) else {
+                logger.warning("a mount was refused: it belongs to another user, or there are too many")
+                continue
+            }
+            connections.with { $0[id] = socket }
+            let isStarted =
+                socket.startSending("mount-send")
+                && OwnedThread.start("mount-receive") { [self] in
+                    receive(socket)
+                    _ = connections.with { $0.removeValue(forKey: id) }
+                }
+            if !isStarted { _ = connections.with { $0.removeValue(forKey: id) } }
+        }
+    }
+
+    /// Reads requests until the connection ends.
+    private func receive(_ socket: LocalSocket) {
+        let (frames, continuation) = AsyncStream.makeStream(
+            of: MountFrame.self, bufferingPolicy: .bufferingOldest(MountConnection.requestLimit))
+        let connection = MountConnection(socket: socket, begin: begin, logger: logger)
+        // Ends with the stream, which ends with the socket.
+        Task { await connection.run(frames) }
+        defer {
+            continuation.finish()
+            socket.end()
+        }
+        var decoder = MountFrame.Decoder(limit: MountLimits.requestByteCount)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        while let (count, descriptor) = socket.receive(into: buffer) {
+            if let descriptor { close(descriptor) }
+            decoder.append(buffer[..<count])
+            do {
+                while let frame = try decoder.next() {
+                    // More under way than any mount sends.
+                    if case .dropped = continuation.yield(frame) { return }
+                }
+            } catch {
+                logger.warning("a mount sent an invalid message: \(error.reason)")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import AsyncTools
+import FolderSync
+import MountProtocol
+import Synchronization
+
+/// Changes of a folder's index, gathered until a mount is told of them.
+final class ChangeGathering: Sendable {
+    private struct State {
+        var names: Set<String> = []
+        var isEverything = false
+    }
+
+    private let state = Mutex(State())
+    private let arrived = Signal()
+
+    func add(_ change: FolderChangeFeed.Change) {
+        state.withLock { state in
+            switch change {
+            case .names(let names) where state.names.count <= MountLimits.changeCount: state.names.formUnion(names)
+            case .names, .everything: state.isEverything = true
+            }
+        }
+        arrived.notify()
+    }
+
+    /// Returns when there is something, or when the task is cancelled.
+    func wait() async { await arrived.wait() }
+
+    /// What to tell the mount; nil for nothing.
+    func take() -> MountAnswer? {
+        let (names, isEverything) = state.withLock { state in
+            defer { state = State() }
+            return (state.names, state.isEverything)
+        }
+        if isEverything || names.count > MountLimits.changeCount { return .everythingChanged }
+        return names.isEmpty ? nil : .changed(names.sorted())
+    }
+}

@@ -1,0 +1,191 @@
+import AsyncTools
+import BlockExchange
+import ControlAPI
+import Fetching
+import FileAccess
+import FolderSync
+import IndexStore
+import LocalSocket
+import MountProtocol
+import MountRules
+import MountServer
+import NIOCore
+import SyncDecisions
+import Synchronization
+
+/// Answers one mount of a folder.
+final class MountFolderSession: MountSession {
+    private static let handleLimit = 1024
+    /// How long changes are gathered before the mount hears of them.
+    private static let changePause = Duration.milliseconds(100)
+
+    private let folder: Folder
+    private let entries: EntrySource
+    private let cache: BlockCache
+    private let transfers: TransferRegistry
+    private let listing: MountListing
+    private let breaker = Mutex(CircuitBreaker())
+    private let recent = RecentBlocks()
+
+    private struct Handles {
+        var readers: [UInt64: VersionReader] = [:]
+        var next: UInt64 = 1
+    }
+    private let handles = Mutex(Handles())
+
+    init(folder: Folder, entries: EntrySource, cache: BlockCache, transfers: TransferRegistry) {
+        self.folder = folder
+        self.entries = entries
+        self.cache = cache
+        self.transfers = transfers
+        listing = MountListing(entries: entries, folder: folder)
+    }
+
+    func answer(_ request: MountRequest) async -> MountReply {
+        do {
+            return try await perform(request)
+        } catch {
+            return MountReply(.failed(MountFailure(describing: error)))
+        }
+    }
+
+    private func perform(_ request: MountRequest) async throws -> MountReply {
+        switch request {
+        case .hello, .cancel: throw MountFailure.wrongVersion
+        case .list(let directory, let after, let limit):
+            guard let page = try await listing.page(directory, after: after, limit: Int(limit)) else {
+                throw MountFailure.notFound
+            }
+            return MountReply(.page(page.entries, isLast: page.isLast))
+        case .look(let path):
+            guard let entry = try await listing.look(path) else { throw MountFailure.notFound }
+            return MountReply(.entry(entry))
+        case .open(let path, let version, let onlyHere):
+            return try await open(path, version, onlyHere: onlyHere)
+        case .read(let handle, let offset, let count):
+            guard let reader = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
+            return MountReply(.bytes(try await reader.read(Int64(clamping: offset), Int(count))))
+        case .close(let handle):
+            await handles.withLock { $0.readers.removeValue(forKey: handle) }?.end()
+            return MountReply(.done)
+        case .space: return MountReply(.space(try await space()))
+        case .attribute(let path, let name): return MountReply(.bytes(try await attribute(path, name)))
+        }
+    }
+
+    func end() async {
+        let readers = handles.withLock { handles in
+            defer { handles.readers = [:] }
+            return Array(handles.readers.values)
+        }
+        for reader in readers { await reader.end() }
+    }
+
+    func follow(_ send: @Sendable (MountAnswer) -> Void) async {
+        let (stream, clock) = (folder.boards.changes.changes(), entries.fetching.time.clock)
+        let gathering = ChangeGathering()
+        await withDiscardingTaskGroup { group in
+            group.addTask { for await change in stream { gathering.add(change) } }
+            while !Task.isCancelled {
+                await gathering.wait()
+                try? await clock.sleep(for: Self.changePause)
+                if let answer = gathering.take() { send(answer) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: opening
+
+    private func open(_ path: String, _ version: UInt64, onlyHere: Bool) async throws -> MountReply {
+        guard let entry = try await listing.look(path), let relative = RelativePath(path) else {
+            throw MountFailure.notFound
+        }
+        guard entry.kind == .file else { throw MountFailure.notAFile }
+        guard entry.version == version else { throw MountFailure.stale }
+        if entry.isHere, let place = entries.reader(folder).place {
+            let file = try await entries.fetching.threads.runIfActive { try place.root.open(reading: relative) }
+            return MountReply(.opened, LocalSocket.Enclosed(number: file.number, owner: file))
+        }
+        guard !onlyHere else { throw MountFailure.noData }
+        guard let file = try await entries.index.file(folder.id, path), MountTree.version(of: file) == version else {
+            throw MountFailure.stale
+        }
+        let reader = VersionReader(
+            folder: folder.id, file: file, version: version, environment: Self.patient(entries.fetching),
+            holders: { [entries, folder] in
+                guard let found = try await entries.index.global(folder.id, path), let now = found.file,
+                    MountTree.version(of: now) == version
+                else { return nil }
+                return found.holders
+            }, recent: recent, cache: cache, transfers: transfers, breaker: breakerGate)
+        let handle = try handles.withLock { handles throws(MountFailure) in
+            guard handles.readers.count < Self.handleLimit else { throw MountFailure.tooMany }
+            defer { handles.next &+= 1 }
+            handles.readers[handles.next] = reader
+            return handles.next
+        }
+        return MountReply(.openedAbsent(handle: handle))
+    }
+
+    /// Holders that are lost are waited for as long as a program waits for the mount.
+    private static func patient(_ environment: FetchEnvironment) -> FetchEnvironment {
+        var environment = environment
+        environment.lostHolderPatience = min(environment.lostHolderPatience, MountDeadlines.patience)
+        return environment
+    }
+
+    private var breakerGate: VersionReader.Gate {
+        VersionReader.Gate(
+            objection: { [self] version, hasHolder, now in
+                breaker.withLock { $0.objection(to: version, hasHolder: hasHolder, at: now) }
+            },
+            failed: { [self] version, failure, now in breaker.withLock { $0.failed(version, failure, at: now) } },
+            succeeded: { [self] version in breaker.withLock { $0.succeeded(version) } })
+    }
+
+    // MARK: about the folder
+
+    private func space() async throws -> MountSpace {
+        let total = try await entries.index.totals(of: folder.id).global
+        let free = try await entries.fetching.threads.runIfActive { [place = entries.reader(folder).place] in
+            try place?.root.freeSpace().available ?? 0
+        }
+        let size = UInt64(clamping: total.bytes)
+        let (sum, overflows) = size.addingReportingOverflow(free)
+        return MountSpace(
+            total: overflows ? .max : sum, free: free, names: UInt64(clamping: total.count))
+    }
+
+    private func attribute(_ path: String, _ name: String) async throws -> [UInt8] {
+        let entry = try await entries.reader(folder).stat(path)
+        let value: String
+        switch name {
+        case "state": value = entry.state.rawValue
+        case "here":
+            let isHere = [.present, .modified, .conflict, .extraneous].contains(entry.state)
+            value = String(entry.presentBytes ?? (isHere ? entry.size : 0))
+        case "holders":
+            let holders = try await entries.index.global(folder.id, path)?.holders ?? []
+            value = "\(holders.count) (\(entries.fetching.sessions(holders).count) connected)"
+        case "version": value = entry.details?.version ?? ""
+        case "pin": value = entry.selected.rawValue
+        default: throw MountFailure.noData
+        }
+        return Array(value.utf8.prefix(MountLimits.attributeByteCount))
+    }
+}
+
+extension MountFailure {
+    init(describing error: any Error) {
+        switch error {
+        case let error as MountFailure: self = error
+        case is CancellationError: self = .cancelled
+        case FetchError.held: self = .heldByPolicy
+        case FetchError.unavailable(.noHolder, _, _), FetchError.unavailable(.disconnected, _, _): self = .noHolder
+        case let error as FileAccessError where error.isAbsence: self = .notFound
+        case let error as ControlError where [.noSuchPath, .gone].contains(error.code): self = .notFound
+        default: self = .unreadable
+        }
+    }
+}

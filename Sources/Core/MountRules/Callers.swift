@@ -1,0 +1,37 @@
+/// What /proc says of a thread that waits for the mount. Pure: the texts are handed in.
+package enum Callers {
+    /// Programs that read every file they see, without anyone having asked for it: what is not here is refused to them. As
+    /// /proc/PID/comm has them, at most 15 bytes. A rule by name can be fooled; it saves traffic and protects nothing.
+    private static let scanners: Set = [
+        // Thumbnails.
+        "gdk-pixbuf-thum", "totem-video-thu", "ffmpegthumbnail", "ffmpegthumbnai", "tumblerd", "evince-thumbnai",
+        "gnome-thumbnail", "gsf-office-thum", "glycin-image-rs", "kioworker", "thumbnail.so",
+        // Indexes of contents.
+        "tracker-extract", "tracker-miner-f", "localsearch-3", "localsearch-ext", "baloo_file_extr", "baloo_file",
+        "recollindex",
+    ]
+
+    package static func isScanner(command: String) -> Bool {
+        scanners.contains(String(command.prefix { $0 != "\n" }))
+    }
+
+    /// Whether a signal is pending that will end the thread: one that is neither blocked, ignored nor caught. Programs that use
+    /// timers get caught signals all the time, and some take EINTR for a failure.
+    ///
+    /// - Parameter status: /proc/PID/status of proc_pid_status(5).
+    package static func isDying(status: String) -> Bool {
+        var masks: [Substring: UInt64] = [:]
+        for line in status.split(separator: "\n") {
+            let words = line.split(separator: "\t")
+            guard words.count == 2, let mask = UInt64(words[1], radix: 16) else { continue }
+            masks[words[0]] = mask
+        }
+        func mask(_ name: Substring) -> UInt64 { masks[name] ?? 0 }
+        // Bit 8 is SIGKILL, which nobody blocks.
+        let pending = mask("SigPnd:") | mask("ShdPnd:")
+        if pending & 1 << 8 != 0 { return true }
+        // What does nothing unless it is caught: SIGCHLD, SIGCONT, SIGURG, SIGWINCH, and the signals that stop.
+        let harmless: UInt64 = [17, 18, 19, 20, 21, 22, 23, 28].reduce(0) { $0 | 1 << ($1 - 1) }
+        return pending & ~mask("SigBlk:") & ~mask("SigIgn:") & ~mask("SigCgt:") & ~harmless != 0
+    }
+}

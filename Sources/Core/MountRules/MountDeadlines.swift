@@ -1,0 +1,19 @@
+/// How long programs wait for the mount. No request waits without an end: a look-up that is never answered leaves its caller
+/// unkillable.
+package enum MountDeadlines {
+    /// Names, attributes and opening: then EIO.
+    package static let metadata = Duration.seconds(2)
+    /// A read whose block does not come: counted from the last block that came.
+    package static let patience = Duration.seconds(20)
+    /// The agent ends reads itself by the patience; if it does not, the mount does.
+    package static let read = patience + .seconds(5)
+    /// How long the kernel may use what it was told of a name: absent ones change by the index alone, of which the mount hears.
+    package static let absentValidity = Duration.seconds(3600)
+    /// What is on this disk changes without the mount hearing of it at once.
+    package static let presentValidity = Duration.seconds(1)
+
+    /// The pause before the next try to reach the agent.
+    package static func reconnectPause(after failures: Int) -> Duration {
+        min(.milliseconds(50) * (1 << max(0, min(failures, 6))), .seconds(2))
+    }
+}

@@ -1,0 +1,84 @@
+/// Where a folder may be mounted. Pure: paths and what is there are handed in.
+package enum MountPoint {
+    /// What is at the place.
+    package enum Occupant: Equatable, Sendable {
+        case nothing
+        case directory(isEmpty: Bool, isOwn: Bool)
+        case other
+    }
+
+    package enum Objection: Error, Equatable, Sendable {
+        case notADirectory, notEmpty, notOwn
+        /// It is below the path of this folder, or is it.
+        case insideFolder(String)
+        /// The path of this folder is below it.
+        case aroundFolder(String)
+        case mounted
+    }
+
+    /// - Parameters:
+    ///   - path: absolute, links resolved.
+    ///   - folders: the same of all folders.
+    ///   - mounted: the same of what is mounted.
+    package static func objection(
+        to path: String, _ occupant: Occupant, folders: [String], mounted: [String]
+    ) -> Objection? {
+        if mounted.contains(path) { return .mounted }
+        for folder in folders {
+            if path == folder || isBelow(path, folder) { return .insideFolder(folder) }
+            if isBelow(folder, path) { return .aroundFolder(folder) }
+        }
+        switch occupant {
+        case .nothing: return nil
+        case .other: return .notADirectory
+        case .directory(_, isOwn: false): return .notOwn
+        case .directory(isEmpty: false, _): return .notEmpty
+        case .directory: return nil
+        }
+    }
+
+    private static func isBelow(_ path: String, _ directory: String) -> Bool {
+        path.utf8.starts(with: (directory == "/" ? "/" : directory + "/").utf8)
+    }
+}
+
+/// What of proc_pid_mountinfo(5) is one of ours. Pure.
+package struct MountedFolder: Equatable, Sendable {
+    package static let type = "fuse.synctrain"
+    private static let sourcePrefix = "synctrain:"
+
+    package var directory: String
+    package var folder: String
+
+    /// Those of the text of /proc/self/mountinfo.
+    package static func all(in text: String) -> [MountedFolder] {
+        text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+            // The place is the fifth word; type and source follow the dash.
+            guard words.count > 6, let dash = words[6...].firstIndex(of: "-"), dash + 2 < words.count,
+                words[dash + 1] == type
+            else { return nil }
+            let source = unescaped(words[dash + 2])
+            return MountedFolder(
+                directory: unescaped(words[4]),
+                folder: source.hasPrefix(sourcePrefix) ? String(source.dropFirst(sourcePrefix.count)) : source)
+        }
+    }
+
+    /// With each backslash and three octal digits as the byte that they stand for.
+    private static func unescaped(_ word: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(word.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), rest.count >= 3,
+                let value = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,125 @@
+import MountProtocol
+
+/// The nodes that the kernel knows: a node is one version of one name, so that cached pages of two versions never mix. Pure.
+///
+/// The kernel counts each answer that names a node as a look-up and gives the count back by "forget".
+package struct NodeTable: Sendable {
+    package static let root: UInt64 = 1
+
+    package struct Node: Equatable, Sendable {
+        /// Relative to the folder's root, empty for it.
+        package var path: String
+        package var entry: MountEntry
+        /// When the agent said so; nil once it may be otherwise.
+        package var asOf: Duration?
+        fileprivate var lookups: UInt64
+    }
+
+    private var nodes: [UInt64: Node]
+    /// Of each path the nodes of its versions, the newest last.
+    private var numbers: [String: [UInt64]] = ["": [root]]
+    private var next: UInt64 = 2
+    package let limit: Int
+
+    /// - Parameter limit: nodes; more are made all the same, and `excess` says how many are to go.
+    package init(limit: Int = 1_000_000) {
+        self.limit = limit
+        let entry = MountEntry(
+            name: "", kind: .directory, version: 0, size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0,
+            permissions: 0o755, isHere: true)
+        nodes = [Self.root: Node(path: "", entry: entry, asOf: nil, lookups: 1)]
+    }
+
+    package var count: Int { nodes.count }
+
+    package subscript(_ number: UInt64) -> Node? { nodes[number] }
+
+    /// The node of this version, one more look-up counted.
+    package mutating func lookUp(_ entry: MountEntry, at path: String, now: Duration) -> UInt64 {
+        let known = numbers[path, default: []]
+        // A directory is the same whatever its times are.
+        let match = known.first {
+            guard let found = nodes[$0]?.entry else { return false }
+            return found.kind == entry.kind && (entry.kind == .directory || found.version == entry.version)
+        }
+        let number = match ?? next
+        if match == nil {
+            next &+= 1
+            nodes[number] = Node(path: path, entry: entry, asOf: now, lookups: 0)
+            numbers[path] = known + [number]
+        }
+        guard number != Self.root else { return number }
+        nodes[number]?.entry = entry
+        nodes[number]?.asOf = now
+        nodes[number]?.lookups &+= 1
+        if numbers[path]?.last != number {
+            numbers[path]?.removeAll { $0 == number }
+            numbers[path]?.append(number)
+        }
+        return number
+    }
+
+    /// The kernel forgets so many look-ups; a node without any is gone. More than there were count as all.
+    package mutating func forget(_ number: UInt64, _ count: UInt64) {
+        guard number != Self.root, let node = nodes[number] else { return }
+        guard node.lookups <= count else {
+            nodes[number]?.lookups = node.lookups &- count
+            return
+        }
+        nodes[number] = nil
+        numbers[node.path]?.removeAll { $0 == number }
+        if numbers[node.path]?.isEmpty == true { numbers[node.path] = nil }
+    }
+
+    /// What the agent says now of a node that is still of the same version.
+    package mutating func refresh(_ number: UInt64, _ entry: MountEntry, now: Duration) {
+        nodes[number]?.entry = entry
+        nodes[number]?.asOf = now
+    }
+
+    /// The name may be otherwise than the agent said.
+    package mutating func doubt(_ path: String) {
+        for number in numbers[path, default: []] { nodes[number]?.asOf = nil }
+    }
+
+    package mutating func doubtEverything() {
+        for number in nodes.keys { nodes[number]?.asOf = nil }
+    }
+
+    package func numbers(at path: String) -> [UInt64] { numbers[path, default: []] }
+
+    /// All paths but the root's, those of directories first.
+    package var paths: [String] {
+        nodes.values.filter { !$0.path.isEmpty }
+            .sorted { ($0.entry.kind == .directory ? 0 : 1) < ($1.entry.kind == .directory ? 0 : 1) }.map(\.path)
+    }
+
+    /// The directory that holds `path`, and its name in it; nil for the root.
+    package static func split(_ path: String) -> (parent: String, name: String)? {
+        guard !path.isEmpty else { return nil }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
+        return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
+    }
+
+    package static func join(_ directory: String, _ name: String) -> String {
+        directory.isEmpty ? name : directory + "/" + name
+    }
+
+    /// Nodes of files that the kernel is asked to let go, since there are more than the limit; at most `most`.
+    package func excess(most: Int = 1000) -> [String] {
+        guard nodes.count > limit else { return [] }
+        let surplus = min(most, nodes.count - limit)
+        // Lower numbers were given earlier.
+        return nodes.lazy.filter { $0.value.entry.kind != .directory }.prefix(4 * most).sorted { $0.key < $1.key }
+            .prefix(surplus).map(\.value.path)
+    }
+
+    /// What programs see as the inode's number: the name's, the same for all its versions and after a restart.
+    package static func inode(of path: String) -> UInt64 {
+        guard !path.isEmpty else { return root }
+        // FNV-1a, 64 bit.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return max(hash, 2)
+    }
+}

@@ -1,0 +1,266 @@
+import Glibc
+import LocalSocket
+import MountProtocol
+import MountRules
+import Synchronization
+
+/// The connection to the agent: comes back by itself when the agent does. Requests wait for that until their deadline.
+final class AgentLink: Sendable {
+    struct Answer: Sendable {
+        var answer: MountAnswer
+        /// Of an opened file; whoever gets the answer closes it.
+        var descriptor: CInt?
+    }
+
+    typealias Completion = @Sendable (Result<Answer, MountFailure>) -> Void
+
+    private struct State {
+        var pending = PendingRequests<Completion>()
+        /// What waits for a connection.
+        var parked: [UInt64: MountRequest] = [:]
+        var socket: LocalSocket?
+        /// Counts connections: handles are of one of them.
+        var generation = 0
+        /// What the agent said of a folder that it does not have, or of a version that it does not speak.
+        var refusal: MountFailure?
+        var isEnding = false
+        /// When `watch` looks again.
+        var watchedAt = Duration.zero
+    }
+
+    /// Without anything to do; a request with a deadline before that wakes it.
+    private static let idlePause = Duration.seconds(3600)
+
+    private let path: String
+    private let folder: String
+    private let state = Guarded(State())
+    private let numbers = Atomic<UInt64>(1)
+    private let report: @Sendable (MountAnswer) -> Void
+
+    /// - Parameter report: is told what the agent says unasked, and `welcome` at each connection; does not block.
+    init(socket path: String, folder: String, report: @escaping @Sendable (MountAnswer) -> Void) {
+        self.path = path
+        self.folder = folder
+        self.report = report
+    }
+
+    var generation: Int { state.quietly { $0.generation } }
+
+    func start() -> Bool {
+        OwnedThread.start("agent-link") { self.stayConnected() } && OwnedThread.start("deadlines") { self.watch() }
+    }
+
+    /// Waits for the first connection. Nil if there is one.
+    func waitForConnection(atMost limit: Duration) -> MountFailure? {
+        let end = Clock.now + limit
+        while true {
+            let (isConnected, refusal) = state.with { ($0.socket != nil, $0.refusal) }
+            if isConnected { return nil }
+            if let refusal { return refusal }
+            let rest = end - Clock.now
+            guard rest > .zero else { return .noAgent }
+            state.waitForChange { $0.socket != nil || $0.refusal != nil ? nil : rest }
+        }
+    }
+
+    /// A number for a request, before it is asked.
+    func number() -> UInt64 { numbers.wrappingAdd(1, ordering: .relaxed).oldValue }
+
+    /// Asks the agent. `completion` is called once, on any thread, holding nothing.
+    ///
+    /// - Parameter caller: the thread that waits; 0 for nobody.
+    func ask(
+        _ request: MountRequest, number: UInt64? = nil, within limit: Duration, caller: pid_t = 0,
+        completion: @escaping Completion
+    ) {
+        let number = number ?? self.number()
+        let deadline = Clock.now + limit
+        let (isTaken, isFirst) = state.quietly { state in
+            guard !state.isEnding, state.pending.add(number, completion, deadline: deadline, caller: caller) else {
+                return (false, false)
+            }
+            if let socket = state.socket {
+                socket.send(request.frame(number: number).bytes)
+            } else {
+                state.parked[number] = request
+            }
+            return (true, deadline < state.watchedAt)
+        }
+        if isFirst { state.with { _ in } }
+        if !isTaken { completion(.failure(.tooMany)) }
+    }
+
+    /// Says something that needs no answer; lost if nobody is connected.
+    func tell(_ request: MountRequest) {
+        state.quietly { state in _ = state.socket?.send(request.frame(number: number()).bytes) }
+    }
+
+    /// A signal came for the caller of the request.
+    func interrupted(_ number: UInt64) { state.with { $0.pending.interrupted(number) } }
+
+    /// Fails all that waits, now and from now on.
+    func end() {
+        let waiting = state.with { state in
+            state.isEnding = true
+            state.socket?.end()
+            return state.pending.takeAll()
+        }
+        for completion in waiting { completion(.failure(.noAgent)) }
+    }
+
+    // MARK: the connection
+
+    private func stayConnected() {
+        var failures = 0
+        while !state.with({ $0.isEnding }) {
+            if let socket = LocalSocket.connect(to: path), socket.isOwnUser, socket.startSending("agent-send") {
+                if receive(socket) { failures = 0 }
+                socket.end()
+            }
+            let pause = MountDeadlines.reconnectPause(after: failures)
+            failures += 1
+            let end = Clock.now + pause
+            while Clock.now < end, !state.with({ $0.isEnding }) {
+                state.waitForChange { $0.isEnding ? nil : end - Clock.now }
+            }
+        }
+    }
+
+    /// Greets and takes answers until the connection ends. True if the agent took the mount.
+    private func receive(_ socket: LocalSocket) -> Bool {
+        socket.send(MountRequest.hello(version: MountLimits.version, folder: folder).frame(number: 0).bytes)
+        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
+        var descriptors: [CInt] = []
+        var isWelcome = false
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer {
+            buffer.deallocate()
+            for descriptor in descriptors { close(descriptor) }
+            if isWelcome { disconnected() }
+        }
+        while let (count, descriptor) = socket.receive(into: buffer) {
+            if let descriptor { descriptors.append(descriptor) }
+            decoder.append(buffer[..<count])
+            do {
+                while let frame = try decoder.next() {
+                    let answer = try MountAnswer(frame)
+                    if isWelcome {
+                        take(answer, frame.number, &descriptors)
+                    } else if case .welcome = answer {
+                        isWelcome = true
+                        connected(socket)
+                        report(answer)
+                    } else {
+                        if case .failed(let failure) = answer { state.with { $0.refusal = failure } }
+                        return false
+                    }
+                }
+            } catch {
+                return isWelcome
+            }
+        }
+        return isWelcome
+    }
+
+    private func connected(_ socket: LocalSocket) {
+        state.with { state in
+            state.socket = socket
+            state.refusal = nil
+            state.generation += 1
+            for (number, request) in state.parked { socket.send(request.frame(number: number).bytes) }
+            state.parked = [:]
+        }
+    }
+
+    private func disconnected() {
+        let waiting = state.with { state in
+            state.socket = nil
+            return state.pending.takeAll()
+        }
+        for completion in waiting { completion(.failure(.noAgent)) }
+    }
+
+    private func take(_ answer: MountAnswer, _ number: UInt64, _ descriptors: inout [CInt]) {
+        var descriptor: CInt?
+        if case .opened = answer { descriptor = descriptors.isEmpty ? nil : descriptors.removeFirst() }
+        switch answer {
+        case .changed, .everythingChanged: return report(answer)
+        default: break
+        }
+        guard let completion = state.quietly({ $0.pending.take(number) }) else {
+            // Its deadline was over.
+            if let descriptor { close(descriptor) }
+            if case .openedAbsent(let handle) = answer { tell(.close(handle: handle)) }
+            return
+        }
+        if case .failed(let failure) = answer { return completion(.failure(failure)) }
+        completion(.success(Answer(answer: answer, descriptor: descriptor)))
+    }
+
+    // MARK: deadlines
+
+    /// Ends what has waited too long or waits for a caller that is dying.
+    private func watch() {
+        while true {
+            if state.quietly({ $0.isEnding }) { return }
+            let expired = state.quietly { state in
+                let expired = state.pending.expired(at: Clock.now)
+                for (number, _) in expired { cancel(number, &state) }
+                return expired
+            }
+            for (_, completion) in expired { completion(.failure(.noAgent)) }
+            for (number, caller) in state.quietly({ $0.pending.interrupted }) where Caller.isDying(caller) {
+                let completion = state.quietly { state in
+                    cancel(number, &state)
+                    return state.pending.take(number)
+                }
+                completion?(.failure(.cancelled))
+            }
+            state.waitForChange { state in
+                guard !state.isEnding else { return nil }
+                let now = Clock.now
+                let pause = state.pending.pause(at: now) ?? Self.idlePause
+                state.watchedAt = now + pause
+                return pause
+            }
+        }
+    }
+
+    private func cancel(_ number: UInt64, _ state: inout State) {
+        if state.parked.removeValue(forKey: number) == nil {
+            _ = state.socket?.send(MountRequest.cancel(number: number).frame(number: self.number()).bytes)
+        }
+    }
+}
+
+enum Clock {
+    /// Since the machine started.
+    static var now: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+/// What /proc says of the callers of requests.
+enum Caller {
+    static func isDying(_ thread: pid_t) -> Bool {
+        guard thread > 0 else { return false }
+        // A thread that is gone waits for nothing.
+        return read("/proc/\(thread)/status").map { Callers.isDying(status: $0) } ?? true
+    }
+
+    static func isScanner(_ process: pid_t) -> Bool {
+        guard process > 0 else { return false }
+        return read("/proc/\(process)/comm").map { Callers.isScanner(command: $0) } ?? false
+    }
+
+    private static func read(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        return count >= 0 ? String(decoding: buffer.prefix(count), as: UTF8.self) : nil
+    }
+}

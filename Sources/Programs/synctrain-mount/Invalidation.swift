@@ -1,0 +1,70 @@
+import CFuse
+import Glibc
+import LocalSocket
+import MountRules
+
+/// Tells the kernel what it may not use any more, from a thread of its own: told from a handler it would wait for itself.
+final class Invalidation: Sendable {
+    enum Item: Sendable {
+        case paths([String])
+        case everything
+    }
+
+    /// The session of libfuse, which may be used from any thread until it is destroyed.
+    struct Session: @unchecked Sendable { let raw: OpaquePointer }
+
+    private struct Queue {
+        var items: [Item] = []
+        var isEnding = false
+    }
+
+    /// More waiting than this becomes "everything".
+    private static let limit = 256
+    private let queue = Guarded(Queue())
+
+    func add(_ item: Item) {
+        queue.with { queue in
+            if queue.items.count >= Self.limit { queue.items = [.everything] } else { queue.items.append(item) }
+        }
+    }
+
+    func end() { queue.with { $0.isEnding = true } }
+
+    func start(_ session: Session, _ mount: Mount) -> Bool {
+        OwnedThread.start("invalidation") { [queue] in
+            while true {
+                let items = queue.wait { queue -> [Item]? in
+                    guard !queue.items.isEmpty || queue.isEnding else { return nil }
+                    defer { queue.items = [] }
+                    return queue.isEnding ? [] : queue.items
+                }
+                if items.isEmpty { return }
+                for item in items {
+                    switch item {
+                    case .paths(let paths): Self.tell(session, paths, mount)
+                    case .everything:
+                        let paths = mount.nodes.withLock { nodes in
+                            nodes.doubtEverything()
+                            return nodes.paths
+                        }
+                        Self.tell(session, paths, mount)
+                    }
+                }
+            }
+        }
+    }
+
+    /// ENOENT, of what the kernel does not have, is usual.
+    private static func tell(_ session: Session, _ paths: [String], _ mount: Mount) {
+        for path in paths {
+            guard let (parent, name) = NodeTable.split(path) else { continue }
+            let (parents, own) = mount.nodes.withLock { ($0.numbers(at: parent), $0.numbers(at: path)) }
+            for number in parents {
+                fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
+                fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0)
+            }
+            // Attributes only: the bytes of a node never change.
+            for number in own { fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0) }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import CFuse
+import Glibc
+import MountProtocol
+import MountRules
+import Synchronization
+
+/// An open directory: the page that is being read, and where each page begins, so that a program may go back.
+final class OpenDirectory: Sendable {
+    struct State {
+        /// Of each page the number of its first name in the directory, and the name before that.
+        var starts: [(first: Int64, after: String?)] = [(0, nil)]
+        /// The page in memory.
+        var first: Int64 = 0
+        var entries: [MountEntry] = []
+        var isLast = false
+        var isRead = false
+    }
+
+    let node: UInt64
+    let path: String
+    let state = Mutex(State())
+
+    init(node: UInt64, path: String) {
+        self.node = node
+        self.path = path
+    }
+}
+
+/// Listing directories.
+extension Mount {
+    private static let directoryLimit = 1024
+    /// Offsets 1 and 2 stand behind `.` and `..`; the first name has 3 behind it.
+    private static let firstName: Int64 = 2
+
+    func openDirectory(_ request: Request, _ number: UInt64, _ info: fuse_file_info) {
+        guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
+        let key = handles.withLock { handles -> UInt64? in
+            guard handles.directories.count < Self.directoryLimit else { return nil }
+            defer { handles.next &+= 1 }
+            handles.directories[handles.next] = OpenDirectory(node: number, path: node.path)
+            return handles.next
+        }
+        guard let key else { return request.fail(ENFILE) }
+        var info = info
+        info.fh = key
+        if fuse_reply_open(request.raw, &info) == -ENOENT {
+            _ = handles.withLock { $0.directories.removeValue(forKey: key) }
+        }
+    }
+
+    func readDirectory(_ request: Request, _ key: UInt64, offset: Int64, size: Int) {
+        guard let directory = handles.withLock({ $0.directories[key] }), offset >= 0 else { return request.fail(EBADF) }
+        fill(request, directory, offset, size)
+    }
+
+    private func fill(_ request: Request, _ directory: OpenDirectory, _ offset: Int64, _ size: Int) {
+        /// What is to be read first: the names behind this one, which are numbered from there.
+        enum Step {
+            case reply([CChar])
+            case read(first: Int64, after: String?)
+        }
+        let position = max(0, offset - Self.firstName)
+        let step = directory.state.withLock { state -> Step in
+            // A program that begins again sees the names that there are now.
+            if offset == 0 { state = OpenDirectory.State() }
+            let end = state.first + Int64(state.entries.count)
+            guard state.isRead, position >= state.first, position < end || position == end && state.isLast else {
+                if state.isRead, position == end, let last = state.entries.last {
+                    state.starts.removeAll { $0.first >= end }
+                    state.starts.append((end, last.name))
+                }
+                let start = state.starts.last { $0.first <= position } ?? (0, nil)
+                return .read(first: start.first, after: start.after)
+            }
+            return .reply(names(of: directory, state, offset, size, request))
+        }
+        switch step {
+        case .reply(let buffer):
+            buffer.withUnsafeBufferPointer { _ = fuse_reply_buf(request.raw, $0.baseAddress, $0.count) }
+            let excess = nodes.withLock { $0.excess() }
+            if !excess.isEmpty { invalidation.add(.paths(excess)) }
+        case .read(let first, let after):
+            let question = MountRequest.list(
+                directory: directory.path, after: after, limit: UInt32(MountLimits.pageCount))
+            ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
+                switch result {
+                case .success(let answer):
+                    guard case .page(let entries, let isLast) = answer.answer else { return request.fail(EIO) }
+                    directory.state.withLock { state in
+                        (state.first, state.entries, state.isRead) = (first, entries, true)
+                        // A page without names is the last one, or the next would never come.
+                        state.isLast = isLast || entries.isEmpty
+                    }
+                    // A program that goes to where no name is any more is at the end.
+                    if position > first + Int64(entries.count) { return Self.reply([], to: request) }
+                    fill(request, directory, max(offset, 1), size, isAgain: offset == 0)
+                case .failure(let failure): request.fail(failure.number)
+                }
+            }
+        }
+    }
+
+    /// After a page was read: from the beginning that page is the one that is meant.
+    private func fill(
+        _ request: Request, _ directory: OpenDirectory, _ offset: Int64, _ size: Int, isAgain: Bool
+    ) {
+        guard isAgain else { return fill(request, directory, offset, size) }
+        let buffer = directory.state.withLock { names(of: directory, $0, 0, size, request) }
+        buffer.withUnsafeBufferPointer { _ = fuse_reply_buf(request.raw, $0.baseAddress, $0.count) }
+    }
+
+    /// The names of the page from `offset` on, as many as fit; each counts as looked up.
+    private func names(
+        of directory: OpenDirectory, _ state: OpenDirectory.State, _ offset: Int64, _ size: Int, _ request: Request
+    ) -> [CChar] {
+        [CChar](unsafeUninitializedCapacity: size) { buffer, used in
+            used = 0
+            guard let base = buffer.baseAddress else { return }
+            func add(_ name: String, _ parameters: inout fuse_entry_param, _ next: Int64) -> Bool {
+                let needed = fuse_add_direntry_plus(
+                    request.raw, base + used, size - used, name, &parameters, off_t(next))
+                guard needed <= size - used else { return false }
+                used += needed
+                return true
+            }
+            var position = offset
+            while position < Self.firstName {
+                // Without a node: the kernel knows these two.
+                var parameters = fuse_entry_param()
+                parameters.attr.st_ino = ino_t(NodeTable.inode(of: directory.path))
+                parameters.attr.st_mode = Glibc.S_IFDIR
+                guard add(position == 0 ? "." : "..", &parameters, position + 1) else { return }
+                position += 1
+            }
+            while true {
+                let index = Int(position - Self.firstName - state.first)
+                guard state.entries.indices.contains(index) else { return }
+                let entry = state.entries[index]
+                var parameters = parameters(entry, at: NodeTable.join(directory.path, entry.name))
+                guard add(entry.name, &parameters, position + 1) else {
+                    nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
+                    return
+                }
+                position += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import CFuse
+import Glibc
+import MountProtocol
+import MountRules
+
+/// Opening and reading files.
+extension Mount {
+    private static let handleLimit = 1024
+
+    func open(_ request: Request, _ number: UInt64, _ info: fuse_file_info) {
+        guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
+        guard info.flags & O_ACCMODE == O_RDONLY else { return request.fail(EROFS) }
+        guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
+        let question = MountRequest.open(
+            path: node.path, version: node.entry.version, onlyHere: Caller.isScanner(request.caller))
+        let generation = agent.generation
+        let info = Information(raw: info)
+        ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
+            var info = info.raw
+            let handle: Handle
+            switch result {
+            case .success(let answer):
+                switch (answer.answer, answer.descriptor) {
+                case (.opened, let descriptor?): handle = .here(FileDescriptor(descriptor))
+                case (.openedAbsent(let remote), _):
+                    // The bytes of a node never change. Those of a file on this disk may, before its time does.
+                    info.keep_cache = 1
+                    handle = .absent(
+                        AbsentFile(
+                            node: number, path: node.path, version: node.entry.version, handle: remote,
+                            generation: generation))
+                default: return request.fail(EIO)
+                }
+            case .failure(let failure):
+                if failure == .stale || failure == .notFound { invalidation.add(.paths([node.path])) }
+                return request.fail(failure.number)
+            }
+            let key = handles.withLock { handles in
+                defer { handles.next &+= 1 }
+                handles.files[handles.next] = handle
+                return handles.next
+            }
+            info.fh = key
+            // The caller has gone: no release follows.
+            if fuse_reply_open(request.raw, &info) == -ENOENT { close(key) }
+        }
+    }
+
+    private struct Information: @unchecked Sendable { let raw: fuse_file_info }
+
+    func close(_ key: UInt64) {
+        guard case .absent(let file)? = handles.withLock({ $0.files.removeValue(forKey: key) }) else { return }
+        let (handle, generation) = file.place.withLock { $0 }
+        if generation == agent.generation { agent.tell(.close(handle: handle)) }
+    }
+
+    func read(_ request: Request, _ node: UInt64, _ key: UInt64, offset: Int64, count: Int) {
+        guard let handle = handles.withLock({ $0.files[key] }), offset >= 0 else { return request.fail(EBADF) }
+        switch handle {
+        case .here(let file):
+            let size = min(count, MountLimits.readByteCount)
+            withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: 16) { buffer in
+                var done = 0
+                while done < size {
+                    let got = pread(file.number, buffer.baseAddress! + done, size - done, off_t(offset) + done)
+                    if got < 0, errno == EINTR { continue }
+                    if got < 0 { return request.fail(errno == EAGAIN ? EIO : errno) }
+                    if got == 0 { break }
+                    done += got
+                }
+                _ = fuse_reply_buf(request.raw, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), done)
+            }
+        case .absent(let file):
+            read(
+                request, file, offset: UInt64(offset), count: UInt32(clamping: min(count, MountLimits.readByteCount)),
+                until: Clock.now + MountDeadlines.read)
+        }
+    }
+
+    private func read(
+        _ request: Request, _ file: AbsentFile, offset: UInt64, count: UInt32, until end: Duration
+    ) {
+        let (handle, generation) = file.place.withLock { $0 }
+        // Handles end with the connection that they are of.
+        guard generation == agent.generation else {
+            return reopen(request, file, until: end) { [self] in
+                read(request, file, offset: offset, count: count, until: end)
+            }
+        }
+        let question = MountRequest.read(handle: handle, offset: offset, count: count)
+        ask(question, for: request, within: max(end - Clock.now, .zero)) { [self] result in
+            switch result {
+            case .success(let answer):
+                guard case .bytes(let bytes) = answer.answer else { return request.fail(EIO) }
+                Self.reply(bytes, to: request)
+            case .failure(.stale) where generation != agent.generation && end > Clock.now:
+                read(request, file, offset: offset, count: count, until: end)
+            case .failure(let failure):
+                noteError(failure, of: file.node)
+                request.fail(failure == .stale ? EIO : failure.number)
+            }
+        }
+    }
+
+    /// Opens the file again by an agent that has come back.
+    private func reopen(
+        _ request: Request, _ file: AbsentFile, until end: Duration, then: @escaping @Sendable () -> Void
+    ) {
+        let generation = agent.generation
+        let question = MountRequest.open(path: file.path, version: file.version, onlyHere: false)
+        ask(question, for: request, within: max(end - Clock.now, .zero)) { [self] result in
+            switch result {
+            case .success(let answer):
+                if let descriptor = answer.descriptor { Glibc.close(descriptor) }
+                guard case .openedAbsent(let handle) = answer.answer else {
+                    // It is on this disk now: whoever opens it again reads it from there.
+                    noteError(.stale, of: file.node)
+                    return request.fail(EIO)
+                }
+                file.place.withLock { $0 = (handle, generation) }
+                then()
+            case .failure(let failure):
+                noteError(failure, of: file.node)
+                request.fail(failure == .stale ? EIO : failure.number)
+            }
+        }
+    }
+}

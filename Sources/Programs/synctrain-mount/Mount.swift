@@ -1,0 +1,208 @@
+import CFuse
+import Glibc
+import LocalSocket
+import MountProtocol
+import MountRules
+import Synchronization
+
+/// A request of the kernel, which is answered exactly once, from any thread: libfuse locks inside.
+struct Request: @unchecked Sendable {
+    let raw: fuse_req_t
+
+    /// Takes the interrupt function away; before every answer that another thread gives. No call of it follows.
+    func settle() { fuse_req_interrupt_func(raw, nil, nil) }
+
+    func fail(_ number: CInt) { fuse_reply_err(raw, number) }
+
+    /// The thread that waits; 0 for the kernel itself, as with pages read ahead.
+    var caller: pid_t { fuse_req_ctx(raw)?.pointee.pid ?? 0 }
+}
+
+/// What one mount knows: the nodes, the open files and directories, the agent.
+final class Mount: Sendable {
+    /// An open file.
+    enum Handle: Sendable {
+        case here(FileDescriptor)
+        case absent(AbsentFile)
+    }
+
+    final class FileDescriptor: Sendable {
+        let number: CInt
+
+        init(_ number: CInt) { self.number = number }
+
+        deinit { Glibc.close(number) }
+    }
+
+    /// A file that the agent reads, and under which handle in which of its lives.
+    final class AbsentFile: Sendable {
+        let node: UInt64
+        let path: String
+        let version: UInt64
+        let place: Mutex<(handle: UInt64, generation: Int)>
+
+        init(node: UInt64, path: String, version: UInt64, handle: UInt64, generation: Int) {
+            self.node = node
+            self.path = path
+            self.version = version
+            place = Mutex((handle, generation))
+        }
+    }
+
+    struct Handles {
+        var files: [UInt64: Handle] = [:]
+        var directories: [UInt64: OpenDirectory] = [:]
+        var next: UInt64 = 1
+    }
+
+    static let errorLimit = 1000
+
+    let agent: AgentLink
+    let nodes = Mutex(NodeTable())
+    let handles = Mutex(Handles())
+    let space = Mutex(MountSpace(total: 0, free: 0, names: 0))
+    /// Why the last read of a node failed.
+    let errors = Mutex<[UInt64: String]>([:])
+    let invalidation: Invalidation
+    let (user, group) = (getuid(), getgid())
+
+    init(socket: String, folder: String) {
+        let invalidation = Invalidation()
+        self.invalidation = invalidation
+        let refresh = Mutex<(@Sendable (MountAnswer) -> Void)?>(nil)
+        let link = AgentLink(socket: socket, folder: folder) { answer in refresh.withLock { $0 }?(answer) }
+        agent = link
+        refresh.withLock { $0 = { [weak self] in self?.heard($0) } }
+    }
+
+    /// What the agent says unasked.
+    private func heard(_ answer: MountAnswer) {
+        switch answer {
+        case .welcome(let space):
+            self.space.withLock { $0 = space }
+            // What changed while nobody was connected was not said.
+            if agent.generation > 1 { invalidation.add(.everything) }
+        case .changed(let paths):
+            nodes.withLock { nodes in for path in paths { nodes.doubt(path) } }
+            invalidation.add(.paths(paths))
+            refreshSpace()
+        case .everythingChanged:
+            invalidation.add(.everything)
+            refreshSpace()
+        default: break
+        }
+    }
+
+    private func refreshSpace() {
+        agent.ask(.space, within: MountDeadlines.metadata) { [self] result in
+            if case .success(let answer) = result, case .space(let space) = answer.answer {
+                self.space.withLock { $0 = space }
+            }
+        }
+    }
+
+    /// Asks the agent for a program that waits, who may be interrupted; `answer` gives the request its answer.
+    func ask(
+        _ question: MountRequest, for request: Request, within limit: Duration,
+        answer: @escaping @Sendable (Result<AgentLink.Answer, MountFailure>) -> Void
+    ) {
+        let number = agent.number()
+        let caller = request.caller
+        // Called at once if the interrupt came before. The number is all that it needs, so nothing has to be kept for it.
+        fuse_req_interrupt_func(
+            request.raw,
+            { request, data in
+                guard let request, let mount = Mount.of(request) else { return }
+                mount.agent.interrupted(UInt64(UInt(bitPattern: data)))
+            }, UnsafeMutableRawPointer(bitPattern: UInt(number)))
+        let end = Clock.now + limit
+        agent.ask(question, number: number, within: limit, caller: caller) { [self] result in
+            // The agent went away: it may be back before the deadline.
+            if case .failure(.noAgent) = result, end - Clock.now > .milliseconds(10) {
+                request.settle()
+                return ask(question, for: request, within: end - Clock.now, answer: answer)
+            }
+            request.settle()
+            answer(result)
+        }
+    }
+
+    static func of(_ request: fuse_req_t) -> Mount? {
+        fuse_req_userdata(request).map { Unmanaged<Mount>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: what programs see
+
+    func status(of path: String, _ entry: MountEntry) -> stat {
+        var status = stat()
+        status.st_ino = ino_t(NodeTable.inode(of: path))
+        status.st_uid = user
+        status.st_gid = group
+        status.st_nlink = entry.kind == .directory ? 2 : 1
+        let type: mode_t =
+            switch entry.kind {
+            case .file: Glibc.S_IFREG
+            case .directory: Glibc.S_IFDIR
+            case .symlink: Glibc.S_IFLNK
+            }
+        status.st_mode = type | mode_t(entry.permissions)
+        status.st_size = off_t(entry.kind == .directory ? 4096 : entry.size)
+        // Never less than the size: what takes no space is taken for a hole, and copied as zeros.
+        status.st_blocks = status.st_size / 512 + 1
+        status.st_blksize = 128 << 10
+        let time = timespec(tv_sec: Int(entry.modifiedSeconds), tv_nsec: Int(entry.modifiedNanoseconds))
+        (status.st_mtim, status.st_ctim, status.st_atim) = (time, time, time)
+        return status
+    }
+
+    static func validity(_ entry: MountEntry) -> Duration {
+        entry.isHere ? MountDeadlines.presentValidity : MountDeadlines.absentValidity
+    }
+
+    /// The answer that names a node, and counts as a look-up of it.
+    func parameters(_ entry: MountEntry, at path: String) -> fuse_entry_param {
+        let number = nodes.withLock { $0.lookUp(entry, at: path, now: Clock.now) }
+        var parameters = fuse_entry_param()
+        parameters.ino = fuse_ino_t(number)
+        parameters.attr = status(of: path, entry)
+        let seconds = Double(Self.validity(entry).components.seconds)
+        (parameters.attr_timeout, parameters.entry_timeout) = (seconds, seconds)
+        return parameters
+    }
+
+    func noteError(_ failure: MountFailure, of node: UInt64) {
+        errors.withLock { errors in
+            if errors.count >= Self.errorLimit { errors = [:] }
+            errors[node] = failure.text
+        }
+    }
+}
+
+extension MountFailure {
+    /// What programs are told. Never EAGAIN: some take it for an empty file. EINTR only for callers that are dying.
+    var number: CInt {
+        switch self {
+        case .notFound, .noSuchFolder: ENOENT
+        case .stale: ESTALE
+        case .noData: ENODATA
+        case .noHolder: ENETDOWN
+        case .silence: ETIMEDOUT
+        case .heldByPolicy: EACCES
+        case .unreadable, .noAgent, .wrongVersion: EIO
+        case .notAFile: EISDIR
+        case .tooMany: ENFILE
+        case .cancelled: EINTR
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .noHolder: "no connected device has it"
+        case .silence: "a device that has it sends nothing"
+        case .heldByPolicy: "a policy keeps it off the connections that there are"
+        case .noAgent: "the agent does not answer"
+        case .stale: "a newer version has taken its place"
+        default: "no device sent its bytes"
+        }
+    }
+}

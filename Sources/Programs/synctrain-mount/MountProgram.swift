@@ -1,0 +1,136 @@
+import CFuse
+import Glibc
+import LocalSocket
+import MountProtocol
+import MountRules
+
+/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR DIRECTORY`: started by `synctrain mount`.
+///
+/// Says `ready` on the descriptor once the tree can be read, or why it cannot, and runs until it is unmounted or gets SIGTERM.
+@main
+enum MountProgram {
+    private static let threadCount = 4
+    private static let connectionPatience = Duration.seconds(5)
+
+    private struct Arguments {
+        var socket = ""
+        var folder = ""
+        var ready: CInt = -1
+        var directory = ""
+
+        init?(_ words: [String]) {
+            var rest = words[...]
+            while let word = rest.popFirst() {
+                switch word {
+                case "--socket": socket = rest.popFirst() ?? ""
+                case "--folder": folder = rest.popFirst() ?? ""
+                case "--ready": ready = rest.popFirst().flatMap { CInt($0) } ?? -1
+                default: directory = word
+                }
+            }
+            guard !socket.isEmpty, !folder.isEmpty, directory.hasPrefix("/") else { return nil }
+        }
+    }
+
+    static func main() {
+        signal(SIGPIPE, SIG_IGN)
+        guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
+            say("usage: synctrain-mount --socket PATH --folder ID DIRECTORY; `synctrain mount` starts it", -1)
+            exit(64)
+        }
+        exit(run(arguments))
+    }
+
+    private static func run(_ arguments: Arguments) -> CInt {
+        // Before any thread: one thread takes these.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGTERM, SIGINT, SIGHUP] { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+        let mount = Mount(socket: arguments.socket, folder: arguments.folder)
+        guard mount.agent.start() else { return fail("No thread is left.", arguments) }
+        if let failure = mount.agent.waitForConnection(atMost: connectionPatience) {
+            let text =
+                switch failure {
+                case .noSuchFolder: "\(arguments.folder): no such folder; `synctrain folder list` shows the folders"
+                case .wrongVersion: "The agent is of another version. Restart it with `synctrain agent stop`."
+                default: "The agent does not answer. Start it with `synctrain agent start`."
+                }
+            return fail(text, arguments)
+        }
+        var operations = Operations.make()
+        var words = fuse_args(argc: 0, argv: nil, allocated: 0)
+        for word in ["synctrain-mount", "-o", options(arguments.folder)] { fuse_opt_add_arg(&words, word) }
+        defer { fuse_opt_free_args(&words) }
+        let kept = Unmanaged.passRetained(mount)
+        guard
+            let raw = fuse_session_new(&words, &operations, MemoryLayout<fuse_lowlevel_ops>.size, kept.toOpaque())
+        else { return fail("The library libfuse3 is too old. Install the Debian package fuse3.", arguments) }
+        guard fuse_session_mount(raw, arguments.directory) == 0 else {
+            return fail("\(arguments.directory) cannot be mounted. See the log for libfuse's reason.", arguments)
+        }
+        let session = Invalidation.Session(raw: raw)
+        guard mount.invalidation.start(session, mount), serve(session, signals, mount) else {
+            fuse_session_unmount(raw)
+            return fail("No thread is left.", arguments)
+        }
+        return 0
+    }
+
+    /// Answers the kernel until the file system is unmounted. False if there are no threads for it.
+    private static func serve(_ session: Invalidation.Session, _ signals: sigset_t, _ mount: Mount) -> Bool {
+        let running = Guarded(threadCount)
+        let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
+        for number in 0..<threadCount {
+            let isStarted = OwnedThread.start("fuse-\(number)") {
+                var buffer = fuse_buf()
+                while fuse_session_exited(session.raw) == 0 {
+                    let count = fuse_session_receive_buf(session.raw, &buffer)
+                    if count == -EINTR { continue }
+                    if count <= 0 { break }
+                    fuse_session_process_buf(session.raw, &buffer)
+                }
+                free(buffer.mem)
+                running.with { $0 -= 1 }
+            }
+            guard isStarted else { return false }
+        }
+        OwnedThread.start("signals") {
+            var (signals, number) = (signals, CInt(0))
+            while sigwait(&signals, &number) != 0 {}
+            // What waits fails, then names and open files go with the process.
+            mount.agent.end()
+            fuse_session_exit(session.raw)
+            fuse_session_unmount(session.raw)
+            exit(0)
+        }
+        say("ready", arguments?.ready ?? -1)
+        _ = running.wait { $0 == 0 ? true : nil }
+        mount.agent.end()
+        mount.invalidation.end()
+        return true
+    }
+
+    private static func options(_ folder: String) -> String {
+        // Commas divide options, and backslashes escape them.
+        var name = ""
+        for character in folder {
+            if character == "," || character == "\\" { name.append("\\") }
+            name.append(character)
+        }
+        return "ro,nosuid,nodev,default_permissions,auto_unmount,fsname=synctrain:\(name),subtype=synctrain"
+    }
+
+    private static func fail(_ text: String, _ arguments: Arguments) -> CInt {
+        say(text, arguments.ready)
+        return 1
+    }
+
+    /// To whoever started the program; else to standard error.
+    private static func say(_ text: String, _ descriptor: CInt) {
+        let line = Array((text + "\n").utf8)
+        _ = write(descriptor >= 0 ? descriptor : STDERR_FILENO, line, line.count)
+        if descriptor > STDERR_FILENO { close(descriptor) }
+    }
+}

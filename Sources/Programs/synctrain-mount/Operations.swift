@@ -1,0 +1,194 @@
+import CFuse
+import Glibc
+import MountProtocol
+import MountRules
+
+/// What the kernel asks, answered on libfuse's threads from what is known, else by the agent's answer from its thread. No
+/// operation waits. In functions of its own file, since closures in `main.swift` would belong to the main actor and trap here.
+enum Operations {
+    static func make() -> fuse_lowlevel_ops {
+        var operations = fuse_lowlevel_ops()
+        operations.`init` = { _, connection in
+            guard let connection else { return }
+            connection.pointee.max_background = 64
+            connection.pointee.congestion_threshold = 48
+            let wanted =
+                FUSE_CAP_ASYNC_READ | FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_EXPLICIT_INVAL_DATA
+                | FUSE_CAP_CACHE_SYMLINKS
+            connection.pointee.want = connection.pointee.capable & UInt32(wanted)
+        }
+        operations.lookup = { request, parent, name in
+            guard let request, let name, let mount = Mount.of(request) else { return }
+            mount.lookUp(Request(raw: request), UInt64(parent), name)
+        }
+        operations.getattr = { request, node, _ in
+            guard let request, let mount = Mount.of(request) else { return }
+            mount.attributes(Request(raw: request), UInt64(node))
+        }
+        operations.forget = { request, node, count in
+            guard let request, let mount = Mount.of(request) else { return }
+            mount.nodes.withLock { $0.forget(UInt64(node), count) }
+            fuse_reply_none(request)
+        }
+        operations.forget_multi = { request, count, forgets in
+            guard let request, let forgets, let mount = Mount.of(request) else { return }
+            mount.nodes.withLock { nodes in
+                for index in 0..<count { nodes.forget(UInt64(forgets[index].ino), forgets[index].nlookup) }
+            }
+            fuse_reply_none(request)
+        }
+        operations.readlink = { request, node in
+            guard let request, let mount = Mount.of(request) else { return }
+            guard let entry = mount.nodes.withLock({ $0[UInt64(node)]?.entry }), entry.kind == .symlink else {
+                fuse_reply_err(request, EINVAL)
+                return
+            }
+            let target = entry.target.prefix { $0 != 0 }.map { CChar(bitPattern: $0) } + [0]
+            fuse_reply_readlink(request, target)
+        }
+        operations.statfs = { request, _ in
+            guard let request, let mount = Mount.of(request) else { return }
+            let space = mount.space.withLock { $0 }
+            var status = statvfs()
+            let unit = UInt(4096)
+            (status.f_bsize, status.f_frsize, status.f_namemax) = (unit, unit, 255)
+            status.f_blocks = UInt(clamping: space.total) / unit
+            (status.f_bfree, status.f_bavail) = (UInt(clamping: space.free) / unit, UInt(clamping: space.free) / unit)
+            status.f_files = UInt(clamping: space.names)
+            fuse_reply_statfs(request, &status)
+        }
+        operations.open = { request, node, info in
+            guard let request, let info, let mount = Mount.of(request) else { return }
+            mount.open(Request(raw: request), UInt64(node), info.pointee)
+        }
+        operations.read = { request, node, size, offset, info in
+            guard let request, let info, let mount = Mount.of(request) else { return }
+            mount.read(Request(raw: request), UInt64(node), info.pointee.fh, offset: Int64(offset), count: size)
+        }
+        operations.release = { request, _, info in
+            guard let request, let info, let mount = Mount.of(request) else { return }
+            mount.close(info.pointee.fh)
+            fuse_reply_err(request, 0)
+        }
+        operations.opendir = { request, node, info in
+            guard let request, let info, let mount = Mount.of(request) else { return }
+            mount.openDirectory(Request(raw: request), UInt64(node), info.pointee)
+        }
+        operations.readdirplus = { request, _, size, offset, info in
+            guard let request, let info, let mount = Mount.of(request) else { return }
+            mount.readDirectory(Request(raw: request), info.pointee.fh, offset: Int64(offset), size: size)
+        }
+        operations.releasedir = { request, _, info in
+            guard let request, let info, let mount = Mount.of(request) else { return }
+            _ = mount.handles.withLock { $0.directories.removeValue(forKey: info.pointee.fh) }
+            fuse_reply_err(request, 0)
+        }
+        operations.getxattr = { request, node, name, size in
+            guard let request, let name, let mount = Mount.of(request) else { return }
+            mount.attribute(Request(raw: request), UInt64(node), String(cString: name), size: size)
+        }
+        operations.listxattr = { request, _, size in
+            guard let request else { return }
+            let names = Array("\(Mount.attributePrefix)state\0\(Mount.attributePrefix)pin\0".utf8)
+            Mount.reply(names, to: Request(raw: request), size: size)
+        }
+        return operations
+    }
+}
+
+extension Mount {
+    static let attributePrefix = "user.synctrain."
+    private static let attributeNames: Set = ["state", "here", "holders", "version", "error", "pin"]
+
+    // MARK: names
+
+    func lookUp(_ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>) {
+        guard let directory = nodes.withLock({ $0[parent]?.path }) else { return request.fail(ESTALE) }
+        guard strlen(name) <= MountLimits.nameByteCount else { return request.fail(ENAMETOOLONG) }
+        // No name of a folder is anything but UTF-8.
+        guard let name = String(validatingCString: name) else { return request.fail(ENOENT) }
+        let path = NodeTable.join(directory, name)
+        guard path.utf8.count <= MountLimits.pathByteCount else { return request.fail(ENAMETOOLONG) }
+        ask(.look(path: path), for: request, within: MountDeadlines.metadata) { [self] result in
+            switch result {
+            case .success(let answer):
+                guard case .entry(let entry) = answer.answer else { return request.fail(EIO) }
+                var parameters = parameters(entry, at: path)
+                if fuse_reply_entry(request.raw, &parameters) == -ENOENT {
+                    nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
+                }
+            case .failure(.notFound):
+                // That nothing is there may be kept for a moment, too.
+                var parameters = fuse_entry_param()
+                parameters.entry_timeout = Double(MountDeadlines.presentValidity.components.seconds)
+                fuse_reply_entry(request.raw, &parameters)
+            case .failure(let failure): request.fail(failure.number)
+            }
+        }
+    }
+
+    func attributes(_ request: Request, _ number: UInt64) {
+        guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
+        let validity = Self.validity(node.entry)
+        if let asOf = node.asOf, Clock.now - asOf < validity {
+            return reply(request, node.path, node.entry, validity: validity)
+        }
+        ask(.look(path: node.path), for: request, within: MountDeadlines.metadata) { [self] result in
+            var entry = node.entry
+            if case .success(let answer) = result, case .entry(let now) = answer.answer, now.kind == entry.kind,
+                now.kind == .directory || now.version == entry.version
+            {
+                entry = now
+                nodes.withLock { $0.refresh(number, now, now: Clock.now) }
+            } else if case .failure(.cancelled) = result {
+                return request.fail(EINTR)
+            }
+            // Of another version, or with no agent, the node is what it was: whoever has it open sees that.
+            reply(request, node.path, entry, validity: MountDeadlines.presentValidity)
+        }
+    }
+
+    private func reply(_ request: Request, _ path: String, _ entry: MountEntry, validity: Duration) {
+        var status = status(of: path, entry)
+        fuse_reply_attr(request.raw, &status, Double(validity.components.seconds))
+    }
+
+    // MARK: extended attributes
+
+    func attribute(_ request: Request, _ number: UInt64, _ name: String, size: Int) {
+        guard name.hasPrefix(Self.attributePrefix) else { return request.fail(ENODATA) }
+        let name = String(name.dropFirst(Self.attributePrefix.count))
+        guard Self.attributeNames.contains(name), let path = nodes.withLock({ $0[number]?.path }) else {
+            return request.fail(ENODATA)
+        }
+        if name == "error" {
+            guard let text = errors.withLock({ $0[number] }) else { return request.fail(ENODATA) }
+            return Self.reply(Array(text.utf8), to: request, size: size)
+        }
+        ask(.attribute(path: path, name: name), for: request, within: MountDeadlines.metadata) { result in
+            switch result {
+            case .success(let answer):
+                guard case .bytes(let bytes) = answer.answer else { return request.fail(EIO) }
+                Self.reply(bytes, to: request, size: size)
+            case .failure(let failure): request.fail(failure.number)
+            }
+        }
+    }
+
+    /// As getxattr(2) wants it: with size 0 the count alone.
+    static func reply(_ bytes: [UInt8], to request: Request, size: Int) {
+        if size == 0 {
+            fuse_reply_xattr(request.raw, bytes.count)
+        } else if bytes.count > size {
+            request.fail(ERANGE)
+        } else {
+            reply(bytes, to: request)
+        }
+    }
+
+    static func reply(_ bytes: [UInt8], to request: Request) {
+        bytes.withUnsafeBytes { buffer in
+            _ = fuse_reply_buf(request.raw, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count)
+        }
+    }
+}

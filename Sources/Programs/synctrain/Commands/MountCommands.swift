@@ -1,0 +1,104 @@
+import ArgumentParser
+import ControlAPI
+import MountRules
+
+struct MountCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mount",
+        abstract: "Show all files of a folder in one directory, downloaded when they are read.",
+        discussion: """
+            Files that are on this disk are read from it; all others are downloaded block by block as programs read \
+            them. The tree is read-only. It stays mounted until `synctrain unmount`.
+
+            Example: synctrain mount ~/Library --folder photos
+            """)
+
+    @Argument(help: "Empty directory; created if missing.", completion: .directory)
+    var directory: String?
+
+    @Option(help: ArgumentHelp("Folder; may be omitted if there is only one.", valueName: "folder"))
+    var folder: String?
+
+    @Flag(help: "List mounted folders.")
+    var list = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func validate() throws {
+        if list == (directory != nil) { throw ValidationError("Give a directory to mount on, or --list.") }
+    }
+
+    func execute(in context: CommandContext) async throws {
+        guard let directory else { return try showList(context) }
+        let folders = try await context.agent().call(Endpoints.status).folders
+        let id = try chosen(among: folders.map(\.id))
+        let path = try Mounting.prepare(
+            context.absolute(directory), folders: folders.map(\.path), typed: directory)
+        try await Mounting.start(try context.places(), folder: id, directory: path)
+        try context.remark("Mounted \(id) on \(directory), read-only. To unmount: synctrain unmount \(directory)")
+    }
+
+    private func chosen(among ids: [String]) throws -> String {
+        if let folder {
+            guard ids.contains(folder) else {
+                throw ControlError(
+                    .noSuchFolder, "\(folder): no such folder; `synctrain folder list` shows the folders", path: folder)
+            }
+            return folder
+        }
+        guard let only = ids.first else {
+            throw ControlError(.noSuchFolder, "There is no folder to mount. Add one with `synctrain folder add`.")
+        }
+        guard ids.count == 1 else {
+            throw ControlError(
+                .invalidRequest, "There are several folders (\(ids.sorted().joined(separator: ", "))); use --folder.")
+        }
+        return only
+    }
+
+    private func showList(_ context: CommandContext) throws {
+        let mounts = try Mounting.all().map { MountStatus(directory: $0.directory, folder: $0.folder) }
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(MountStatuses(mounts: mounts)))
+        } else if mounts.isEmpty {
+            try context.remark("No folder is mounted.")
+        } else {
+            for line in Table.lines(mounts.map { [$0.folder, context.style.name($0.directory)] }) {
+                try context.output.print(line)
+            }
+        }
+    }
+}
+
+private struct MountStatuses: Encodable {
+    var schema = 1
+    var mounts: [MountStatus]
+}
+
+private struct MountStatus: Encodable {
+    var directory: String
+    var folder: String
+}
+
+struct UnmountCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unmount", abstract: "Unmount a folder.",
+        discussion: """
+            Refused while programs use the directory; names them. With --lazy the directory is free at once, and the \
+            programs keep what they have open.
+
+            Example: synctrain unmount ~/Library --lazy
+            """)
+
+    @Argument(help: "Directory that the folder is mounted on.", completion: .directory)
+    var directory: String
+
+    @Flag(help: "Unmount although programs use it.")
+    var lazy = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try await Mounting.end(context.absolute(directory), typed: directory, isLazy: lazy)
+    }
+}

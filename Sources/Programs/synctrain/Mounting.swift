@@ -1,0 +1,229 @@
+import AsyncTools
+import ControlAPI
+import Foundation
+import Glibc
+import MountRules
+
+/// Mounts and unmounts: what is done with the system for it.
+enum Mounting {
+    private static let program = "synctrain-mount"
+    private static let unmountProgram = "fusermount3"
+
+    /// The mounted folders of this machine that this process sees.
+    static func all() throws(ControlError) -> [MountedFolder] {
+        guard let text = FileManager.default.contents(atPath: "/proc/self/mountinfo") else {
+            throw ControlError(.failed, "The mounts are unknown because /proc is not mounted.")
+        }
+        return MountedFolder.all(in: String(decoding: text, as: UTF8.self))
+    }
+
+    // MARK: before
+
+    /// Checks that a folder can be mounted there, clears what a mount that was killed has left, and makes the directory.
+    ///
+    /// - Returns: the directory with its links resolved.
+    static func prepare(_ directory: String, folders: [String], typed: String) throws(ControlError) -> String {
+        guard FileManager.default.fileExists(atPath: "/dev/fuse") else {
+            throw ControlError(
+                .failed, "This system has no /dev/fuse. Load the kernel module with `modprobe fuse`.",
+                path: "/dev/fuse")
+        }
+        guard find(unmountProgram) != nil else {
+            throw ControlError(.failed, "fusermount3 is not installed. Install the Debian package fuse3.")
+        }
+        clearStale(directory)
+        let path = resolved(directory)
+        let objection = MountPoint.objection(
+            to: path, occupant(of: path), folders: folders.map { resolved($0) }, mounted: try all().map(\.directory))
+        if let objection { throw error(objection, typed) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw ControlError(
+                .failed, "\(typed) cannot be created: \(String(cString: strerror(errno))). Create its parent first.",
+                path: typed)
+        }
+        return path
+    }
+
+    /// A mount whose process was killed answers nothing, and is in the way of the next.
+    private static func clearStale(_ directory: String) {
+        var status = stat()
+        guard stat(directory, &status) != 0, errno == ENOTCONN else { return }
+        _ = run(["-u", "-z", directory])
+    }
+
+    private static func occupant(of path: String) -> MountPoint.Occupant {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return .nothing }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return .other }
+        let names = try? FileManager.default.contentsOfDirectory(atPath: path)
+        return .directory(isEmpty: names?.isEmpty ?? false, isOwn: status.st_uid == geteuid())
+    }
+
+    private static func error(_ objection: MountPoint.Objection, _ typed: String) -> ControlError {
+        switch objection {
+        case .notADirectory:
+            ControlError(.alreadyExists, "\(typed) is not a directory. Choose an empty directory.", path: typed)
+        case .notEmpty:
+            ControlError(.alreadyExists, "\(typed) is not empty. Choose an empty directory.", path: typed)
+        case .notOwn:
+            ControlError(
+                .noPermission, "\(typed) belongs to another user. Choose a directory of your own.", path: typed)
+        case .insideFolder(let folder):
+            ControlError(
+                .invalidRequest, "\(typed) is inside the synced folder \(folder). Choose a directory outside of it.",
+                path: typed)
+        case .aroundFolder(let folder):
+            ControlError(
+                .invalidRequest, "\(typed) contains the synced folder \(folder). Choose another directory.",
+                path: typed)
+        case .mounted:
+            ControlError(
+                .alreadyExists, "A folder is already mounted on \(typed). Unmount it with `synctrain unmount`.",
+                path: typed)
+        }
+    }
+
+    /// Links followed; of what does not exist, those of the directory above.
+    private static func resolved(_ path: String) -> String {
+        if let found = realpath(path, nil) {
+            defer { free(found) }
+            return String(cString: found)
+        }
+        var parts = path.split(separator: "/")
+        guard let name = parts.popLast() else { return "/" }
+        let parent = resolved("/" + parts.joined(separator: "/"))
+        return (parent == "/" ? "" : parent) + "/" + name
+    }
+
+    // MARK: mounting
+
+    /// Starts the program that mounts, in a session of its own, and returns when the tree can be read.
+    static func start(
+        _ places: CommandEnvironment.Places, folder: String, directory: String
+    ) async throws {
+        let own = try AgentProcess.executable()
+        let executable = String(own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)) + "/" + program
+        guard access(executable, X_OK) == 0 else {
+            throw ControlError(.failed, "\(executable) is missing. Install synctrain again.", path: executable)
+        }
+        var pipe: [CInt] = [-1, -1]
+        guard pipe2(&pipe) else { throw ControlError(.failed, "No descriptor is left. Close some programs.") }
+        let (reading, writing) = (pipe[0], pipe[1])
+        defer { close(reading) }
+        let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
+        do throws(ChildProcess.StartError) {
+            defer { close(writing) }
+            try ChildProcess.keepDescriptors()
+            _ = try ChildProcess.start(
+                executable, ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "3", directory],
+                environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
+                signals: AgentProcess.ignoredSignals
+            ) { actions in
+                posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+                posix_spawn_file_actions_addopen(
+                    &actions, STDOUT_FILENO, places.logFile, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+                posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, writing, 3)
+            }
+        } catch {
+            throw ControlError(.failed, "\(executable) cannot be started: \(error.reason).", path: executable)
+        }
+        let word = await Task.detached { line(from: reading) }.value
+        guard word == "ready" else {
+            throw ControlError(
+                .failed, word.isEmpty ? "\(program) ended at once. See \(places.logFile)." : word, path: directory)
+        }
+    }
+
+    private static func pipe2(_ ends: inout [CInt]) -> Bool {
+        guard Glibc.pipe(&ends) == 0 else { return false }
+        // The copy in the child is another than these.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // Where it is 3 already, the copy would be none and would be closed.
+        if ends[1] == 3 {
+            let other = fcntl(ends[1], F_DUPFD_CLOEXEC, 10)
+            close(ends[1])
+            ends[1] = other
+        }
+        return ends[1] >= 0
+    }
+
+    /// What is written until the line or the writer ends.
+    private static func line(from descriptor: CInt) -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while bytes.count < 4096 {
+            let count = read(descriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1, byte != UInt8(ascii: "\n") else { break }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    // MARK: unmounting
+
+    static func end(_ directory: String, typed: String, isLazy: Bool) async throws {
+        var path = resolved(directory)
+        var status = stat()
+        if stat(directory, &status) != 0, errno == ENOTCONN { path = directory }
+        guard try all().contains(where: { $0.directory == path }) else {
+            throw ControlError(
+                .noSuchPath, "No folder is mounted on \(typed). `synctrain mount --list` shows the mounts.", path: typed
+            )
+        }
+        let target = path
+        let (code, words) = await Task.detached { run(isLazy ? ["-u", "-z", target] : ["-u", target]) }.value
+        guard code != 0 else { return }
+        let holders = await Task.detached { self.holders(of: target) }.value
+        guard holders.isEmpty else {
+            throw ControlError(
+                .busy,
+                "\(typed) is in use by \(holders.joined(separator: ", ")). Close them, or use --lazy.",
+                isRetryable: true, path: typed)
+        }
+        throw ControlError(.failed, "\(typed) cannot be unmounted: \(words)", path: typed)
+    }
+
+    /// The processes that have something below the directory open, mapped or as their working directory.
+    private static func holders(of directory: String) -> [String] {
+        let manager = FileManager.default
+        func isBelow(_ path: String) -> Bool { path == directory || path.hasPrefix(directory + "/") }
+        func link(_ path: String) -> String? { try? manager.destinationOfSymbolicLink(atPath: path) }
+        var holders: [String] = []
+        for process in (try? manager.contentsOfDirectory(atPath: "/proc")) ?? [] where Int(process) != nil {
+            let place = "/proc/" + process
+            let descriptors = (try? manager.contentsOfDirectory(atPath: place + "/fd")) ?? []
+            let maps = manager.contents(atPath: place + "/maps").map { String(decoding: $0, as: UTF8.self) } ?? ""
+            guard
+                ["cwd", "root", "exe"].contains(where: { link("\(place)/\($0)").map(isBelow) ?? false })
+                    || descriptors.contains(where: { link("\(place)/fd/\($0)").map(isBelow) ?? false })
+                    || maps.contains(" " + directory + "/")
+            else { continue }
+            let name = manager.contents(atPath: place + "/comm").map { String(decoding: $0, as: UTF8.self) } ?? "?"
+            holders.append("\(name.split(separator: "\n").first ?? "?") (\(process))")
+        }
+        return holders.sorted()
+    }
+
+    // MARK: fusermount3
+
+    private static func find(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return (path.split(separator: ":").map(String.init) + ["/usr/bin", "/bin"]).map { $0 + "/" + name }
+            .first { access($0, X_OK) == 0 }
+    }
+
+    private static func run(_ arguments: [String]) -> (code: Int32, words: String) {
+        guard let executable = find(unmountProgram) else { return (1, "fusermount3 is not installed") }
+        let process = Process()
+        process.executableURL = URL(filePath: executable)
+        process.arguments = arguments
+        let errors = Pipe()
+        process.standardError = errors
+        do { try process.run() } catch { return (1, "\(error)") }
+        let words = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, words.split(separator: "\n").joined(separator: " "))
+    }
+}

@@ -1,0 +1,165 @@
+import CLinux
+import Glibc
+
+/// A connection to another program of this machine, over which messages and descriptors go.
+///
+/// `send` never blocks: a thread of the connection's own writes what is queued. `receive` blocks its thread. The socket is closed
+/// when the last reference and the writing thread are gone.
+package final class LocalSocket: Sendable {
+    /// What keeps a descriptor open until it is sent.
+    package struct Enclosed: Sendable {
+        package let number: CInt
+        private let owner: any Sendable
+
+        package init(number: CInt, owner: any Sendable) {
+            self.number = number
+            self.owner = owner
+        }
+    }
+
+    private struct Queue {
+        var messages: [(bytes: [UInt8], enclosed: Enclosed?)] = []
+        var byteCount = 0
+        var isClosed = false
+    }
+
+    private final class Handle: Sendable {
+        let number: CInt
+
+        init(_ number: CInt) { self.number = number }
+
+        deinit { close(number) }
+    }
+
+    private let handle: Handle
+    private let queue = Guarded(Queue())
+    private let limit: Int
+
+    /// - Parameters:
+    ///   - descriptor: a connected stream socket, from now on this object's.
+    ///   - limit: bytes that may wait to be sent.
+    package init(owning descriptor: CInt, limit: Int = 64 << 20) {
+        handle = Handle(descriptor)
+        self.limit = limit
+    }
+
+    deinit { end() }
+
+    /// Connects to the socket at `path`; nil and errno if nobody listens there.
+    package static func connect(to path: String) -> LocalSocket? {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        let result = withAddress(path) { Glibc.connect(descriptor, $0, $1) }
+        guard result == 0 else {
+            let number = errno
+            close(descriptor)
+            errno = number
+            return nil
+        }
+        return LocalSocket(owning: descriptor)
+    }
+
+    /// Listens at `path`, which only this user may connect to; -1 and errno if that cannot be. What was there is replaced.
+    package static func listen(at path: String) -> CInt {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return -1 }
+        // Under another name until it has its mode.
+        let provisional = path + ".new"
+        unlink(provisional)
+        guard withAddress(provisional, { bind(descriptor, $0, $1) }) == 0, chmod(provisional, 0o600) == 0,
+            Glibc.listen(descriptor, 64) == 0, rename(provisional, path) == 0
+        else {
+            let number = errno
+            close(descriptor)
+            unlink(provisional)
+            errno = number
+            return -1
+        }
+        return descriptor
+    }
+
+    private static func withAddress(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) -> CInt {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            errno = ENAMETOOLONG
+            return -1
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+
+    /// Whether the other end runs as this process's user.
+    package var isOwnUser: Bool { clinux_peer_user(handle.number) == Int64(geteuid()) }
+
+    /// Starts the thread that writes; once.
+    package func startSending(_ name: String) -> Bool {
+        OwnedThread.start(name) { [handle, queue] in
+            while true {
+                let next = queue.wait { queue -> (bytes: [UInt8], enclosed: Enclosed?)?? in
+                    if queue.isClosed { return .some(nil) }
+                    guard !queue.messages.isEmpty else { return nil }
+                    let message = queue.messages.removeFirst()
+                    queue.byteCount -= message.bytes.count
+                    return message
+                }
+                guard let next, Self.write(next.bytes, next.enclosed, to: handle.number) else { break }
+            }
+            queue.with { $0.isClosed = true }
+            shutdown(handle.number, Int32(SHUT_RDWR))
+        }
+    }
+
+    /// Queues a message. False if the connection is closed, or closes now since the other end takes nothing.
+    @discardableResult
+    package func send(_ bytes: [UInt8], _ enclosed: Enclosed? = nil) -> Bool {
+        let isTaken = queue.with { queue in
+            guard !queue.isClosed, queue.byteCount <= limit - min(limit, bytes.count) else { return false }
+            queue.messages.append((bytes, enclosed))
+            queue.byteCount += bytes.count
+            return true
+        }
+        if !isTaken { end() }
+        return isTaken
+    }
+
+    private static func write(_ bytes: [UInt8], _ enclosed: Enclosed?, to descriptor: CInt) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+                let count = clinux_send(
+                    descriptor, rest.baseAddress, rest.count, done == 0 ? enclosed?.number ?? -1 : -1)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                done += Int(count)
+            }
+            return true
+        }
+    }
+
+    /// Waits for bytes and gives how many were put into `buffer`, and a descriptor that came along, which is the caller's. Nil
+    /// when the connection is over.
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, descriptor: CInt?)? {
+        while true {
+            var descriptor: CInt = -1
+            let count = clinux_receive(handle.number, buffer.baseAddress, buffer.count, &descriptor)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            return (Int(count), descriptor >= 0 ? descriptor : nil)
+        }
+    }
+
+    /// Ends the connection: what is queued may be lost, whoever waits in `receive` returns.
+    package func end() {
+        queue.with { $0.isClosed = true }
+        shutdown(handle.number, Int32(SHUT_RDWR))
+    }
+}

@@ -1,0 +1,285 @@
+"""`synctrain mount`: all files of a folder in one tree, read by real programs; a real node holds what is not here."""
+
+import contextlib
+import errno
+import hashlib
+import json
+import mmap
+import os
+import shutil
+import signal
+import subprocess
+
+import harness
+import pytest
+from process import wait_until
+
+pytestmark = pytest.mark.skipif(
+    not os.access("/dev/fuse", os.R_OK | os.W_OK) or not shutil.which("fusermount3"),
+    reason="mounting needs /dev/fuse and fusermount3")
+
+MIB = 1 << 20
+ODD_NAMES = ["with space", "ünïcodé 文件", "new\nline", "n" * 255, "-dash", "a'b\"c", "back\\slash"]
+
+
+def mounted(directory):
+    """The process of the mount, or None."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if words[0].endswith(b"/synctrain-mount") and os.fsencode(directory) in words:
+                return int(pid)
+    return None
+
+
+def state(pid):
+    """The letter of ps(1): D waits and takes no signal but those that end it."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+@pytest.fixture(scope="module")
+def setting(nodes):
+    lab, node, agent = nodes
+    root = lab.directory(f"{node.name}-films")
+    harness.write(os.path.join(root, "film.bin"), harness.pattern(24 * MIB, 7))
+    harness.write(os.path.join(root, "text/a/one.txt"), b"the first needle\n")
+    harness.write(os.path.join(root, "text/b/two.txt"), b"nothing here\n" * 40000)
+    harness.write(os.path.join(root, "empty"), b"")
+    harness.write(os.path.join(root, "kept/here.bin"), harness.pattern(3 * MIB, 3))
+    for name in ODD_NAMES:
+        harness.write(os.path.join(root, "odd", name), name.encode())
+    os.symlink("one.txt", os.path.join(root, "text/a/link"))
+    for number in range(5000):
+        harness.write(os.path.join(root, "many", f"name-{number:04}"), b"")
+    local = lab.share(agent, "films", node)
+    files = sum(kind == "file" for kind in harness.walk(root).values())
+    node.wait_scanned("films", files)
+    agent.wait_global("films", files)
+    agent.run("select", "films:kept")
+    wait_until(lambda: os.path.exists(os.path.join(local, "kept/here.bin")), 20, "the selected file comes", child=agent)
+    directory = lab.path("mount")
+    agent.run("mount", directory, "--folder", "films")
+    yield lab, node, agent, root, local, directory
+    subprocess.run(["fusermount3", "-u", "-z", directory], check=False)
+
+
+def test_all_names_are_shown_and_nothing_is_fetched(setting):
+    _, _, agent, root, local, directory = setting
+    out = subprocess.run(["ls", "-lR", directory], check=True, capture_output=True).stdout
+    assert b"film.bin" in out
+    shown = {os.path.relpath(os.path.join(base, name), directory)
+             for base, directories, files in os.walk(directory) for name in directories + files}
+    listed = {entry["path"] for entry in agent.records("ls", "--recursive", "films:")}
+    assert shown == listed
+    assert len(os.listdir(os.path.join(directory, "many"))) == 5000
+    for path in shown:
+        here, there = os.lstat(os.path.join(directory, path)), os.lstat(os.path.join(root, path))
+        assert os.path.islink(os.path.join(directory, path)) == os.path.islink(os.path.join(root, path)), path
+        # Nobody announces times of links.
+        if os.path.isfile(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path)):
+            assert (here.st_size, here.st_mtime_ns // 10**9) == (there.st_size, there.st_mtime_ns // 10**9), path
+            assert here.st_blocks * 512 >= here.st_size
+    found = subprocess.run(["find", directory, "-type", "f"], check=True, capture_output=True).stdout
+    assert b"film.bin" in found
+    assert [entry["state"] for entry in agent.records("stat", "films:film.bin")] == ["absent"]
+    assert harness.regular_files(local).keys() == {"kept/here.bin"}
+    assert cached(agent) == 0, "names cost no blocks"
+
+
+def test_only_the_blocks_that_are_read_are_fetched(setting):
+    _, node, agent, root, _, directory = setting
+    path, size = os.path.join(directory, "film.bin"), 24 * MIB
+    before = cached(agent)
+    out = subprocess.run(["tail", "-c", "1000", path], check=True, capture_output=True).stdout
+    assert out == harness.pattern(size, 7)[-1000:]
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert mapped[0] == harness.pattern(size, 7)[0]
+    assert cached(agent) - before < 4 * MIB, "blocks at both ends, not the file"
+
+
+def cached(agent):
+    """Bytes of all blocks that were fetched and kept."""
+    return sum(os.path.getsize(os.path.join(base, name))
+               for base, _, names in os.walk(os.path.join(agent.home, "blocks")) for name in names)
+
+
+def test_programs_read_right_bytes(setting):
+    lab, _, _, root, local, directory = setting
+    out = subprocess.run(["sha256sum", os.path.join(directory, "film.bin")], check=True, capture_output=True).stdout
+    assert out.split()[0].decode() == hashlib.sha256(harness.pattern(24 * MIB, 7)).hexdigest()
+    out = subprocess.run(["grep", "-rl", "needle", os.path.join(directory, "text")], check=True, capture_output=True).stdout
+    assert b"one.txt" in out
+    copy = lab.path("copy")
+    subprocess.run(["cp", "-r", os.path.join(directory, "text"), copy], check=True)
+    assert harness.regular_files(copy) == harness.regular_files(os.path.join(root, "text"))
+    for name in ODD_NAMES:
+        with open(os.path.join(directory, "odd", name), "rb") as file:
+            assert file.read() == name.encode()
+    assert os.readlink(os.path.join(directory, "text/a/link")) == "one.txt"
+    with open(os.path.join(directory, "empty"), "rb") as file:
+        assert file.read() == b""
+    with open(os.path.join(directory, "film.bin"), "rb") as file:
+        for offset in (20 * MIB, 5, 11 * MIB + 77, 23 * MIB):
+            file.seek(offset)
+            assert file.read(300000) == harness.pattern(24 * MIB, 7)[offset:offset + 300000]
+
+
+def test_a_present_file_is_read_by_its_descriptor(setting):
+    _, _, _, _, local, directory = setting
+    with open(os.path.join(directory, "kept/here.bin"), "rb") as file:
+        assert file.read() == harness.pattern(3 * MIB, 3)
+        links = {os.readlink(f"/proc/{mounted(directory)}/fd/{number}")
+                 for number in os.listdir(f"/proc/{mounted(directory)}/fd")}
+        assert os.path.join(local, "kept/here.bin") in links
+
+
+def test_writing_is_refused(setting):
+    directory = setting[5]
+    for action in (lambda: open(os.path.join(directory, "film.bin"), "r+b"),
+                   lambda: open(os.path.join(directory, "new"), "wb"),
+                   lambda: os.mkdir(os.path.join(directory, "d")),
+                   lambda: os.unlink(os.path.join(directory, "empty")),
+                   lambda: os.rename(os.path.join(directory, "empty"), os.path.join(directory, "e2"))):
+        with pytest.raises(OSError) as caught:
+            action()
+        assert caught.value.errno == errno.EROFS
+
+
+def test_extended_attributes(setting):
+    directory = setting[5]
+    film, here = os.path.join(directory, "film.bin"), os.path.join(directory, "kept/here.bin")
+    assert os.getxattr(film, "user.synctrain.state") == b"absent"
+    assert os.getxattr(here, "user.synctrain.state") == b"present"
+    assert os.getxattr(film, "user.synctrain.holders") == b"1 (1 connected)"
+    assert os.getxattr(here, "user.synctrain.here") == str(3 * MIB).encode()
+    assert os.getxattr(film, "user.synctrain.pin") == b"no"
+    assert set(os.listxattr(film)) == {"user.synctrain.state", "user.synctrain.pin"}
+    for name in ("user.other", "security.selinux", "user.synctrain.nothing", "user.synctrain.error"):
+        with pytest.raises(OSError) as caught:
+            os.getxattr(film, name)
+        assert caught.value.errno == errno.ENODATA, name
+
+
+def test_changes_elsewhere_are_seen(setting):
+    _, node, agent, root, _, directory = setting
+    path = os.path.join(directory, "news.txt")
+    assert not os.path.exists(path)
+    harness.write(os.path.join(root, "news.txt"), b"old")
+    node.scan("films", "news.txt")
+    wait_until(lambda: os.path.exists(path), 10, "the new name is seen", child=agent)
+    with open(path, "rb") as file:
+        assert file.read() == b"old"
+        harness.write(os.path.join(root, "news.txt"), b"newer text")
+        node.scan("films", "news.txt")
+        wait_until(lambda: os.stat(path).st_size == 10, 10, "the new version is seen", child=agent)
+        with open(path, "rb") as other:
+            assert other.read() == b"newer text"
+        file.seek(0)
+        assert file.read() == b"old", "an open file keeps its version"
+    os.unlink(os.path.join(root, "news.txt"))
+    os.mkdir(os.path.join(root, "fresh"))
+    node.scan("films")
+    wait_until(lambda: not os.path.exists(path), 10, "the deletion is seen", child=agent)
+    wait_until(lambda: os.path.isdir(os.path.join(directory, "fresh")), 10, "the directory is seen", child=agent)
+
+
+def test_scanners_do_not_fetch(setting):
+    lab, _, agent, _, _, directory = setting
+    program = lab.path("tracker-extract")
+    shutil.copy("/bin/cat", program)
+    film, here = os.path.join(directory, "film.bin"), os.path.join(directory, "kept/here.bin")
+    result = subprocess.run([program, film], capture_output=True, check=False)
+    assert result.returncode != 0 and b"No data available" in result.stderr
+    assert subprocess.run([program, here], capture_output=True, check=True).stdout == harness.pattern(3 * MIB, 3)
+
+
+def test_list_and_unmount(setting):
+    lab, _, agent, _, _, directory = setting
+    listed = json.loads(agent.run("mount", "--list", "--json").stdout)
+    assert {"directory": directory, "folder": "films"} in listed["mounts"]
+    second = lab.path("second")
+    agent.run("mount", second, "--folder", "films")
+    with open(os.path.join(second, "empty"), "rb"):
+        result = agent.try_run("unmount", second)
+        assert result.returncode != 0 and str(os.getpid()).encode() in result.stderr
+    agent.run("unmount", second)
+    assert os.listdir(second) == []
+    wait_until(lambda: mounted(second) is None, 10, "its process ends")
+
+
+@pytest.mark.parametrize("place, words", [
+    ("inside", "inside the synced folder"), ("full", "is not empty"), ("file", "is not a directory"),
+    ("mounted", "already mounted")])
+def test_mount_points_that_are_refused(setting, place, words):
+    lab, _, agent, _, local, directory = setting
+    harness.write(lab.path("full", "file"), b"x")
+    path = {"inside": os.path.join(local, "kept/m"), "full": lab.path("full"), "file": lab.path("full", "file"),
+            "mounted": directory}[place]
+    result = agent.try_run("mount", path, "--folder", "films")
+    assert result.returncode != 0 and words in result.stderr.decode()
+    assert agent.try_run("mount", lab.path("other"), "--folder", "none").returncode == 4
+
+
+def test_a_killed_mount_can_be_mounted_again(setting):
+    lab, _, agent, _, _, directory = setting
+    third = lab.path("third")
+    agent.run("mount", third, "--folder", "films")
+    os.kill(mounted(third), signal.SIGKILL)
+    wait_until(lambda: mounted(third) is None, 10, "it is gone")
+    agent.run("mount", third, "--folder", "films")
+    with open(os.path.join(third, "odd/with space"), "rb") as file:
+        assert file.read() == b"with space"
+    agent.run("unmount", third)
+
+
+def test_without_holder_reads_fail_and_come_back(setting):
+    _, node, agent, root, _, directory = setting
+    harness.write(os.path.join(root, "later.bin"), harness.pattern(MIB, 9))
+    node.scan("films", "later.bin")
+    path = os.path.join(directory, "later.bin")
+    wait_until(lambda: os.path.exists(path), 10, "the name is seen", child=agent)
+    node.change_device(agent.id, paused=True)
+    agent.wait_disconnected(node.id)
+    assert os.stat(path).st_size == MIB
+    reader = subprocess.Popen(["cat", path], stdout=subprocess.DEVNULL)
+    wait_until(lambda: state(reader.pid) == "D", 10, "the reader waits for the block")
+    reader.send_signal(signal.SIGINT)
+    assert reader.wait(10) == -signal.SIGINT, "a reader that waits can be ended"
+    for _ in range(2):
+        with open(path, "rb", buffering=0) as file:
+            with pytest.raises(OSError) as caught:
+                file.read(10)
+        assert caught.value.errno == errno.ENETDOWN
+    assert os.getxattr(path, "user.synctrain.error") == b"no connected device has it"
+    node.change_device(agent.id, paused=False)
+    agent.wait_connected(node.id)
+    with open(path, "rb") as file:
+        assert file.read() == harness.pattern(MIB, 9)
+
+
+def test_the_agent_stops_and_comes_back(setting):
+    _, node, agent, _, local, directory = setting
+    film, here = os.path.join(directory, "film.bin"), os.path.join(directory, "kept/here.bin")
+    os.stat(film)
+    with open(here, "rb") as open_here, open(film, "rb") as open_film:
+        open_film.read(10)
+        agent.suspend()
+        try:
+            assert os.stat(film).st_size == 24 * MIB
+            assert open_here.read(100) == harness.pattern(3 * MIB, 3)[:100]
+            with pytest.raises(OSError) as caught:
+                os.stat(os.path.join(directory, "never seen"))
+            assert caught.value.errno == errno.EIO
+            os.statvfs(directory)
+        finally:
+            agent.resume()
+        agent.kill()
+        assert os.stat(film).st_size == 24 * MIB
+        assert open_here.read(100) == harness.pattern(3 * MIB, 3)[100:200]
+        agent.start()
+        agent.wait_connected(node.id)
+        open_film.seek(12 * MIB)
+        assert open_film.read(1000) == harness.pattern(24 * MIB, 7)[12 * MIB:12 * MIB + 1000], "an open file goes on"
+    assert len(os.listdir(os.path.join(directory, "many"))) == 5000

@@ -1,0 +1,97 @@
+import SyncTestKit
+import Testing
+
+@testable import MountProtocol
+
+@Suite struct MountMessageTests {
+    private static let entry = MountEntry(
+        name: "ä b\n", kind: .file, version: .max, size: 1 << 40, modifiedSeconds: -5, modifiedNanoseconds: 999_999_999,
+        permissions: 0o640, isHere: true, target: [])
+    private static let link = MountEntry(
+        name: "l", kind: .symlink, version: 7, size: 3, modifiedSeconds: 5, modifiedNanoseconds: 0, permissions: 0o777,
+        isHere: false, target: [0xFF, 0, 1])
+
+    static let requests: [MountRequest] = [
+        .hello(version: 1, folder: "films"), .list(directory: "", after: nil, limit: 1000),
+        .list(directory: "a/b", after: "c", limit: 1), .look(path: "a"),
+        .open(path: "a", version: 3, onlyHere: true), .read(handle: 1, offset: .max, count: 1 << 20),
+        .close(handle: .max), .space, .attribute(path: "a/ü", name: "state"), .cancel(number: 9),
+    ]
+    static let answers: [MountAnswer] = [
+        .welcome(space: MountSpace(total: .max, free: 1, names: 2)), .page([entry, link], isLast: true),
+        .page([], isLast: false), .entry(entry), .opened, .openedAbsent(handle: 5), .bytes([1, 2, 3]), .bytes([]),
+        .space(MountSpace(total: 1, free: 2, names: 3)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
+        .everythingChanged,
+    ]
+
+    @Test(arguments: requests) func requestsComeBack(_ request: MountRequest) throws {
+        let frame = request.frame(number: 77)
+        #expect(frame.number == 77)
+        #expect(try MountRequest(frame) == request)
+    }
+
+    @Test(arguments: answers) func answersComeBack(_ answer: MountAnswer) throws {
+        #expect(try MountAnswer(answer.frame(number: 1)) == answer)
+    }
+
+    @Test(arguments: [1, 2, 3, 1000]) func framesComeBackInParts(of size: Int) throws {
+        let frames = Self.answers.enumerated().map { $1.frame(number: UInt64($0)) }
+        let bytes = frames.flatMap(\.bytes)
+        var decoder = MountFrame.Decoder(limit: MountLimits.answerByteCount)
+        var decoded: [MountFrame] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            decoder.append(bytes[start..<min(start + size, bytes.count)])
+            while let frame = try decoder.next() { decoded.append(frame) }
+        }
+        #expect(decoded == frames)
+    }
+
+    @Test func tooLongAFrameIsRefusedBeforeItsContent() throws {
+        var decoder = MountFrame.Decoder(limit: 10)
+        decoder.append(MountFrame(kind: 1, number: 0, content: Array(repeating: 0, count: 11)).bytes.prefix(13))
+        #expect(throws: MountProtocolError(.tooLong)) { try decoder.next() }
+        var short = MountFrame.Decoder(limit: 10)
+        short.append([8, 0, 0, 0] + Array(repeating: 0, count: 9))
+        #expect(throws: MountProtocolError(.tooShort)) { try short.next() }
+    }
+
+    @Test func limitsAreKept() {
+        let long = String(repeating: "x", count: MountLimits.pathByteCount + 1)
+        #expect(throws: MountProtocolError(.limit)) { try MountRequest(MountRequest.look(path: long).frame(number: 1)) }
+        let read = MountRequest.read(handle: 1, offset: 0, count: 1 << 20 + 1)
+        #expect(throws: MountProtocolError(.limit)) { try MountRequest(read.frame(number: 1)) }
+        var entry = Self.entry
+        entry.size = -1
+        #expect(throws: MountProtocolError(.limit)) { try MountAnswer(MountAnswer.entry(entry).frame(number: 1)) }
+        let page = MountAnswer.page(Array(repeating: Self.link, count: 1001), isLast: true)
+        #expect(throws: MountProtocolError(.limit)) { try MountAnswer(page.frame(number: 1)) }
+        var frame = MountRequest.look(path: "a").frame(number: 1)
+        frame.content[frame.content.count - 1] = 0xFF
+        #expect(throws: MountProtocolError(.invalidText)) { try MountRequest(frame) }
+        frame.content.append(1)
+        #expect(throws: (any Error).self) { try MountRequest(frame) }
+    }
+
+    /// Whatever bytes come, they are a message or an error.
+    @Test func hostileBytesAreMessagesOrErrors() {
+        var generator = SeededGenerator(seed: 11)
+        for _ in 0..<20_000 {
+            var frame =
+                (Bool.random(using: &generator)
+                    ? Self.requests.randomElement(using: &generator)!.frame(number: 1)
+                    : Self.answers.randomElement(using: &generator)!.frame(number: 1))
+            for _ in 0..<Int.random(in: 0...3, using: &generator) where !frame.content.isEmpty {
+                let place = Int.random(in: 0..<frame.content.count, using: &generator)
+                frame.content[place] = UInt8.random(in: 0...255, using: &generator)
+            }
+            if Int.random(in: 0..<4, using: &generator) == 0 {
+                frame.content = Array(frame.content.prefix(Int.random(in: 0...frame.content.count, using: &generator)))
+            }
+            if Int.random(in: 0..<8, using: &generator) == 0 { frame.kind = .random(in: 0...255, using: &generator) }
+            if let request = try? MountRequest(frame) {
+                #expect((try? MountRequest(request.frame(number: 1))) == request)
+            }
+            if let answer = try? MountAnswer(frame) { #expect((try? MountAnswer(answer.frame(number: 1))) == answer) }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import MountProtocol
+import SyncTestKit
+import Testing
+
+@testable import MountRules
+
+@Suite struct NodeTableTests {
+    private func entry(_ name: String, version: UInt64 = 1, kind: MountEntry.Kind = .file) -> MountEntry {
+        MountEntry(
+            name: name, kind: kind, version: version, size: 1, modifiedSeconds: 0, modifiedNanoseconds: 0,
+            permissions: 0o644, isHere: false)
+    }
+
+    @Test func aVersionIsANodeAndANameAnInode() {
+        var table = NodeTable()
+        let first = table.lookUp(entry("a"), at: "a", now: .zero)
+        #expect(table.lookUp(entry("a"), at: "a", now: .zero) == first)
+        let second = table.lookUp(entry("a", version: 2), at: "a", now: .zero)
+        #expect(second != first)
+        #expect(table.numbers(at: "a") == [first, second])
+        #expect(NodeTable.inode(of: "a") == NodeTable.inode(of: "a"))
+        #expect(NodeTable.inode(of: "a") != NodeTable.inode(of: "b"))
+        // The same name as a directory is another node, and a directory is one whatever its version.
+        let directory = table.lookUp(entry("a", version: 9, kind: .directory), at: "a", now: .zero)
+        #expect(directory != second)
+        #expect(table.lookUp(entry("a", version: 3, kind: .directory), at: "a", now: .zero) == directory)
+    }
+
+    @Test func aNodeGoesWithItsLastLookUp() {
+        var table = NodeTable()
+        let number = table.lookUp(entry("a"), at: "a", now: .zero)
+        _ = table.lookUp(entry("a"), at: "a", now: .zero)
+        table.forget(number, 1)
+        #expect(table[number] != nil)
+        table.forget(number, 5)
+        #expect(table[number] == nil && table.numbers(at: "a") == [])
+        table.forget(NodeTable.root, .max)
+        #expect(table[NodeTable.root] != nil)
+        table.forget(12345, 1)
+        #expect(table.count == 1)
+    }
+
+    @Test func moreThanTheLimitIsToGo() {
+        var table = NodeTable(limit: 3)
+        _ = table.lookUp(entry("d", kind: .directory), at: "d", now: .zero)
+        #expect(table.excess() == [])
+        for name in ["a", "b", "c"] { _ = table.lookUp(entry(name), at: "d/\(name)", now: .zero) }
+        #expect(table.excess() == ["d/a", "d/b"])
+    }
+
+    @Test func doubtsAreOfANameOrOfAll() {
+        var table = NodeTable()
+        let (a, b) = (
+            table.lookUp(entry("a"), at: "a", now: .seconds(1)), table.lookUp(entry("b"), at: "b", now: .seconds(1))
+        )
+        table.doubt("a")
+        #expect(table[a]?.asOf == nil && table[b]?.asOf == .seconds(1))
+        table.refresh(a, entry("a"), now: .seconds(2))
+        #expect(table[a]?.asOf == .seconds(2))
+        table.doubtEverything()
+        #expect(table[a]?.asOf == nil && table[b]?.asOf == nil)
+    }
+
+    @Test func pathsAreSplitAtTheLastSlash() {
+        #expect(NodeTable.split("") == nil)
+        #expect(NodeTable.split("a")! == ("", "a"))
+        #expect(NodeTable.split("a/b/c")! == ("a/b", "c"))
+        #expect(NodeTable.join("", "a") == "a" && NodeTable.join("a", "b") == "a/b")
+    }
+
+    /// Whatever is looked up and forgotten, the table has what the kernel still counts and nothing else.
+    @Test(arguments: 1...20) func theTableHasWhatTheKernelCounts(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var table = NodeTable()
+        var counts: [UInt64: UInt64] = [:]
+        for _ in 0..<2000 {
+            if Bool.random(using: &generator) || counts.isEmpty {
+                let name = "n\(Int.random(in: 0..<20, using: &generator))"
+                let number = table.lookUp(
+                    entry(name, version: .random(in: 1...3, using: &generator)), at: name, now: .zero)
+                counts[number, default: 0] += 1
+            } else {
+                let number = counts.keys.sorted().randomElement(using: &generator)!
+                let count = UInt64.random(in: 1...counts[number]!, using: &generator)
+                table.forget(number, count)
+                counts[number]! -= count
+                if counts[number] == 0 { counts[number] = nil }
+            }
+            #expect(table.count == counts.count + 1)
+        }
+        #expect(Set(table.paths) == Set(counts.keys.map { table[$0]!.path }))
+        for (number, count) in counts { table.forget(number, count) }
+        #expect(table.count == 1)
+    }
+}

@@ -1,0 +1,116 @@
+import MountProtocol
+import Testing
+
+@testable import MountRules
+
+@Suite struct CircuitBreakerTests {
+    @Test func aFileOfNobodyFailsAtOnceUntilAHolderComes() {
+        var breaker = CircuitBreaker()
+        #expect(breaker.objection(to: 1, hasHolder: false, at: .zero) == nil)
+        breaker.failed(1, .noHolder, at: .zero)
+        #expect(breaker.objection(to: 1, hasHolder: false, at: .seconds(29)) == .noHolder)
+        #expect(breaker.objection(to: 1, hasHolder: true, at: .seconds(1)) == nil)
+        #expect(breaker.objection(to: 1, hasHolder: false, at: .seconds(30)) == nil)
+        // Other files of the folder for a shorter time.
+        #expect(breaker.objection(to: 2, hasHolder: false, at: .seconds(4)) == .noHolder)
+        #expect(breaker.objection(to: 2, hasHolder: true, at: .seconds(4)) == nil)
+        #expect(breaker.objection(to: 2, hasHolder: false, at: .seconds(5)) == nil)
+    }
+
+    @Test func silenceOfAHolderHoldsThoughItIsConnected() {
+        var breaker = CircuitBreaker()
+        breaker.failed(1, .silence, at: .zero)
+        #expect(breaker.objection(to: 1, hasHolder: true, at: .seconds(9)) == .silence)
+        #expect(breaker.objection(to: 1, hasHolder: true, at: .seconds(10)) == nil)
+        #expect(breaker.objection(to: 2, hasHolder: false, at: .seconds(1)) == nil)
+    }
+
+    @Test func whatComesEndsIt() {
+        var breaker = CircuitBreaker()
+        breaker.failed(1, .noHolder, at: .zero)
+        breaker.succeeded(1)
+        #expect(breaker.objection(to: 1, hasHolder: false, at: .seconds(1)) == nil)
+        breaker.failed(1, .unreadable, at: .zero)
+        #expect(breaker.objection(to: 1, hasHolder: false, at: .seconds(1)) == nil)
+    }
+}
+
+@Suite struct PendingRequestsTests {
+    @Test func eachRequestEndsOnce() {
+        var pending = PendingRequests<String>()
+        _ = pending.add(1, "a", deadline: .seconds(2), caller: 10)
+        _ = pending.add(2, "b", deadline: .seconds(25), caller: 11)
+        #expect(pending.pause(at: .zero) == .seconds(2))
+        #expect(pending.expired(at: .seconds(1)).isEmpty)
+        #expect(pending.expired(at: .seconds(2)).map(\.waiter) == ["a"])
+        #expect(pending.take(1) == nil)
+        #expect(pending.take(2) == "b" && pending.take(2) == nil)
+        #expect(pending.pause(at: .zero) == nil)
+    }
+
+    @Test func interruptedCallersAreLookedAtOften() {
+        var pending = PendingRequests<String>()
+        _ = pending.add(1, "a", deadline: .seconds(25), caller: 10)
+        pending.interrupted(1)
+        // The interrupt may come before the request.
+        pending.interrupted(2)
+        _ = pending.add(2, "b", deadline: .seconds(25), caller: 11)
+        #expect(pending.interrupted.map(\.caller) == [10, 11])
+        #expect(pending.pause(at: .zero) == .milliseconds(50))
+        #expect(pending.takeAll().sorted() == ["a", "b"])
+    }
+
+    @Test func moreThanTheLimitAreRefused() {
+        var pending = PendingRequests<Int>(limit: 1)
+        let taken = [1, 2].map { pending.add($0, 1, deadline: .zero, caller: 0) }
+        #expect(taken == [true, false])
+    }
+}
+
+@Suite struct CallersTests {
+    @Test(arguments: [
+        // SIGKILL; SIGINT; SIGINT caught, ignored, blocked; SIGALRM caught while SIGTERM is not; SIGCHLD and SIGWINCH do nothing.
+        ("100", "0", "0", "0", "0", true), ("0", "2", "0", "0", "0", true), ("0", "2", "0", "0", "2", false),
+        ("0", "2", "0", "2", "0", false), ("0", "2", "2", "0", "0", false), ("2000", "4000", "0", "0", "2000", true),
+        ("0", "10000", "0", "0", "0", false), ("0", "8000000", "0", "0", "0", false), ("0", "0", "0", "0", "0", false),
+    ])
+    func onlyTheDyingAreInterrupted(
+        pending: String, shared: String, blocked: String, ignored: String, caught: String, isDying: Bool
+    ) {
+        let status =
+            "Name:\tcat\nSigPnd:\t\(pending)\nShdPnd:\t\(shared)\nSigBlk:\t\(blocked)\nSigIgn:\t\(ignored)\nSigCgt:\t\(caught)\n"
+        #expect(Callers.isDying(status: status) == isDying)
+    }
+
+    @Test func scannersAreKnownByName() {
+        #expect(Callers.isScanner(command: "tracker-extract\n") && Callers.isScanner(command: "tumblerd"))
+        #expect(!Callers.isScanner(command: "cat\n") && !Callers.isScanner(command: ""))
+        #expect(MountDeadlines.reconnectPause(after: 0) == .milliseconds(50))
+        #expect(MountDeadlines.reconnectPause(after: 1000) == .seconds(2))
+    }
+}
+
+@Suite struct MountPointTests {
+    @Test(
+        arguments: [
+            ("/m", MountPoint.Occupant.nothing, nil), ("/m", .directory(isEmpty: true, isOwn: true), nil),
+            ("/m", .directory(isEmpty: false, isOwn: true), .notEmpty),
+            ("/m", .directory(isEmpty: true, isOwn: false), .notOwn), ("/m", .other, .notADirectory),
+            ("/home/f", .nothing, .insideFolder("/home/f")), ("/home/f/m", .nothing, .insideFolder("/home/f")),
+            ("/home/fm", .nothing, nil), ("/home", .directory(isEmpty: false, isOwn: true), .aroundFolder("/home/f")),
+            ("/", .directory(isEmpty: false, isOwn: true), .aroundFolder("/home/f")), ("/old", .nothing, .mounted),
+        ] as [(String, MountPoint.Occupant, MountPoint.Objection?)])
+    func placesAreChecked(path: String, occupant: MountPoint.Occupant, objection: MountPoint.Objection?) {
+        #expect(MountPoint.objection(to: path, occupant, folders: ["/home/f"], mounted: ["/old"]) == objection)
+    }
+
+    @Test func mountsAreFoundInTheTable() {
+        let text = """
+            36 35 98:0 / /home rw,noatime master:1 - ext4 /dev/root rw
+            40 35 0:50 / /home/me/My\\040Library ro,nosuid - fuse.synctrain synctrain:a\\040b ro,user_id=0
+            41 35 0:51 / /x ro shared:2 master:3 - fuse.sshfs synctrain:c ro
+            broken
+            """
+        #expect(MountedFolder.all(in: text) == [MountedFolder(directory: "/home/me/My Library", folder: "a b")])
+    }
+}
