@@ -5,7 +5,7 @@ import Testing
 @testable import IndexStore
 
 /// Rows that no version of this program writes, as a damaged disk or another program leaves them.
-@Suite struct DamagedRowTests {
+@Suite(.timeLimit(.minutes(3))) struct DamagedRowTests {
     private static let blocks = (0..<3).map {
         BlockInfo(offset: Int64($0) << 17, size: 1 << 17, hash: hash(UInt64($0)))
     }
@@ -50,6 +50,10 @@ import Testing
             "UPDATE change SET number = 9223372036854775807", "UPDATE change SET number = -9223372036854775808",
             "UPDATE change SET time = -9223372036854775808, count = 9223372036854775807",
             "UPDATE aggregate SET files = 9223372036854775807, directories = 9223372036854775807, bytes = -1",
+            "UPDATE entry SET parent = id WHERE name = 'd'", "UPDATE entry SET parent = id WHERE name = ''",
+            "UPDATE entry SET parent = (SELECT id FROM entry WHERE name = 'd') WHERE name = ''",
+            "INSERT INTO entry (id, folder, parent, name) SELECT 9223372036854775807, number, root, 'far' FROM folder",
+            "INSERT INTO entry (id, folder, parent, name) SELECT 9223372036854775806, number, root, 'far' FROM folder",
             "UPDATE announcer SET maxSequence = 9223372036854775807, entries = -9223372036854775808",
             "UPDATE local SET inode = -1, changed = -9223372036854775808, changedNanoseconds = 9223372036854775807",
         ].map(Damage.init(sql:)))

@@ -19,9 +19,10 @@ struct TestIndex {
     let directory: TemporaryDirectory
     let store: IndexStore
 
-    init(blocksCaller: Bool = false) async throws {
+    init(blocksCaller: Bool = false, quota: IndexStore.Quota = IndexStore.Quota()) async throws {
         directory = try TemporaryDirectory()
-        store = try IndexStore.open(path: directory.index, cacheBytes: 4 << 20, blocksCaller: blocksCaller)
+        store = try IndexStore.open(
+            path: directory.index, cacheBytes: 4 << 20, quota: quota, blocksCaller: blocksCaller)
         try await store.addFolder(music, newIndexID: IndexID(rawValue: 0xA1))
     }
 

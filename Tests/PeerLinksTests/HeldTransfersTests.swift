@@ -21,6 +21,16 @@ import Transport
             in: worst, isIgnored: false)
     }
 
+    @Test func waysCostWhatThePoliciesSay() {
+        let everywhere: Set<LinkWay> = [.localTCP, .wideTCP, .relay]
+        #expect(Self.held(onMetered: .nothing).costs.isEmpty && Self.held(onBattery: .pause).costs.isEmpty)
+        #expect(Set(Self.held(onMetered: .pause).costs.keys) == everywhere.subtracting([.localTCP]))
+        #expect(Set(Self.held(onMetered: .pause, local: true).costs.keys) == everywhere)
+        #expect(Self.held(onMetered: .onDemandOnly).costs[.relay] == .init(isMetered: true))
+        #expect(Self.held(onMetered: .limit).costs[.relay] == .init(isMetered: true, limit: 5000))
+        #expect(Self.held(onBattery: .limit).costs[.l2cap] == .init(limit: 5000))
+    }
+
     /// Which of `purposes` go on.
     static let table: [(Restraint, [Bool])] = [
         (.nothing, [true, true, true, true]), (.limit, [true, true, true, true]),

@@ -97,7 +97,8 @@ import Transport
             let environment = LinkEnvironment(
                 localDevice: DeviceID(certificateDER: [0]), deviceName: { "here" }, knownDevices: { [] },
                 dial: { address, effort, _ in try await radio.dial(address, effort) }, found: { _, _ in [:] },
-                foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+                foundPause: { _ in .seconds(3600) }, expect: { _ in }, dialPolicy: { DialPolicy() },
+                networks: { MachineNetworks() },
                 dialBudget: SharedDialBudget(),
                 connections: { 1 },
                 folders: FolderRegistry(pending: pending), linkChanged: { [devices] in devices.linkChanged() },

@@ -24,8 +24,8 @@ final class AgentLinks: Sendable {
     ///   - executor: runs all of it.
     init(
         of id: DeviceID, to peers: [DeviceID], connections: Int = 1, index: IndexStore, folders: FolderRegistry,
-        devices: DeviceRegistry, transfers: TransferRegistry, events: EventHub, time: AgentTime,
-        executor: (any TaskExecutor)? = nil, logger: Logger
+        devices: DeviceRegistry, transfers: TransferRegistry, downloads: DownloadBoard = DownloadBoard(),
+        events: EventHub, time: AgentTime, executor: (any TaskExecutor)? = nil, logger: Logger
     ) {
         self.devices = devices
         self.folders = folders
@@ -33,10 +33,11 @@ final class AgentLinks: Sendable {
         let environment = LinkEnvironment(
             localDevice: id, deviceName: { "\(id.shortID)" }, knownDevices: { [] },
             dial: { _, _, _ in throw CancellationError() }, found: { _, _ in [:] },
-            foundPause: { _ in .seconds(3600) }, dialPolicy: { DialPolicy() }, networks: { MachineNetworks() },
+            foundPause: { _ in .seconds(3600) }, expect: { _ in }, dialPolicy: { DialPolicy() },
+            networks: { MachineNetworks() },
             dialBudget: SharedDialBudget(), connections: { connections }, folders: folders,
             linkChanged: { devices.linkChanged() }, index: index, transfers: transfers, events: events, time: time,
-            partials: PartialBlocks(), serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
+            partials: PartialBlocks(), downloads: downloads, serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
             slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in },
             distrust: { _, _ in }, logger: logger)
         self.environment = environment

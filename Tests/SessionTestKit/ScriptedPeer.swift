@@ -62,6 +62,18 @@ final class ScriptedPeer: Sendable {
         wire.send(state.withLock { $0.machine.request(request, at: .zero).bytes }, from: side)
     }
 
+    func keep(_ request: KeepRequest) {
+        wire.send(state.withLock { $0.machine.keep(request, at: .zero).bytes }, from: side)
+    }
+
+    var keepRequests: [(id: Int32, request: KeepRequest)] {
+        events.compactMap { if case .keepRequest(let id, let request) = $0 { (id, request) } else { nil } }
+    }
+
+    var keepAnswers: [KeepAnswer] {
+        events.compactMap { if case .keepAnswer(_, let answer) = $0 { answer } else { nil } }
+    }
+
     /// Bytes that may be no message.
     func say(bytes: [UInt8]) { wire.send(raw: ByteBuffer(bytes: bytes), from: side) }
 

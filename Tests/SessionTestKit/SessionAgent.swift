@@ -58,11 +58,12 @@ final class SessionAgent: Sendable {
         let devices = DeviceRegistry()
         let transfers = TransferRegistry(now: time.monotonic)
         self.transfers = transfers
+        let downloads = SharedDownloads(board: DownloadBoard(), localDevice: id, folders: folders, index: index)
         fetching = FetchEnvironment(
             sessions: { devices.sources($0) }, linksChanged: { devices.linkChanges() }, dialNow: { _ in },
             localBlock: { _ in nil }, blocksHere: { _ in [] }, budget: Budget(limit: 1 << 24),
             threads: executor == nil ? NIOThreadPool.singleton : CallingThread(), time: time,
-            settings: BlockScheduler.Settings())
+            settings: BlockScheduler.Settings(), downloads: downloads)
         let tools = FolderTools(
             localDevice: id, fetching: fetching, transfers: transfers, hashingWorkers: 0, time: time,
             // No reading is so soon after a change that the disk's clock could not tell.
@@ -78,7 +79,8 @@ final class SessionAgent: Sendable {
         folders.insert(folder)
         links = AgentLinks(
             of: id, to: peers, connections: connections, index: index, folders: folders, devices: devices,
-            transfers: transfers, events: events, time: time, executor: executor, logger: logger)
+            transfers: transfers, downloads: downloads.board, events: events, time: time, executor: executor,
+            logger: logger)
         links.start { await folder.runner.run() }
     }
 

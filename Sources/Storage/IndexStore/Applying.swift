@@ -10,15 +10,22 @@ extension IndexStore {
     /// - parameter replacesAll: for BEP's Index, which stands for all the device announces: what it said before is
     ///   dropped first, in transactions of its own. Calls about one device in one folder must not overlap.
     /// - parameter isIgnored: whether this device does not select a name; such names are announced as ignored.
+    /// - Throws: beside the usual, `diskAlmostFull` and `tooManyEntries` where `quota` forbids it; nothing is stored then.
     @discardableResult
     package func applyIndex(
         of folder: FolderID, device: DeviceID, files: [FileInfo], replacesAll: Bool,
         isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> ApplyResult {
+        if !files.isEmpty { try requireSpaceForOthers() }
         let replacedID = replacesAll ? try await dropAnnouncements(of: device, in: folder) : nil
         return try await write { database in
             let row = try Folder.find(folder, in: database)
             var announcer = try Announcer.ensure(device, in: row, database)
+            // A batch more or less: counting which of the names are new would cost as much as storing them.
+            guard announcer.entries < quota.entries else {
+                throw OverQuota(device: device, limit: .names(quota.entries))
+            }
+            guard announcer.bytes < quota.bytes else { throw OverQuota(device: device, limit: .bytes(quota.bytes)) }
             let writer = try FolderWriter(database, folder: row, announcer: announcer.number)
             for file in files {
                 try writer.announce(file, isIgnored: isIgnored(file.name))
@@ -65,7 +72,7 @@ extension IndexStore {
     /// Brings what this device announces in line with a changed selection: names that it has nothing of are announced
     /// as ignored, or no longer. What is on disk and ignored now is flagged `.ignored`, and announced as invalid with the
     /// winner's version; what is kept again is flagged `.mustRescan` in its stead and stays invalid until it is set
-    /// anew. What this device had to say of ignored names that are not on its disk is forgotten.
+    /// again. What this device had to say of ignored names that are not on its disk is forgotten.
     ///
     /// Goes on in several transactions; after a cancellation the rest still stands as before, and calling it again does
     /// it.

@@ -37,6 +37,8 @@ package struct PendingFolder: Equatable, Sendable {
 extension IndexStore {
     /// Of pending devices, and of pending folders, so many are kept: the newest.
     package static let pendingLimit = 100
+    /// Of the folders that one device offers, so many are kept: it does not displace the offers of all others.
+    package static let offersPerDevice = 40
 
     /// Of a text that a stranger sent, so many bytes are kept.
     private static let textLimit = 1024
@@ -92,6 +94,15 @@ extension IndexStore {
             try replace.bind(3, Self.clipped(pending.label))
             try replace.bind(4, pending.lastSeen)
             try replace.run()
+            let trimOwn = try RawStatement(
+                database,
+                """
+                DELETE FROM pendingFolder WHERE device = ?1 AND folder IN (
+                    SELECT folder FROM pendingFolder WHERE device = ?1
+                    ORDER BY lastSeen DESC, folder LIMIT -1 OFFSET \(Self.offersPerDevice))
+                """)
+            try trimOwn.bind(1, pending.device.digest.bytes)
+            try trimOwn.run()
             let trim = try RawStatement(
                 database,
                 """

@@ -73,6 +73,13 @@ extension IndexStore {
                     DELETE FROM placing WHERE folder = \(row.number);
                     DELETE FROM placingGroup WHERE folder = \(row.number);
                     DELETE FROM change WHERE folder = \(row.number);
+                    DELETE FROM keepNote WHERE folder = \(row.number);
+                    DELETE FROM keepPeer WHERE folder = \(row.number);
+                    DELETE FROM keepFolder WHERE folder = \(row.number);
+                    DELETE FROM mountPoint WHERE folder = \(row.number);
+                    DELETE FROM confirmedDeletion WHERE folder = \(row.number);
+                    DELETE FROM damaged WHERE folder = \(row.number);
+                    DELETE FROM scrub WHERE folder = \(row.number);
                     DELETE FROM folder WHERE number = \(row.number);
                     DROP TABLE doomed;
                     """)
@@ -158,6 +165,7 @@ extension IndexStore {
             try await dropAnnouncements(of: device, in: folder)
             try await write { database in
                 let row = try Folder.find(folder, in: database)
+                try Self.forgetKeeping(device, in: row, database)
                 guard let announcer = try Announcer.find(device, in: row, database) else { return }
                 let delete = try RawStatement(database, "DELETE FROM announcer WHERE number = ?1")
                 try delete.bind(1, announcer.number)
@@ -185,6 +193,8 @@ extension IndexStore {
             let indexID = announcer.indexID
             announcer.indexID = .none
             announcer.maxSequence = 0
+            // All of it goes, now or when the device announces its index again.
+            announcer.bytes = 0
             try announcer.save(database)
             return indexID
         }

@@ -14,11 +14,26 @@ package final class IndexStore: Sendable {
     /// The database file; `-wal` and `-shm` lie beside it while it is open.
     package let path: String
     let pool: DatabasePool
+    let quota: Quota
     private let blocksCaller: Bool
 
-    private init(path: String, pool: DatabasePool, blocksCaller: Bool) {
+    /// What other devices may have stored here.
+    package struct Quota: Sendable {
+        /// Names that one device may announce in one folder, whatever it says of them.
+        package var entries: Int64 = 10_000_000
+        /// Bytes of paths, version vectors and carried fields that one device may announce in one folder.
+        package var bytes: Int64 = 2 << 30
+        /// Bytes of the index's disk that are kept for this device's own changes, and of a small disk which part of it.
+        package var freeBytes: UInt64 = 64 << 20
+        package var freePart: UInt64 = 50
+
+        package init() {}
+    }
+
+    private init(path: String, pool: DatabasePool, quota: Quota, blocksCaller: Bool) {
         self.path = path
         self.pool = pool
+        self.quota = quota
         self.blocksCaller = blocksCaller
     }
 
@@ -34,7 +49,8 @@ package final class IndexStore: Sendable {
     /// - parameter busySeconds: how long to wait for another process to let go of the file.
     /// - parameter blocksCaller: each call is done on its caller's thread, so that a run with the same inputs does the same.
     package static func open(
-        path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2, blocksCaller: Bool = false
+        path: String, cacheBytes: Int = 32 << 20, busySeconds: Double = 2, quota: Quota = Quota(),
+        blocksCaller: Bool = false
     ) throws(IndexStoreError) -> IndexStore {
         try prepareFile(path)
         var configuration = Configuration()
@@ -69,11 +85,29 @@ package final class IndexStore: Sendable {
                 try probe(database)
                 try markOpen(database)
             }
-            return IndexStore(path: path, pool: pool, blocksCaller: blocksCaller)
+            return IndexStore(path: path, pool: pool, quota: quota, blocksCaller: blocksCaller)
         } catch {
             throw IndexStoreError.translate(error, path: path) as? IndexStoreError
                 ?? IndexStoreError(.failed, path: path, cause: "\(error)")
         }
+    }
+
+    /// Makes sure that what other devices announce leaves room for this device's own changes. A disk that does not say how
+    /// much is free is not full.
+    ///
+    /// - Throws: `diskAlmostFull`.
+    func requireSpaceForOthers() throws(IndexStoreError) {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return }
+        let unit = UInt64(status.f_frsize)
+        let (free, freeOverflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: unit)
+        let (all, overflows) = UInt64(status.f_blocks).multipliedReportingOverflow(by: unit)
+        guard !freeOverflows else { return }
+        let kept = min(quota.freeBytes, overflows ? .max : all / max(1, quota.freePart))
+        guard free < kept else { return }
+        throw IndexStoreError(
+            .diskAlmostFull, path: path,
+            cause: "\(free >> 10) KiB are free; \(kept >> 10) KiB are kept for changes on this device")
     }
 
     /// Removes the index at `path`, its log and its shared memory, and nothing else. The index must not be open.
@@ -138,6 +172,7 @@ package final class IndexStore: Sendable {
             if try RawStatement(database, "SELECT isOpen FROM state").first({ $0.integer(0) }) != 0 {
                 try database.execute(sql: "UPDATE folder SET sequence = sequence + \(sequenceJump)")
             }
+            try KeepStanding.restart(database)
             try database.execute(sql: "UPDATE state SET isOpen = 1")
             return .commit
         }

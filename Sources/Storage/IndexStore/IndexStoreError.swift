@@ -10,6 +10,8 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
         /// The file is no index or is damaged.
         case corrupt
         case diskFull
+        /// What is free is kept for this device's own changes.
+        case diskAlmostFull
         case readOnly
         case permission
         /// Another process holds the file. The only one that may go away by itself.
@@ -21,6 +23,8 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
         /// The folder was never added, or was removed.
         case noSuchFolder
         case failed
+        /// A device has announced more of a folder than it may.
+        case tooManyEntries
     }
 
     package let code: Code
@@ -54,6 +58,10 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
                 + "touched)"
         case .diskFull:
             "no space left for the index \(path); free some space on that disk"
+        case .diskAlmostFull:
+            "no space left for the index \(path)\(reason); free some space on that disk"
+        case .tooManyEntries:
+            "\(cause) of a folder, more than the index takes of one device; delete some of them there"
         case .readOnly:
             "the index \(path) is read-only or on a read-only disk\(reason); make it writable, or choose "
                 + "another directory with `--home`"
@@ -111,6 +119,9 @@ package struct IndexStoreError: Error, Equatable, Sendable, CustomStringConverti
         switch error {
         case let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT: CancellationError()
         case let error as DatabaseError: database(error, path: path)
+        case let error as OverQuota:
+            IndexStoreError(
+                .tooManyEntries, path: path, cause: "\(error.device.shortID) announced more than \(error.limit)")
         case let error as MalformedRow: IndexStoreError(.corrupt, path: path, cause: error.reason)
         case let error as UnknownFolder: IndexStoreError(.noSuchFolder, path: path, folder: error.folder)
         default: error
@@ -123,6 +134,24 @@ struct MalformedRow: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
+}
+
+/// A device announces more than it may.
+struct OverQuota: Error {
+    enum Limit: CustomStringConvertible {
+        case names(Int64)
+        case bytes(Int64)
+
+        var description: String {
+            switch self {
+            case .names(let count): "\(count) names"
+            case .bytes(let count): "\(count >> 20) MiB of names and attributes"
+            }
+        }
+    }
+
+    let device: DeviceID
+    let limit: Limit
 }
 
 /// A call named a folder that is not in the database.

@@ -115,28 +115,29 @@ extension IndexStore {
         }
     }
 
-    /// Names that are on this disk as far as the index knows, and the directory that they are in is not: at most `limit`, in
-    /// no order. Looking through a tree from its root does not come by them.
+    /// Names that are on this disk as far as the index knows, and the directory that they are in is not, or something else is in its
+    /// place: at most `limit`, in no order. Looking through a tree from its root does not come by them.
     ///
     /// Reads the rows of what this device has, of all folders, and those of their directories.
     package func localOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
             let reader = try IndexReader(database, folder: row)
-            func isPresent(_ entry: String) -> String {
+            func isPresent(_ entry: String, where condition: String = "1") -> String {
                 """
                 EXISTS (SELECT 1 FROM local AS l CROSS JOIN announced AS a
                     ON a.entry = l.entry AND a.announcer = \(Announcement.thisDevice)
                     WHERE l.entry = \(entry) AND l.inode IS NOT NULL
-                        AND a.flags & \(AnnouncementCoding.deletedFlag) = 0)
+                        AND a.flags & \(AnnouncementCoding.deletedFlag) = 0 AND \(condition))
                 """
             }
+            let isDirectory = "a.flags & \(AnnouncementCoding.kindMask) = \(FileInfo.Kind.directory.rawValue)"
             let select = try RawStatement(
                 database,
                 """
                 SELECT entry.id FROM local CROSS JOIN entry ON entry.id = local.entry
                 WHERE entry.folder = ?1 AND entry.parent <> ?2 AND \(isPresent("entry.id"))
-                    AND NOT \(isPresent("entry.parent"))
+                    AND NOT \(isPresent("entry.parent", where: isDirectory))
                 LIMIT ?3
                 """)
             try select.bind(1, row.number)

@@ -68,7 +68,10 @@ enum PresentMigration {
         var parents: [Int64: Int64?] = [:]
         for (directory, sum) in sums {
             var current = directory
+            var levels = 0
             while true {
+                levels += 1
+                try EntryDepth.check(levels)
                 if parents[current] == nil {
                     try read.bind(1, current)
                     parents[current] = .some(try read.first { $0.optionalInteger(0) } ?? nil)

@@ -18,6 +18,11 @@ enum Schema {
         migrator.registerMigration("v4-groups") { try $0.execute(sql: groups) }
         migrator.registerMigration("v5-modes") { try $0.execute(sql: modes) }
         migrator.registerMigration("v5-present") { try PresentMigration.run($0) }
+        migrator.registerMigration("v6-promises") { try $0.execute(sql: promises) }
+        migrator.registerMigration("v7-mounts") { try $0.execute(sql: mounts) }
+        migrator.registerMigration("v8-scrubs") { try $0.execute(sql: scrubs) }
+        migrator.registerMigration("v9-confirmed") { try $0.execute(sql: confirmed) }
+        migrator.registerMigration("v9-bytes") { try $0.execute(sql: announcedBytes) }
         return migrator
     }
 
@@ -108,6 +113,58 @@ enum Schema {
     /// `announcer.mode` is what the device said last of how much it keeps: a number that the caller gives a meaning, 0 for
     /// nothing.
     private static let modes = "ALTER TABLE announcer ADD COLUMN mode INTEGER NOT NULL DEFAULT 0;"
+
+    /// - `keepNote` has what other devices were asked about (`isGiven` 0) and what they were promised: `KeepRow`.
+    /// - `keepPeer.promises` counts transactions that gave the device a promise, `heard` those that it says it gave this one;
+    ///   `hasHeardMode` is 1 once it has heard what `keepFolder.mode` says.
+    private static let promises = """
+        CREATE TABLE keepNote (
+            folder INTEGER NOT NULL, name TEXT NOT NULL, device BLOB NOT NULL, isGiven INTEGER NOT NULL,
+            standing INTEGER NOT NULL, version BLOB NOT NULL, kind INTEGER NOT NULL, size INTEGER NOT NULL,
+            digest BLOB, PRIMARY KEY (folder, name, device, isGiven)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX keepNoteByDevice ON keepNote (folder, device, isGiven, standing, name);
+        CREATE TABLE keepPeer (
+            folder INTEGER NOT NULL, device BLOB NOT NULL, promises INTEGER NOT NULL DEFAULT 0,
+            heard INTEGER NOT NULL DEFAULT 0, hasHeardMode INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (folder, device)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE keepFolder (folder INTEGER PRIMARY KEY, mode INTEGER NOT NULL, since INTEGER) STRICT;
+        """
+
+    /// `mountPoint` has where in a folder other file systems were mounted when it was looked at last.
+    private static let mounts = """
+        CREATE TABLE mountPoint (
+            folder INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (folder, name)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// - `damaged` has files whose bytes are not those that were hashed: `DamagedFile`. `expected` and `found` are hashes over blocks.
+    /// - `scrub` has how far the check of what is at and below `path` has come (`isEnded` 0), and the last one that ended.
+    private static let scrubs = """
+        CREATE TABLE damaged (
+            folder INTEGER NOT NULL, name TEXT NOT NULL, inode INTEGER NOT NULL, expected BLOB NOT NULL, found BLOB,
+            wrongBlocks INTEGER NOT NULL, blocks INTEGER NOT NULL, noticed INTEGER NOT NULL, PRIMARY KEY (folder, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE scrub (
+            folder INTEGER NOT NULL, path TEXT NOT NULL, isEnded INTEGER NOT NULL, begun INTEGER NOT NULL,
+            updated INTEGER NOT NULL, position TEXT, files INTEGER NOT NULL, bytes INTEGER NOT NULL,
+            damaged INTEGER NOT NULL, PRIMARY KEY (folder, path, isEnded)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// `confirmedDeletion` has deletions by other devices that a person has confirmed: `mark` is a digest of name and version.
+    private static let confirmed = """
+        CREATE TABLE confirmedDeletion (
+            folder INTEGER NOT NULL, mark INTEGER NOT NULL, PRIMARY KEY (folder, mark)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// `announcer.bytes` sums the paths and `FolderWriter.byteCount` of what a device announces; an estimate for what was stored
+    /// before there was such a sum.
+    private static let announcedBytes = """
+        ALTER TABLE announcer ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+        UPDATE announcer SET bytes = entries * 64;
+        """
 
     /// - `announcer.role` is an `AnnouncerRole`.
     /// - `declinedFolder` has folders that the user removed, so that no admin's offer brings them back.

@@ -174,6 +174,7 @@ private final class NameSearch {
                 break
             }
             way.append((current, row.name))
+            try EntryDepth.check(way.count)
             current = parent
         }
         for (id, name) in way.reversed() {

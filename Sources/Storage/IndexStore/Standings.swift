@@ -87,19 +87,18 @@ extension IndexStore {
     /// one moment.
     package func completion(of folder: FolderID) async throws -> FolderCompletion {
         var completion = FolderCompletion()
-        var first: Int64 = 0
-        var last: Int64 = 0
-        repeat {
-            let start = first
-            (completion, last) = try await read { [completion] database in
+        var next: Int64? = 1
+        while let first = next {
+            (completion, next) = try await read { [completion] database in
                 let row = try Folder.find(folder, in: database)
                 var completion = completion
-                try CompletionReader(database, row).add(after: start, to: &completion)
-                let end = try RawStatement(database, "SELECT max(id) FROM entry").first { $0.integer(0) } ?? 0
-                return (completion, end)
+                let end = try CompletionReader(database, row).add(from: first, to: &completion)
+                // Not the next number: in a damaged index there may be 2^63 of them to the next entry.
+                let select = try RawStatement(database, "SELECT id FROM entry WHERE id > ?1 ORDER BY id LIMIT 1")
+                try select.bind(1, end)
+                return (completion, try select.first { $0.integer(0) })
             }
-            first += CompletionReader.rangeLimit
-        } while first < last
+        }
         for device in try await announcers(of: folder) where completion.devices[device] == nil {
             completion.devices[device] = DeviceCompletion()
         }
@@ -202,7 +201,7 @@ private struct CompletionReader {
     init(_ database: Database, _ folder: Folder) throws {
         self.folder = folder
         devices = try Announcer.all(of: folder.number, database)
-        let range = "WHERE entry.id > ?1 AND entry.id <= ?2 AND entry.folder = ?3 AND \(Self.winning)"
+        let range = "WHERE entry.id >= ?1 AND entry.id <= ?2 AND entry.folder = ?3 AND \(Self.winning)"
         ranges = (
             try RawStatement(
                 database, "SELECT 0, won.flags & 15, 1, 0, \(Self.sums) \(Self.join) \(range) GROUP BY 2"),
@@ -218,11 +217,15 @@ private struct CompletionReader {
             """)
     }
 
-    /// Adds the entries of the folder among those with numbers from `first` + 1 to `first` + `rangeLimit`.
-    func add(after first: Int64, to completion: inout FolderCompletion) throws {
+    /// Adds the entries of the folder among the `rangeLimit` numbers from `first` on.
+    ///
+    /// - Returns: the last of these numbers.
+    func add(from first: Int64, to completion: inout FolderCompletion) throws -> Int64 {
+        let (sum, overflow) = first.addingReportingOverflow(Self.rangeLimit - 1)
+        let last = overflow ? .max : sum
         for statement in [ranges.global, ranges.devices] {
             try statement.bind(1, first)
-            try statement.bind(2, first + Self.rangeLimit)
+            try statement.bind(2, last)
             try statement.bind(3, folder.number)
         }
         defer {
@@ -231,6 +234,7 @@ private struct CompletionReader {
         }
         while try ranges.global.step() { completion.global += try Self.aggregate(ranges.global) }
         while try ranges.devices.step() { try add(ranges.devices, to: &completion) }
+        return last
     }
 
     func add(entry id: Int64, to completion: inout FolderCompletion) throws {

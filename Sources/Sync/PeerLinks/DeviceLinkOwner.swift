@@ -1,4 +1,5 @@
 import AgentContext
+import AsyncTools
 import BlockExchange
 import Fetching
 import FolderSync
@@ -44,7 +45,10 @@ struct DeviceLinkOwner: PeerSessionOwner {
         environment.heard(config, device.id, kind == .tcp)
     }
 
-    func perform(_ action: IndexExchange.Action) async throws { try await storing { try await shared.perform(action) } }
+    func perform(_ action: IndexExchange.Action) async throws {
+        if case .release(let folder) = action { environment.downloads.forget(device.id, folder) }
+        try await storing { try await shared.perform(action) }
+    }
 
     func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {
         guard let exchange = exchange(of: batch.folder) else { return }
@@ -53,6 +57,7 @@ struct DeviceLinkOwner: PeerSessionOwner {
             if isUnnamed { try await exchange.forgetIndexName(of: device.id) }
             try await exchange.apply(batch, from: device.id)
         }
+        environment.downloads.announced(batch.files.map(\.name), of: batch.folder, by: device.id)
         if device.state.hasUnstoredIndex { await device.indexWasStored() }
     }
 
@@ -70,7 +75,64 @@ struct DeviceLinkOwner: PeerSessionOwner {
         }
     }
 
+    // MARK: promises
+
+    func answer(_ request: KeepRequest) async -> KeepAnswer {
+        guard environment.mayUse(kind, route, with: device.id, for: .index, of: request.folder),
+            let folder = environment.folders.folder(request.folder, sharedWith: device.id)
+        else { return .refused }
+        return await folder.keeping.answer(request, from: device.id)
+    }
+
+    func agree(_ session: PeerSession, performed: Signal, count: @Sendable () -> Int) async {
+        var progress: [FolderID: FolderKeeping.Progress] = [:]
+        var subscribed: [FolderID: FolderExchange] = [:]
+        defer { for folder in subscribed.values { folder.unsubscribe(performed) } }
+        var pause = Self.firstAgreePause
+        while !Task.isCancelled {
+            let number = count()
+            var isSaid = true
+            for folder in environment.folders.all where folder.exchange.isShared(with: device.id) {
+                if subscribed[folder.id] == nil {
+                    subscribed[folder.id] = folder.exchange
+                    folder.exchange.subscribe(performed)
+                }
+                var made = progress[folder.id] ?? FolderKeeping.Progress()
+                do {
+                    let isUnderstood = try await folder.keeping.agree(
+                        with: device.id, exchange: number, &made
+                    ) { request in try await session.keep(request) }
+                    isSaid = isSaid && isUnderstood
+                } catch {
+                    isSaid = false
+                    environment.logger.debug("promises: \(error)", metadata: ["folder": "\(folder.id)"])
+                }
+                progress[folder.id] = made
+            }
+            // A device that has just come may not have the folder open yet.
+            if isSaid {
+                pause = Self.firstAgreePause
+                await performed.wait()
+            } else {
+                await performed.wait(atMost: pause, clock: environment.time.clock)
+                pause = min(pause * 2, Self.longestAgreePause)
+            }
+        }
+    }
+
+    /// What a device did not take is said again after this, then after twice that, and so on.
+    private static let firstAgreePause: Duration = .seconds(2)
+    private static let longestAgreePause: Duration = .seconds(600)
+
     // MARK: blocks
+
+    /// Nothing of that goes over a slow link: there is too little to gain, and too much to send.
+    var downloads: DownloadBoard? { kind.isSlow ? nil : environment.downloads }
+
+    func heard(_ progress: DownloadProgress) {
+        guard let downloads, terms(of: progress.folder) == .open else { return }
+        downloads.take(progress, from: device.id)
+    }
 
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
         var answers: [BlockAnswer] = []

@@ -14,112 +14,6 @@ import SyncDecisions
 import Synchronization
 import Transport
 
-/// What a device session needs of the agent around it.
-package struct LinkEnvironment: Sendable {
-    package var localDevice: DeviceID
-    /// What this device is called towards devices that it knows.
-    package var deviceName: @Sendable () -> String
-    /// As the configuration has them.
-    package var knownDevices: @Sendable () -> [DeviceConfiguration]
-    /// Of the effort, only radios take notice.
-    package var dial: @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink
-    /// Where others than the user say that the device is.
-    ///
-    /// - Parameter isSought: whether it is worth asking for more.
-    package var found: @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]]
-    /// How long it is of no use to ask `found` again, unless the device is told of something.
-    package var foundPause: @Sendable (DeviceID) -> Duration
-    /// What may be dialled of a device's addresses, as far as that is the same for all devices.
-    package var dialPolicy: @Sendable () -> DialPolicy
-    /// The networks that this machine is in now.
-    package var networks: @Sendable () -> MachineNetworks
-    /// Of all devices together.
-    package var dialBudget: SharedDialBudget
-    /// How many links to one device this one asks for.
-    package var connections: @Sendable () -> Int
-    package var folders: FolderRegistry
-    /// A link has come or gone.
-    package var linkChanged: @Sendable () -> Void
-    package var index: IndexStore
-    package var transfers: TransferRegistry
-    package var events: EventHub
-    package var time: AgentTime
-    package var partials: PartialBlocks
-    /// Answers what a paired device asks about files that are dropped.
-    package var serveDrop: @Sendable (BlockRequest, DeviceID) async -> BlockAnswer
-    /// What may go over a slow link; nil where nothing is in the way.
-    package var slowLinkPolicy: @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?
-    package var held: @Sendable () -> HeldTransfers
-    /// Nil for a link that has none.
-    package var limits: @Sendable (LinkRoute, DeviceID) -> LinkLimits?
-    /// What a device says of its folders; does not wait.
-    ///
-    /// - Parameter isComplete: whether it may name all of them over that link.
-    package var heard: @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void
-    /// Notes for good that a device keeps a folder encrypted; does not wait.
-    package var distrust: @Sendable (FolderID, DeviceID) -> Void
-    package var logger: Logger
-
-    package init(
-        localDevice: DeviceID, deviceName: @escaping @Sendable () -> String,
-        knownDevices: @escaping @Sendable () -> [DeviceConfiguration],
-        dial: @escaping @Sendable (LinkAddress, RadioEffort, DeviceID) async throws -> SecureLink,
-        found: @escaping @Sendable (DeviceID, _ isSought: Bool) -> [AddressSource: [String]],
-        foundPause: @escaping @Sendable (DeviceID) -> Duration,
-        dialPolicy: @escaping @Sendable () -> DialPolicy, networks: @escaping @Sendable () -> MachineNetworks,
-        dialBudget: SharedDialBudget, connections: @escaping @Sendable () -> Int, folders: FolderRegistry,
-        linkChanged: @escaping @Sendable () -> Void, index: IndexStore, transfers: TransferRegistry, events: EventHub,
-        time: AgentTime,
-        partials: PartialBlocks, serveDrop: @escaping @Sendable (BlockRequest, DeviceID) async -> BlockAnswer,
-        slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
-        held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute, DeviceID) -> LinkLimits?,
-        heard: @escaping @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void,
-        distrust: @escaping @Sendable (FolderID, DeviceID) -> Void, logger: Logger
-    ) {
-        self.localDevice = localDevice
-        self.deviceName = deviceName
-        self.knownDevices = knownDevices
-        self.dial = dial
-        self.found = found
-        self.foundPause = foundPause
-        self.dialPolicy = dialPolicy
-        self.networks = networks
-        self.dialBudget = dialBudget
-        self.connections = connections
-        self.folders = folders
-        self.linkChanged = linkChanged
-        self.index = index
-        self.transfers = transfers
-        self.events = events
-        self.time = time
-        self.partials = partials
-        self.serveDrop = serveDrop
-        self.slowLinkPolicy = slowLinkPolicy
-        self.held = held
-        self.limits = limits
-        self.heard = heard
-        self.distrust = distrust
-        self.logger = logger
-    }
-
-    func mayUse(
-        _ kind: LinkKind, _ route: LinkRoute, with device: DeviceID, for purpose: SlowLinkPolicy.Purpose,
-        of folder: FolderID
-    ) -> Bool {
-        guard held().obstacle(to: purpose, over: route) == nil else { return false }
-        if kind == .relay, folders.folder(folder)?.configuration.usesRelays == false { return false }
-        guard kind.isSlow else { return true }
-        return slowLinkPolicy(folder, device)?.obstacle(to: purpose, over: kind) == nil
-    }
-
-    /// - Parameter connections: how many are wanted with the device.
-    package func hello(isKnown: Bool, connections: Int) -> Hello {
-        Hello(
-            deviceName: isKnown ? deviceName() : "", clientName: AgentVersion.clientName,
-            clientVersion: AgentVersion.wire, connectionCount: isKnown ? Int32(clamping: connections) : 0)
-    }
-}
-
 /// One known device: performs what `DeviceLinks` decides about the links with it.
 package actor DeviceSession {
     private struct Link {
@@ -146,9 +40,13 @@ package actor DeviceSession {
     /// changes themselves.
     private static let refreshRange: ClosedRange<Duration> = .seconds(1)...(.seconds(3600))
 
+    /// Links without a Hello that the device may have at a time; a further one replaces the oldest.
+    private static let silentLimit = 16
+
     private static let pauseReason = "the device is paused"
     private static let networkReason = "links from this network are not allowed"
     private static let storageReason = "this device cannot store the index at the moment"
+    private static let quotaReason = "it changes what it shares more than 120 times a minute"
 
     package nonisolated let id: DeviceID
     /// Answers requests by whichever of the links has the least to do.
@@ -164,6 +62,7 @@ package actor DeviceSession {
     private var told = Told()
     private var isStopped = false
     private var storageBackoff = StorageBackoff()
+    private var configurationQuota = ConfigurationQuota()
     private let exchangeTurn = Budget(limit: 1)
     /// How fast the last link of each kind was: the next one need not find out while it may be lost already.
     private var rates: [LinkKind: Double] = [:]
@@ -176,36 +75,8 @@ package actor DeviceSession {
     private struct Told {
         var addresses: [AddressSource: [String]] = [:]
         var policy: DialPolicy?
+        var costs: [LinkWay: DeviceLinks.Cost] = [:]
         var networks: MachineNetworks?
-    }
-
-    /// What others may read of a device without waiting for it.
-    package struct Snapshot: Sendable {
-        package var name: String
-        package var addresses: [String]
-        package var bluetooth: BluetoothUse
-        package var isPaused: Bool
-        package var pausedUntil: Int64?
-        /// The primary of the links in use.
-        package var session: PeerSession?
-        package var linkCount = 0
-        package var client: String?
-        /// Of the Hello of the link in use, or of the last one.
-        package var clientName = ""
-        package var lastSeen: WallTime?
-        package var lastError: String?
-        /// What became of the dials, by address.
-        package var ways: [String: DialReport] = [:]
-        /// The addresses that are not dialled, and why.
-        package var obstacles: [String: DialObstacle] = [:]
-        /// Bytes over links that have ended.
-        package var pastBytesIn: Int64 = 0
-        package var pastBytesOut: Int64 = 0
-        /// The admin that brought it.
-        package var introducedBy: DeviceID?
-        package var radio = RadioStanding()
-        /// The last that it announced could not be stored.
-        package var hasUnstoredIndex = false
     }
 
     package init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
@@ -232,7 +103,7 @@ package actor DeviceSession {
 
     package nonisolated var status: DeviceStatus {
         let state = state
-        let sessions = source.sessions
+        let sessions = state.sessions
         return DeviceStatus(
             id: id.description, name: state.name, isConnected: state.session != nil,
             transport: state.session?.information.kind.rawValue,
@@ -291,12 +162,18 @@ package actor DeviceSession {
     ///
     /// - Parameter isAsked: The user asks for it, and may have freed space for the index.
     package func dialNow(isAsked: Bool = false) {
-        if isAsked { storageBackoff.asked() }
+        if isAsked {
+            storageBackoff.asked()
+            environment.expect(id)
+        }
         handle(.asked)
     }
 
-    /// This machine is elsewhere than before: links are doubted, and the device is dialled.
+    /// The networks of this machine have changed, or the policies: what is dialled and which links are doubted is decided again.
     package func networkChanged() { handle(.time) }
+
+    /// Others see this machine at another address than before: links to the outside are doubted.
+    package func outsideChanged() { handle(.outsideChanged) }
 
     /// A person waits for the device: it is searched for by radio, too, for a while. False if no radio reaches it.
     @discardableResult
@@ -356,7 +233,10 @@ package actor DeviceSession {
     }
 
     /// How long links are refused yet; nil if they are not.
-    private var refusal: Duration? { storageBackoff.pause(at: environment.time.monotonic()) }
+    private var refusal: Duration? {
+        let now = environment.time.monotonic()
+        return storageBackoff.pause(at: now) ?? configurationQuota.pause(at: now)
+    }
 
     package func stop() {
         isStopped = true
@@ -378,6 +258,14 @@ package actor DeviceSession {
     package func announceFolders() {
         guard let session = links.primary.flatMap({ open[$0]?.session }) else { return }
         session.share(owner(of: session.kind, session.route).terms())
+    }
+
+    /// What the device said last of its folders counts for more than when it said it.
+    package func hearAgain() async {
+        guard let session = links.primary.flatMap({ open[$0]?.session }), let config = session.peerConfig else {
+            return
+        }
+        await owner(of: session.kind, session.route).heard(config)
     }
 
     private func owner(of kind: LinkKind, _ route: LinkRoute) -> DeviceLinkOwner {
@@ -447,6 +335,11 @@ package actor DeviceSession {
             told.policy = policy
             actions += links.handle(.policy(policy), at: now)
         }
+        let costs = environment.held().costs
+        if told.costs != costs {
+            told.costs = costs
+            actions += links.handle(.costs(costs), at: now)
+        }
         let found = isDynamic ? environment.found(id, isSought) : [:]
         let addresses = configuration.statedAddresses.merging(found) { stated, _ in stated }
         for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
@@ -481,9 +374,10 @@ package actor DeviceSession {
         case .retire(let number):
             if let session = open[number]?.session { jobs.continuation.yield(.awaitIdle(number, session)) }
         case .close(let number, let reason): open[number]?.session.close(reason: reason.rawValue)
-        case .promote(let number, _):
+        case .promote(let number):
             // What was said on an earlier link does not hold on this one.
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
+            environment.downloads.forget(id)
             open[number]?.session.take(.primary)
         case .demote(let number): open[number]?.session.demote()
         case .sendSecondary(let number): open[number]?.session.take(.secondary)
@@ -530,7 +424,6 @@ package actor DeviceSession {
             return
         } catch {
             report(attempt, "\(error)")
-            environment.logger.debug("\(attempt.target) failed: \(error)")
             return handle(.dialFailed(attempt, .unreachable))
         }
         guard link.peer == id else {
@@ -556,6 +449,7 @@ package actor DeviceSession {
     /// Notes what a dial has come to.
     private func report(_ attempt: DialPlan.Attempt, _ message: String) {
         let text = attempt.target.text
+        environment.logger.debug("\(text) failed: \(message)")
         let now = environment.time.wall()
         snapshot.withLock { snapshot in
             if snapshot.ways.count >= 64 { snapshot.ways = [:] }
@@ -576,8 +470,8 @@ package actor DeviceSession {
     // MARK: links
 
     private var allowedNetworks: AllowedNetworks {
-        // The configuration was checked when it was read.
-        (try? AllowedNetworks(parsing: configuration.allowedNetworks)) ?? AllowedNetworks()
+        // The configuration was checked when it was read; a list that cannot be read opens nothing.
+        (try? AllowedNetworks(parsing: configuration.allowedNetworks)) ?? .nothing
     }
 
     /// Whether a link may be used where it leads. A radio is no network.
@@ -623,6 +517,9 @@ package actor DeviceSession {
         let path = LinkProbes.Path(
             way, localAddress: link.channel.localAddress.flatMap { IPAddress($0) },
             remoteAddress: link.channel.remoteAddress.flatMap { IPAddress($0) })
+        for number in open.filter({ $0.value.hello == nil }).keys.sorted().dropLast(Self.silentLimit) {
+            open[number]?.session.abandon(reason: "newer links with the device replace it")
+        }
         handle(.arrived(view, path, attempt: attempt))
         guard open[number]?.mayProceed == true, !isStopped else {
             open[number] = nil
@@ -644,7 +541,8 @@ package actor DeviceSession {
             return false
         }
         guard refusal == nil else {
-            session.close(reason: Self.storageReason)
+            let isOverQuota = configurationQuota.pause(at: environment.time.monotonic()) != nil
+            session.close(reason: isOverQuota ? Self.quotaReason : Self.storageReason)
             return false
         }
         guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission
@@ -684,6 +582,9 @@ package actor DeviceSession {
     /// The peer's ClusterConfig has come.
     package func received(_ config: ClusterConfig, _ session: PeerSession) {
         guard let number = number(of: session) else { return }
+        guard configurationQuota.take(at: environment.time.monotonic()) else {
+            return closeAll(reason: Self.quotaReason)
+        }
         handle(.configReceived(number, isSecondary: config.isSecondary))
     }
 
@@ -704,6 +605,7 @@ package actor DeviceSession {
         snapshot.withLock { snapshot in
             snapshot.session = primary
             snapshot.linkCount = usable.count
+            snapshot.sessions = open.values.map(\.session)
         }
         if hasChanged { environment.linkChanged() }
         publishObstacles()
@@ -737,6 +639,7 @@ package actor DeviceSession {
         snapshot.withLock { snapshot in
             snapshot.pastBytesIn += session.bytesReceived
             snapshot.pastBytesOut += session.bytesSent
+            snapshot.sessions = open.values.map(\.session)
         }
         handle(.ended(number, isLost: !session.wasClosed))
         let isOver = state.session == nil
@@ -750,6 +653,7 @@ package actor DeviceSession {
         }
         if wasConnected, isOver {
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }
+            environment.downloads.forget(id)
             environment.events.post("device-disconnected", device: id, message: reason)
             await rememberLastSeen(now)
             ownSequence = await sharedSequence()
@@ -759,12 +663,5 @@ package actor DeviceSession {
         logger.info("link ended: \(reason)")
         // The radio may be used for a while after a link by it.
         if wasConnected, isOver { handle(.time) }
-    }
-}
-
-extension DeviceSession.Snapshot {
-    /// Where a radio reaches it.
-    var radioAddresses: Set<LinkAddress> {
-        Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))
     }
 }

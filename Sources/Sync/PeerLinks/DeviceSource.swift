@@ -36,6 +36,12 @@ package final class DeviceSource: BlockSource {
         }
     }
 
+    /// Over the link on which the device says what it takes. Throws `RequestError`, or `CancellationError`.
+    package func keep(_ request: KeepRequest) async throws -> KeepAnswer {
+        guard let primary = state.withLock({ $0.primary }) else { throw RequestError.linkLost }
+        return try await primary.keep(request)
+    }
+
     /// Throws `RequestError`, or `CancellationError`.
     package func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
         let byteCount = Int(max(0, request.size))

@@ -9,7 +9,6 @@ extension DialObstacle {
         case .relaysOff: "relays are switched off; set enabled = true under [relays]"
         case .directOff:
             "only the proxy is used; set proxy-only = false under [network], or unset ALL_PROXY_NO_FALLBACK"
-        case .metered: "the connection is metered, and nothing is to be sent over it"
         case .network:
             "the address is outside the device's allowed networks; change them with "
                 + "`synctrain device set --allowed-networks`"

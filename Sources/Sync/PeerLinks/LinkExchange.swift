@@ -52,6 +52,8 @@ final class LinkExchange: Sendable {
     private struct State {
         var machine: IndexExchange
         var hasBegun = false
+        /// How often something was performed that either side said of what it shares.
+        var performedCount = 0
         var pumps: [FolderID: Pump] = [:]
     }
 
@@ -76,6 +78,12 @@ final class LinkExchange: Sendable {
 
     /// Whether the peer was told what is shared with it, or is about to be.
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
+    /// How often it was performed what either side says of what it shares.
+    var performedCount: Int { state.withLock { $0.performedCount } }
+
+    /// Notified with each change of `performedCount`.
+    let performed = Signal()
 
     /// It begins now: to be called before `begin`.
     func claim() { state.withLock { $0.hasBegun = true } }
@@ -185,9 +193,11 @@ final class LinkExchange: Sendable {
         }
         state.withLock { state in
             state.machine.performed()
+            state.performedCount += 1
             state.pumps = state.pumps.filter { !$0.value.hasFailed }
         }
         wakePumps()
+        performed.notify()
     }
 
     // MARK: feeds

@@ -48,12 +48,15 @@ package final class LinkGauge: Sendable {
             }
             if let carried { await report(.carried(carried)) }
             // A socket that is closed already ends the link by itself.
-            guard let standing = try? await socket.getTCPInfo().get() else { continue }
-            guard standing.tcpi_unacked > 0 else { continue }
-            if Duration.milliseconds(Int64(standing.tcpi_last_ack_recv)) >= Self.patience {
-                await report(.unacknowledged)
+            while let standing = try? await socket.getTCPInfo().get(), standing.tcpi_unacked > 0 {
+                let silence = Duration.milliseconds(Int64(standing.tcpi_last_ack_recv))
+                guard silence < Self.patience else {
+                    await report(.unacknowledged)
+                    sent()
+                    break
+                }
+                try await clock.sleep(for: Self.patience - silence + .milliseconds(1))
             }
-            sent()
         }
     }
 }

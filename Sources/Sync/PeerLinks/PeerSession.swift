@@ -8,20 +8,6 @@ import NIOCore
 import Synchronization
 import Transport
 
-/// What a link's owner decides for it.
-package protocol PeerSessionOwner: IndexExchangeOwner {
-    /// The peer has introduced itself. False ends the link, quietly; the link that is admitted is given a role soon.
-    func admit(_ session: PeerSession, _ hello: Hello) async -> Bool
-    /// The peer was sent the ClusterConfig of the link's role: requests may follow it.
-    func opened(_ session: PeerSession) async
-    /// The peer's ClusterConfig has come.
-    func received(_ config: ClusterConfig, _ session: PeerSession) async
-    /// Something was found out about how the link works.
-    func found(_ finding: LinkGauge.Finding, _ session: PeerSession) async
-    /// Answers to `requests`, in their order.
-    func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
-}
-
 /// One link to one device, from Hello to its end: performs what the connection machine decides.
 ///
 /// Once it is admitted, the link has a role: the *primary* of a device's links exchanges indexes, the others carry requests only.
@@ -71,6 +57,8 @@ package final class PeerSession: BlockSource {
     /// Requests of the peer that wait to be answered. Syncthing has some hundreds under way; a peer that asks for more
     /// than this without reading answers loses its link. A request holds a name: some MiB at the very most.
     private static let waitingRequests = 4096
+    /// Requests of the peer about promises that wait to be answered. A synctrain has one or two under way.
+    private static let waitingKeeps = 8
     /// Batches of answers that are read from disk and sent at the same time: hardly more than a block each, so little more
     /// than 32 MiB.
     private static let answersAtOnce = 2
@@ -85,6 +73,8 @@ package final class PeerSession: BlockSource {
     private let channel: any Channel
     private let hello: Hello
     private let state: Mutex<State>
+    /// Who waits for an answer about promises; taken within `state` where both are.
+    private let keepWaiters = Mutex<[Int32: CheckedContinuation<KeepAnswer, any Error>]>([:])
     private let logger: Logger
     private let clock: any Clock<Duration>
     private let now: @Sendable () -> MonotonicTime
@@ -93,6 +83,7 @@ package final class PeerSession: BlockSource {
     private let exchangeTurn: Budget
     /// The last that was asked for has come, or will not.
     private let answered = Signal()
+    private let keeps = BoundedQueue<(id: Int32, request: KeepRequest)>(limit: waitingKeeps)
     /// Open once the peer was sent what this device shares on this link, or that the link carries requests only.
     private let configSent = Latch()
     private let roles = AsyncStream.makeStream(of: GivenRole.self, bufferingPolicy: .bufferingNewest(8))
@@ -150,6 +141,7 @@ package final class PeerSession: BlockSource {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await self.readLoop(inbound, owner, outlet, requests) }
                     group.addTask { try await self.answerLoop(owner, requests) }
+                    group.addTask { try await self.keepLoop(owner) }
                     group.addTask { try await self.roleLoop(owner, outlet) }
                     group.addTask { try await self.timerLoop() }
                     group.addTask { try await self.watchLoop(owner) }
@@ -167,6 +159,7 @@ package final class PeerSession: BlockSource {
         exchange.finish()
         roles.continuation.finish()
         requests.finish()
+        keeps.finish()
         return close(fallbackReason: reason)
     }
 
@@ -183,11 +176,22 @@ package final class PeerSession: BlockSource {
     /// Asks for one block, in slices where that is of use. Throws `RequestError`, or `CancellationError`; then an answer
     /// that still comes is dropped.
     package func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer {
-        await limits?.waitToAsk(Int(max(0, request.size)))
+        let byteCount = Int(max(0, request.size))
+        await limits?.waitToAsk(byteCount)
+        guard isOpen else {
+            limits?.didNotAsk(byteCount)
+            throw RequestError.linkLost
+        }
         guard information.kind.isSlow, state.withLock({ $0.answersSlices }) else {
             do {
                 return try await ask(request)
-            } catch RequestError.cutShort {
+            } catch RequestError.cutShort(let part) {
+                // A slow link that takes over need not bring it again.
+                if let hash = request.hash, state.withLock({ $0.answersSlices }) {
+                    var block = partials.take(hash, byteCount: byteCount)
+                    block.put(part, at: 0)
+                    partials.keep(block, hash: hash)
+                }
                 throw RequestError.linkLost
             }
         }
@@ -217,6 +221,36 @@ package final class PeerSession: BlockSource {
             guard let waiter else { return }
             gauge.ended(waiter.size, received: bytesReceived, at: now())
             waiter.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Throws `RequestError`, also if the peer has not said on this link that it takes such requests, or `CancellationError`;
+    /// then an answer that still comes is dropped.
+    package func keep(_ request: KeepRequest) async throws -> KeepAnswer {
+        // Anything else ends a link with a Syncthing.
+        guard peerConfig?.folders.first(where: { $0.id == request.folder })?.takesKeepRequests == true else {
+            throw RequestError.refused(.generic)
+        }
+        let requestID = Mutex<Int32?>(nil)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                state.withLock { state in
+                    guard state.isOpen else { return continuation.resume(throwing: RequestError.linkLost) }
+                    guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+                    let (id, bytes) = state.machine.keep(request, at: now())
+                    requestID.withLock { $0 = id }
+                    keepWaiters.withLock { $0[id] = continuation }
+                    write(bytes)
+                }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                requestID.withLock { $0 }.flatMap { id in
+                    state.machine.forgetKeep(id)
+                    return keepWaiters.withLock { $0.removeValue(forKey: id) }
+                }
+            }
+            waiter?.resume(throwing: CancellationError())
         }
     }
 
@@ -282,6 +316,18 @@ package final class PeerSession: BlockSource {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await exchange.run(owner, outlet) }
             group.addTask { try await exchange.feed(owner, outlet) }
+            group.addTask {
+                await owner.agree(self, performed: exchange.performed) { exchange.performedCount }
+                // The other two tell when the role is over.
+                await Signal().wait()
+            }
+            if let board = owner.downloads {
+                let feed = ProgressFeed(board: board, clock: clock) {
+                    let wanted = exchange.peerConfig?.reportedFolders ?? []
+                    return owner.terms().filter { $0.value == .open && wanted.contains($0.key) }.map(\.key)
+                }
+                group.addTask { try await feed.run(outlet) }
+            }
             defer { group.cancelAll() }
             try await group.next()
         }
@@ -409,9 +455,14 @@ package final class PeerSession: BlockSource {
             } else {
                 waiter.continuation.resume(throwing: RequestError.refused(response.code))
             }
-        case .downloadProgress:
-            // A hint about half-done files; whole ones are asked for only.
-            break
+        case .keepRequest(let id, let request):
+            guard keeps.sendIfRoom((id, request)) else {
+                close(reason: "more than \(Self.waitingKeeps) requests about promises are waiting for an answer")
+                return false
+            }
+        case .keepAnswer(let id, let answer):
+            keepWaiters.withLock { $0.removeValue(forKey: id) }?.resume(returning: answer)
+        case .downloadProgress(let progress): owner.heard(progress)
         case .closed(let reason):
             state.withLock { state in
                 if state.endReason == nil { state.endReason = "the peer closed the link: \(reason)" }
@@ -435,6 +486,7 @@ package final class PeerSession: BlockSource {
                     let next = requests.nextIfReady()
                 {
                     taken.append(next)
+                    // bounded: 32 requests of at most 32 MiB
                     byteCount += Int(next.request.size)
                 }
                 let batch = taken
@@ -449,6 +501,16 @@ package final class PeerSession: BlockSource {
                     ).get()
                 }
             }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Answers one request about promises after the other.
+    private func keepLoop(_ owner: some PeerSessionOwner) async throws {
+        await configSent.wait()
+        while let (id, request) = await keeps.next() {
+            let answer = await owner.answer(request)
+            try await sendNow([.keepAnswer(id: id, answer)]).get()
         }
         try Task.checkCancellation()
     }
@@ -533,8 +595,15 @@ package final class PeerSession: BlockSource {
             defer { state.waiters = [:] }
             return (state.waiters, state.machine.unfinishedResponse, state.endReason ?? fallbackReason)
         }
+        let abandoned = keepWaiters.withLock { waiters in
+            defer { waiters = [:] }
+            return waiters
+        }
         turns.close()
         answered.notify()
+        for (_, waiter) in abandoned.sorted(by: { $0.key < $1.key }) {
+            waiter.resume(throwing: RequestError.linkLost)
+        }
         for (id, waiter) in waiters.sorted(by: { $0.key < $1.key }) {
             if let part, part.id == id {
                 waiter.continuation.resume(throwing: RequestError.cutShort(part.data))

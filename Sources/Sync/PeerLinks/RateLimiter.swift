@@ -38,6 +38,9 @@ package final class RateLimiter: Sendable {
         }
     }
 
+    /// What was waited for did not go: it may go elsewhere at once.
+    package func giveBack(_ byteCount: Int) { bucket.withLock { $0?.giveBack(byteCount) } }
+
     /// Counts what went without waiting.
     package func charge(_ byteCount: Int) {
         guard let rate = rate() else { return }
@@ -91,6 +94,9 @@ package struct LinkLimits: Sendable {
     }
     func waitToAsk(_ byteCount: Int) async {
         for part in parts where part.holds() { await part.down.wait(for: byteCount) }
+    }
+    func didNotAsk(_ byteCount: Int) {
+        for part in parts where part.holds() { part.down.giveBack(byteCount) }
     }
     package func sent(_ byteCount: Int) { for part in parts where part.holds() { part.up.charge(byteCount) } }
 }

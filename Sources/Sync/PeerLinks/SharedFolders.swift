@@ -2,7 +2,6 @@ import AgentConfiguration
 import BlockExchange
 import FolderSync
 import Logging
-import Reconciliation
 
 /// The folders as one device has them over one link: what it is told of them, and what becomes of what it says.
 struct SharedFolders: Sendable {
@@ -81,7 +80,7 @@ struct SharedFolders: Sendable {
             distrust(id)
         case .settle(let settlement):
             try await folders.folder(settlement.folder)?.exchange.settle(
-                settlement, with: device, mode: PeerMode(settlement.mode, client: client()))
+                settlement, with: device, client: client())
         case .release(let folder): folders.folder(folder)?.exchange.linkEnded(with: device)
         }
     }

@@ -19,7 +19,7 @@ struct RetryBackoff: Sendable {
 }
 
 /// How long links with a device are refused after what it announced could not be stored: each would end as soon as it brings
-/// that again, and the device's own back-off begins anew with every link that is good. Pure.
+/// that again, and the device's own back-off begins again with every link that is good. Pure.
 struct StorageBackoff: Sendable {
     private var backoff = RetryBackoff()
     private var end: MonotonicTime?

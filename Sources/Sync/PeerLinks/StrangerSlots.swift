@@ -1,7 +1,8 @@
 import LinkSecurity
+import Transport
 
-/// Bounds how many links with unknown devices are open at the same time. Each purpose has slots of its own, so that
-/// strangers who say nothing cannot block a pairing. Pure.
+/// Bounds how many links with unknown devices are open at the same time, in all and for each address. Each purpose has slots
+/// of its own, so that strangers who say nothing cannot block a pairing, and no address has all of them. Pure.
 package struct StrangerSlots {
     package enum Purpose: CaseIterable {
         /// BEP: the device introduces itself and becomes a pending device.
@@ -26,19 +27,37 @@ package struct StrangerSlots {
             case .invitation: 16
             }
         }
+
+        /// Of one address; what comes over a radio has none.
+        package var limitPerAddress: Int { limit / 2 }
     }
 
-    private var taken: [Purpose: Int] = [:]
+    private struct Slots {
+        var count = 0
+        /// No address with none.
+        var byAddress: [AddressGroup: Int] = [:]
+    }
+
+    private var taken: [Purpose: Slots] = [:]
 
     package init() {}
 
-    /// Takes a slot. False if all of them are taken.
-    package mutating func take(for purpose: Purpose) -> Bool {
-        guard taken[purpose, default: 0] < purpose.limit else { return false }
-        taken[purpose, default: 0] += 1
+    /// Takes a slot. False if all of them are taken, or all that this address may have.
+    package mutating func take(for purpose: Purpose, from address: AddressGroup) -> Bool {
+        var slots = taken[purpose, default: Slots()]
+        let own = slots.byAddress[address, default: 0]
+        guard slots.count < purpose.limit, own < purpose.limitPerAddress || !address.isInternet else { return false }
+        slots.count += 1
+        slots.byAddress[address] = own + 1
+        taken[purpose] = slots
         return true
     }
 
     /// Frees a slot that `take` gave.
-    package mutating func free(for purpose: Purpose) { taken[purpose, default: 0] -= 1 }
+    package mutating func free(for purpose: Purpose, from address: AddressGroup) {
+        guard var slots = taken[purpose], let own = slots.byAddress[address] else { return }
+        slots.count -= 1
+        slots.byAddress[address] = own > 1 ? own - 1 : nil
+        taken[purpose] = slots
+    }
 }

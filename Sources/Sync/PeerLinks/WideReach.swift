@@ -13,6 +13,8 @@ package protocol WideReach: Sendable {
     ///
     /// - Parameter isSought: Has them asked again in the background, when what they said is old.
     func addresses(of device: DeviceID, isSought: Bool) -> [String]
+    /// The same for somebody who waits: asks the discovery servers, and waits for what they say, about 30 s at most.
+    func find(_ device: DeviceID) async -> [String]
     /// How long it is of no use to have the servers asked again about a device.
     func pause(beforeSeeking device: DeviceID) -> Duration
     /// Somebody waits for the device, or it has just become known: the servers may be asked at once.
@@ -39,6 +41,8 @@ package struct WideReachHooks: Sendable {
     package var serve: @Sendable (SecureLink) async -> Void
     /// A device's addresses have become known, or changed.
     package var found: @Sendable (DeviceID) async -> Void
+    /// Others see this machine at another address than before.
+    package var outsideChanged: @Sendable () async -> Void
     package var isKnown: @Sendable (DeviceID) -> Bool
     /// Whether links from an unknown device are never served.
     package var isIgnored: @Sendable (DeviceID) -> Bool
@@ -46,12 +50,14 @@ package struct WideReachHooks: Sendable {
     package init(
         listening: @escaping @Sendable () -> [LinkAddress], install: @escaping LinkInstaller<SecureLink>,
         serve: @escaping @Sendable (SecureLink) async -> Void, found: @escaping @Sendable (DeviceID) async -> Void,
+        outsideChanged: @escaping @Sendable () async -> Void,
         isKnown: @escaping @Sendable (DeviceID) -> Bool, isIgnored: @escaping @Sendable (DeviceID) -> Bool
     ) {
         self.listening = listening
         self.install = install
         self.serve = serve
         self.found = found
+        self.outsideChanged = outsideChanged
         self.isKnown = isKnown
         self.isIgnored = isIgnored
     }

@@ -108,10 +108,11 @@ final class SessionScene: Sendable {
     }
 
     /// Connects an agent to a peer that says whatever the test has it say.
-    func peer(of agent: Int = 0, as number: Int = 1, over wire: MemoryWire = MemoryWire()) async throws -> ScriptedPeer
-    {
+    func peer(
+        of agent: Int = 0, as number: Int = 1, over wire: MemoryWire = MemoryWire(), kind: LinkKind = .tcp
+    ) async throws -> ScriptedPeer {
         let peer = ScriptedPeer(ids[number], of: ids[agent], wire: wire)
-        self[agent].serve(try await link(.answerer, of: wire, to: ids[number], .tcp))
+        self[agent].serve(try await link(.answerer, of: wire, to: ids[number], kind))
         return peer
     }
 

@@ -146,6 +146,7 @@ final class IndexReader {
             let row = try readEntry.first { (parent: $0.optionalInteger(0), name: Array($0.bytes(1))) }
             guard let row, let parent = row.parent else { return nil }
             components.append((current, row.name))
+            try EntryDepth.check(components.count)
             current = parent
         }
         for (index, component) in components.enumerated().reversed() {

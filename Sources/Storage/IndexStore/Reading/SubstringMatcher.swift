@@ -1,3 +1,5 @@
+// bounded-names: offset: 0 to 15
+
 /// Looks for a text in names without regard to case.
 ///
 /// ASCII letters are folded byte by byte, sixteen at a time; a text with other letters is compared in lower case as

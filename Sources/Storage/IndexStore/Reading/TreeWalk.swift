@@ -62,7 +62,7 @@ struct TreeWalk {
 
     /// The next entry; nil at the end.
     mutating func next() throws -> Step? {
-        enter()
+        try enter()
         while !levels.isEmpty {
             let level = levels.count - 1
             path.removeLast(path.count - levels[level].pathLength)
@@ -70,7 +70,7 @@ struct TreeWalk {
                 appendToPath(child.name)
                 current = child.id
                 if order == .directoriesFirst { return step(child.id) }
-                enter()
+                try enter()
             } else {
                 let directory = levels.removeLast().children.directory
                 if order == .deepestFirst, !levels.isEmpty { return step(directory) }
@@ -82,8 +82,9 @@ struct TreeWalk {
     /// Leaves out what lies below the entry visited last; of no effect where that has been visited before.
     mutating func skipBelow() { current = nil }
 
-    private mutating func enter() {
+    private mutating func enter() throws {
         guard let directory = current else { return }
+        try EntryDepth.check(levels.count)
         levels.append(Level(children: ChildReader(of: directory), pathLength: path.count))
         current = nil
     }

@@ -41,10 +41,13 @@ enum AnnouncementCoding {
     }
 
     static func kind(_ flags: Int64) throws -> FileInfo.Kind {
-        guard flags >= 0, let kind = FileInfo.Kind(rawValue: Int32(flags & 7)) else { throw MalformedRow("flags") }
+        guard flags >= 0, let kind = FileInfo.Kind(rawValue: Int32(flags & kindMask)) else {
+            throw MalformedRow("flags")
+        }
         return kind
     }
 
+    static let kindMask: Int64 = 7
     static let deletedFlag: Int64 = 1 << 3
     static func isDeleted(_ flags: Int64) -> Bool { flags & deletedFlag != 0 }
 
@@ -54,6 +57,7 @@ enum AnnouncementCoding {
     private static func blockSizeCode(_ size: Int32) -> UInt64 {
         if size == 0 { return 0 }
         if BlockSize.isValid(Int(size)) { return UInt64(size.trailingZeroBitCount - 16) }
+        // bounded: 32 bits in 64
         return 9 + UInt64(UInt32(bitPattern: size))
     }
 

@@ -49,9 +49,11 @@ enum BlockListCoding {
                 block.offset = try reader.integer(as: Int64.self)
                 block.size = try reader.integer(as: Int32.self)
                 guard block.offset >= 0, block.size >= 0, block.offset <= file.size,
+                    // bounded: both are from zero on, and the offset is within the file
                     Int64(block.size) <= file.size - block.offset
                 else { throw MalformedRow("a block outside of its file") }
             } else {
+                // bounded: both are from zero on, and the offset is within the file
                 guard blockSize > 0, let size = Int32(exactly: min(blockSize, file.size - offset)), size > 0 else {
                     throw MalformedRow("block list longer than its file")
                 }
@@ -88,9 +90,11 @@ enum BlockListCoding {
         guard blockSize > 0, file.size > 0 else { return false }
         var offset: Int64 = 0
         for block in file.blocks {
+            // bounded: both are from zero on, and the offset is within the file
             guard block.offset == offset, block.size > 0, Int64(block.size) == min(blockSize, file.size - offset) else {
                 return false
             }
+            // bounded: both are from zero on, and the offset is within the file
             offset += Int64(block.size)
         }
         return offset == file.size

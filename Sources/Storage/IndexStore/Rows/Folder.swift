@@ -51,8 +51,10 @@ struct Announcer {
     var maxSequence: Int64
     /// How many rows of `announced` are its.
     var entries: Int64
+    /// Bytes of paths, version vectors and carried fields in them.
+    var bytes: Int64
 
-    static let columns = "number, folder, device, indexID, maxSequence, entries"
+    static let columns = "number, folder, device, indexID, maxSequence, entries, bytes"
 
     init(_ row: RawStatement) throws {
         number = row.integer(0)
@@ -62,6 +64,7 @@ struct Announcer {
         indexID = IndexID(rawValue: UInt64(bitPattern: row.integer(3)))
         maxSequence = row.integer(4)
         entries = row.integer(5)
+        bytes = row.integer(6)
     }
 
     static func find(_ device: DeviceID, in folder: Folder, _ database: Database) throws -> Announcer? {
@@ -77,7 +80,9 @@ struct Announcer {
         if let announcer = try find(device, in: folder, database) { return announcer }
         let insert = try RawStatement(
             database,
-            "INSERT INTO announcer (folder, device, indexID, maxSequence, entries) VALUES (?1, ?2, 0, 0, 0)")
+            """
+            INSERT INTO announcer (folder, device, indexID, maxSequence, entries, bytes) VALUES (?1, ?2, 0, 0, 0, 0)
+            """)
         try insert.bind(1, folder.number)
         try insert.bind(2, device.digest.bytes)
         try insert.run()
@@ -100,11 +105,13 @@ struct Announcer {
 
     func save(_ database: Database) throws {
         let update = try RawStatement(
-            database, "UPDATE announcer SET indexID = ?2, maxSequence = ?3, entries = ?4 WHERE number = ?1")
+            database,
+            "UPDATE announcer SET indexID = ?2, maxSequence = ?3, entries = ?4, bytes = ?5 WHERE number = ?1")
         try update.bind(1, number)
         try update.bind(2, Int64(bitPattern: indexID.rawValue))
         try update.bind(3, maxSequence)
         try update.bind(4, entries)
+        try update.bind(5, bytes)
         try update.run()
     }
 }

@@ -36,7 +36,10 @@ struct AggregateLedger {
         var parents: [Int64: Int64?] = [:]
         for (directory, change) in changes where change != .zero {
             var current: Int64? = directory
+            var levels = 0
             while let id = current {
+                levels += 1
+                try EntryDepth.check(levels)
                 totals[id, default: .zero] += change
                 if let parent = parents[id] {
                     current = parent

@@ -1,5 +1,17 @@
 import GRDB
 
+/// How deeply directories may be nested. A damaged index can name a directory as its own parent, and a walk up or down from it
+/// would never end.
+enum EntryDepth {
+    /// A path of 4,096 bytes, the most that a message or the kernel takes, has at most half as many names.
+    static let limit = 4096
+
+    /// - Throws: `MalformedRow` for more levels than there can be.
+    static func check(_ levels: Int) throws {
+        guard levels <= limit else { throw MalformedRow("a directory is in itself") }
+    }
+}
+
 /// A row of `entry`: one name in one directory of one folder.
 struct EntryRow {
     var id: Int64

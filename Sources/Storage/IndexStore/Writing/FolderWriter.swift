@@ -22,6 +22,8 @@ final class FolderWriter {
     private let announcer: Int64
     /// Rows of `announced` that it has more or less now.
     private var countChange: Int64 = 0
+    /// Bytes of paths, and of what `byteCount` counts, that it announces more or less now.
+    private var byteChange: Int64 = 0
     /// Entries that nobody announces any more: they go when nothing lies below them.
     private var unannounced: Set<Int64> = []
     private var result = ApplyResult()
@@ -218,11 +220,12 @@ final class FolderWriter {
         try ledger.flush(entries)
         try prune()
         try own.flush()
-        if announcer != Announcement.thisDevice, countChange != 0 {
+        if announcer != Announcement.thisDevice, countChange != 0 || byteChange != 0 {
             let update = try RawStatement(
-                database, "UPDATE announcer SET entries = entries + ?2 WHERE number = ?1")
+                database, "UPDATE announcer SET entries = entries + ?2, bytes = bytes + ?3 WHERE number = ?1")
             try update.bind(1, announcer)
             try update.bind(2, countChange)
+            try update.bind(3, byteChange)
             try update.run()
         }
         let update = try RawStatement(
@@ -260,14 +263,14 @@ final class FolderWriter {
         if refusals.isReader(announcer) {
             if let id = try entries.insert(name, in: parent, winner: nil, own: nil) {
                 _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
-                countChange += 1
+                countNew(file, path)
                 try refusals.set(ReaderRule.alone(file), announcer, id)
                 return id
             }
         } else if let id = try entries.insert(name, in: parent, winner: announcer, own: isAnnounced ? own.next : nil) {
             let sequence = isAnnounced ? own.announce(id) : nil
             _ = try announcements.write(file, by: announcer, of: id, replacing: .none)
-            countChange += 1
+            countNew(file, path)
             ledger.add(try sums(of: id, file, mine: isOwn ? file : nil, own: sequence, local: local), in: parent)
             noteChange(file.name)
             return id
@@ -295,7 +298,7 @@ final class FolderWriter {
         }
         let content = try announcements.write(
             file, by: announcer, of: row.id, replacing: old?.content ?? .none, keepsContent: keepsContent)
-        if old == nil { countChange += 1 }
+        if let old { byteChange += Self.byteCount(file) - Self.byteCount(old.file) } else { countNew(file, path) }
         var after = before.filter { $0.announcer != announcer }
         after.append(Announcement(announcer: announcer, file: file, content: content, refusal: refusal))
         if isOwn {
@@ -307,6 +310,18 @@ final class FolderWriter {
         try settle(
             row, added: added, before: before, after: after, isIgnored: isIgnored, name: file.name, local: local)
         return row.id
+    }
+
+    private func countNew(_ file: FileInfo, _ path: UnsafeRawBufferPointer) {
+        countChange += 1
+        // The whole path: the first name in a directory adds the directory's entry.
+        byteChange += Int64(path.count) + Self.byteCount(file)
+    }
+
+    /// Bytes that an announcement takes beside its name and what has a fixed size.
+    private static func byteCount(_ file: FileInfo) -> Int64 {
+        // bounded: these arrays are in memory
+        Int64(file.version.counters.count * 16 + file.symlinkTarget.count + file.carriedFields.count)
     }
 
     /// Brings the winner, the aggregates and what this device announces in line with the announcements `after`.

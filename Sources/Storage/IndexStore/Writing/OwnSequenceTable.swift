@@ -1,5 +1,7 @@
 import GRDB
 
+// bounded-names: sequence position first: `RawStatement.counter` bounds what rows hold to 2^62
+
 /// What this device announces of a folder, in the order of its sequence.
 ///
 /// New rows are gathered and written many at a time when the transaction ends: they all go to the end of the table, and

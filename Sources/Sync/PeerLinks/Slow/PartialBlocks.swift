@@ -19,7 +19,9 @@ package struct PartialBlock: Sendable {
     /// Takes bytes that belong at `offset`; those beyond the block's end are none of it.
     package mutating func put(_ slice: ByteBuffer, at offset: Int) {
         guard (0..<byteCount).contains(offset), slice.readableBytes > 0 else { return }
+        // bounded: within the block, of 16 MiB at most
         let range = offset..<min(offset + slice.readableBytes, byteCount)
+        // bounded: within the block, of 16 MiB at most
         bytes.setBytes(slice.readableBytesView.prefix(range.count), at: bytes.readerIndex + offset)
         missing = missing.flatMap { gap in
             [

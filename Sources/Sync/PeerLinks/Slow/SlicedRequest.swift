@@ -52,6 +52,7 @@ struct SlicedRequest: Sendable {
                 // Others may have claimed it meanwhile.
                 guard let range = work.claim(atMost: count) else { return }
                 var slice = request
+                // bounded: within the block, which is within its file
                 slice.offset += Int64(range.lowerBound)
                 slice.size = Int32(range.count)
                 slice.hash = nil

@@ -1,0 +1,46 @@
+import AgentConfiguration
+import AgentContext
+import BlockExchange
+import LinkRules
+import SyncDecisions
+import Transport
+
+extension DeviceSession {
+    /// What others may read of a device without waiting for it.
+    package struct Snapshot: Sendable {
+        package var name: String
+        package var addresses: [String]
+        package var bluetooth: BluetoothUse
+        package var isPaused: Bool
+        package var pausedUntil: Int64?
+        /// The primary of the links in use.
+        package var session: PeerSession?
+        package var linkCount = 0
+        /// All links that have not ended, those that are being replaced among them.
+        var sessions: [PeerSession] = []
+        package var client: String?
+        /// Of the Hello of the link in use, or of the last one.
+        package var clientName = ""
+        package var lastSeen: WallTime?
+        package var lastError: String?
+        /// What became of the dials, by address.
+        package var ways: [String: DialReport] = [:]
+        /// The addresses that are not dialled, and why.
+        package var obstacles: [String: DialObstacle] = [:]
+        /// Bytes over links that have ended.
+        package var pastBytesIn: Int64 = 0
+        package var pastBytesOut: Int64 = 0
+        /// The admin that brought it.
+        package var introducedBy: DeviceID?
+        package var radio = RadioStanding()
+        /// The last that it announced could not be stored.
+        package var hasUnstoredIndex = false
+    }
+}
+
+extension DeviceSession.Snapshot {
+    /// Where a radio reaches it.
+    var radioAddresses: Set<LinkAddress> {
+        Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))
+    }
+}
