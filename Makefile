@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures network-lab lint language openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -29,11 +29,13 @@ toolchain:
 build: setup ## release build; prints where the programs are
 	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain
 	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain-watch
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product synctrain-mount
 	@echo "$(RELEASE_BIN)/synctrain"
 
 debug: setup ## debug build
 	$(SWIFT_BUILD) --product synctrain --explicit-target-dependency-import-check error
 	$(SWIFT_BUILD) --product synctrain-watch --explicit-target-dependency-import-check error
+	$(SWIFT_BUILD) --product synctrain-mount --explicit-target-dependency-import-check error
 
 demo: debug ## the main job on real files against a real Syncthing node, in a temporary folder
 	@SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
@@ -60,12 +62,16 @@ browser-test: debug ## the page, driven in a headless Chromium; screenshots go t
 	# Two files at a time, each with a browser and agents of its own.
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) -m pytest -q -n 2 --dist loadfile -p no:cacheprovider Tests/Browser
 
-lint: toolchain language ## formatting and language, as CI checks them
+lint: toolchain language wire-arithmetic ## formatting, language and arithmetic, as CI checks them
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
 language: ## help, messages, the page and the documents: terms, length, full stops
 	$(PYTHON) Tests/Language/test_check.py
 	$(PYTHON) Tests/Language/check.py
+
+wire-arithmetic: ## plain arithmetic on numbers from outside (docs/decisions/wire-integers.md)
+	$(PYTHON) Tests/WireArithmetic/test_check.py
+	$(PYTHON) Tests/WireArithmetic/check.py
 
 openapi: setup ## Sources/Agent/WebPage/openapi.json, from the endpoints in Sources/Core/ControlAPI
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
@@ -88,8 +94,12 @@ bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in t
 	$(SWIFT_BUILD) -c release --product BluetoothProbe
 	BLUETOOTH_PROBE="$(RELEASE_BIN)/BluetoothProbe" Tests/BluetoothLab/run probe goodput
 
-fuzz: setup ## each fuzz target for FUZZ_SECONDS (60)
+fuzz: setup ## each fuzz target, and sessions with a device that says anything, for FUZZ_SECONDS (60)
 	Tests/Fuzzing/run all $(or $(FUZZ_SECONDS),60)
+	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
+	# No end but its own: FUZZ_SECONDS may be hours.
+	SYNCTRAIN_FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) $(DEBUG_BIN)/synctrainPackageTests.xctest --testing-library swift-testing \
+	  --filter SessionFuzzTests
 
 api-fuzz: debug .build/schemathesis/bin/schemathesis ## the control API, from its OpenAPI file: API_EXAMPLES (25) for each request
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Fuzzing/api.py "$(CURDIR)/.build/schemathesis/bin/schemathesis" $(or $(API_EXAMPLES),25)
@@ -115,6 +125,7 @@ man: build ## the man page, generated from the command line's parser
 install: build ## the program, its man page and completions below PREFIX (~/.local)
 	install -Dm755 -s "$(RELEASE_BIN)/synctrain" "$(PREFIX)/bin/synctrain"
 	install -Dm755 -s "$(RELEASE_BIN)/synctrain-watch" "$(PREFIX)/bin/synctrain-watch"
+	install -Dm755 -s "$(RELEASE_BIN)/synctrain-mount" "$(PREFIX)/bin/synctrain-mount"
 	"$(RELEASE_BIN)/synctrain" man > .build/synctrain.1
 	install -Dm644 .build/synctrain.1 "$(PREFIX)/share/man/man1/synctrain.1"
 	"$(RELEASE_BIN)/synctrain" completions bash > .build/synctrain.bash
@@ -122,7 +133,7 @@ install: build ## the program, its man page and completions below PREFIX (~/.loc
 	@echo "Installed. Next: $(PREFIX)/bin/synctrain init"
 
 uninstall: ## what install put there
-	rm -f "$(PREFIX)/bin/synctrain" "$(PREFIX)/bin/synctrain-watch" "$(PREFIX)/share/man/man1/synctrain.1" \
+	rm -f "$(PREFIX)/bin/synctrain" "$(PREFIX)/bin/synctrain-watch" "$(PREFIX)/bin/synctrain-mount" "$(PREFIX)/share/man/man1/synctrain.1" \
 	  "$(PREFIX)/share/bash-completion/completions/synctrain"
 
 clean: ## all build products

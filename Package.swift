@@ -25,7 +25,10 @@ let layers = [
             .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
             .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
             .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+            .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
             .target(name: "CLinux"),
+            // Messages with descriptors between programs of this machine, and the threads that wait for them.
+            .target(name: "LocalSocket", dependencies: ["CLinux"]),
             // What async code waits on, and child processes.
             .target(name: "AsyncTools", dependencies: [nioPosix]),
             .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
@@ -42,6 +45,9 @@ let layers = [
             .target(name: "Pairing", dependencies: ["Cryptography"]),
             .target(
                 name: "Reconciliation", dependencies: ["Arithmetic", "BlockExchange", "Cryptography", "Selection"]),
+            // What agent and mount say to each other, and what the mount decides.
+            .target(name: "MountProtocol"),
+            .target(name: "MountRules", dependencies: ["MountProtocol"]),
             .target(name: "Selection"),
             .target(name: "TOML"),
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
@@ -102,7 +108,7 @@ let layers = [
         [
             .target(
                 name: "AgentConfiguration",
-                dependencies: ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"]),
+                dependencies: ["BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "TOML"]),
             // What every part is given: time, events, the running configuration, what may go over which link.
             .target(
                 name: "AgentContext",
@@ -151,13 +157,18 @@ let layers = [
     layer(
         "Agent",
         [
+            // The socket that mounts ask.
+            .target(
+                name: "MountServer",
+                dependencies: ["CLinux", "LocalSocket", "MountProtocol", logging, serviceLifecycle]),
             .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
             .target(
                 name: "SyncAgent",
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
                     "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
-                    "LinkSecurity", "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
+                    "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing",
+                    "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
                     "ThumbnailService",
                     "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
                 ]),
@@ -187,11 +198,15 @@ let layers = [
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
                     "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess",
-                    "FolderWatcher", "MachineState", "PeerLinks", "Proxies", "Reachability", "SyncAgent", "Transport",
+                    "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
+                    "Reachability", "SyncAgent", "Transport",
                     "TransportBluetooth",
                     "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
                     serviceLifecycle,
                 ]),
+            // A folder as a file system, in a process of its own: docs/decisions/mount.md.
+            .executableTarget(
+                name: "synctrain-mount", dependencies: ["CFuse", "LocalSocket", "MountProtocol", "MountRules"]),
             // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
             .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
         ]),
@@ -358,8 +373,8 @@ let package = Package(
             of: "SyncAgent",
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FolderSync", "IndexStore", "LinkSecurity", "Pairing", "PeerLinks", "SyncDecisions",
-                "Transport", "TransportTCP", logging, nioCore, nioPosix,
+                "Fetching", "FileAccess", "FolderSync", "IndexStore", "LinkSecurity", "MountProtocol", "Pairing",
+                "PeerLinks", "SyncDecisions", "Transport", "TransportTCP", logging, nioCore, nioPosix,
             ]),
         .testTarget(
             name: "SimulationTests",
@@ -371,6 +386,8 @@ let package = Package(
             ],
             path: "Tests/Simulation", exclude: ["run"]),
         .tests(of: "ScaleModel"),
+        .tests(of: "MountProtocol"),
+        .tests(of: "MountRules", ["MountProtocol"]),
     ])
 
 // Warnings are errors; Swift 6 language mode comes from the tools version.

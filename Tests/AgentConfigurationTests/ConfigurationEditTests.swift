@@ -67,6 +67,26 @@ import Testing
                     """)
     }
 
+    @Test func whatANewFolderSyncsOfAttributesIsWritten() throws {
+        var folder = FolderConfiguration(id: FolderID("g"), path: "/g")
+        folder.attributes.syncsXattrs = true
+        folder.attributes.sendsOwnership = true
+        folder.attributes.patterns = ["!user.x", "*"]
+        folder.attributes.entryByteLimit = 0
+        let text = try edited("", .addFolder(folder))
+        #expect(
+            text.hasSuffix(
+                """
+                paused = false
+                sync-xattrs = true
+                send-ownership = true
+                xattr-filter = ["!user.x", "*"]
+                xattr-max-entry-size = 0
+
+                """))
+        #expect(try testReader.read(Array(text.utf8)).folders == [folder])
+    }
+
     @Test func changesOnlyWhatIsMeant() throws {
         let text = """
               [[device]]
@@ -257,7 +277,8 @@ import Testing
             (.setDeviceRates(testDevice(1), .init(up: 1023)), .invalidValue),
             (.setDeviceConnections(testDevice(1), 9), .invalidValue),
             (.setIntroducer(testDevice(2), true), .noSuchDevice),
-            (.setAllowedNetworks(testDevice(1), ["10.0.0.1"]), .invalidValue),
+            (.setAllowedNetworks(testDevice(1), ["10.0.0"]), .invalidValue),
+            (.setAllowedNetworks(testDevice(1), ["!10.0.0.0/8"]), .invalidValue),
             (.shareFolder(FolderID("f"), testDevice(2)), .noSuchDevice),
             (.setFolderRelays(FolderID("g"), true), .noSuchFolder),
             (.setFolderIgnored(IgnoredFolder(FolderID("")), true), .invalidValue),
@@ -554,6 +575,8 @@ import Testing
                 bluetooth: BluetoothUse.allCases.randomElement(using: &random) ?? .off,
                 bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7)
             added.usesRelays = Bool.random(using: &random)
+            added.guardsIncomingDeletions = Bool.random(using: &random)
+            added.scrubInterval = [nil, 3600, 7 * 86_400, 30 * 86_400, 90_000].randomElement(using: &random) ?? nil
             added.introductions = sharedWith.prefix(2).map { FolderIntroduction($0, by: device) }
             return .addFolder(added)
         case 5:
@@ -575,7 +598,8 @@ import Testing
 
     private static func randomNetworks(_ random: inout SeededGenerator) -> [String] {
         let all = ["192.168.0.0/16", "!10.0.0.0/8", "fe80::/10", "::/0", "192.0.2.7/32"].shuffled(using: &random)
-        return Array(all.prefix(Int.random(in: 0...3, using: &random)))
+        let some = Array(all.prefix(Int.random(in: 0...3, using: &random)))
+        return some == ["!10.0.0.0/8"] ? [] : some
     }
 
     private static func randomRates(_ random: inout SeededGenerator) -> TransferLimits.Rates {

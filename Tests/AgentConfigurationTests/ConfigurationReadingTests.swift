@@ -56,6 +56,7 @@ import Testing
             max-conflicts = 7
             min-copies = 2
             keep-free = "10 %"
+            scrub-every = "30d"
             bluetooth = "selected-and-on-demand"
             bluetooth-limit = "3 MB"
             versions = "staggered"
@@ -105,7 +106,7 @@ import Testing
                                 cleanInterval: 60),
                             conflicts: FolderConflicts(
                                 policy: .both, deletedPolicy: .command, command: ["/bin/decide", "-x"],
-                                commandSeconds: 5)),
+                                commandSeconds: 5), scrubInterval: 30 * 86_400),
                         FolderConfiguration(
                             id: FolderID("f3"), path: "/srv/y", rescanInterval: 0, order: .alphabetic,
                             minimumFree: .byteCount(5_000_000_000), bluetooth: .off, bluetoothLimit: 0),
@@ -180,6 +181,7 @@ import Testing
             path = "/f"
             devices = ["\(id1)"]
             relays = false
+            guard-incoming-deletions = false
             introduced = ["\(id1) by \(id2)"]
             """)
         #expect(
@@ -209,6 +211,7 @@ import Testing
         #expect(device.allowedNetworks == ["10.0.0.0/8", "!::/0"])
         #expect(device.rates == TransferLimits.Rates(up: 1 << 20, down: 2048) && device.connections == 8)
         #expect(configuration.folders[0].usesRelays == false)
+        #expect(configuration.folders[0].guardsIncomingDeletions == false)
         #expect(configuration.folders[0].introductions == [FolderIntroduction(id1, by: id2)])
     }
 
@@ -233,7 +236,7 @@ import Testing
                 "[ignored]\nfolders = [\"f from \(id1.dropLast())A\"]\n", .invalidValue, 2, ["not a device id"]
             ),
             ("[ignored]\nfolders = [\"f\", \"f\"]\n", .duplicate, 2, ["listed twice"]),
-            (device + "allowed-networks = [\"10.0.0.1\"]\n", .invalidValue, 3, ["write `10.0.0.1/32`"]),
+            (device + "allowed-networks = [\"10.0.0\"]\n", .invalidValue, 3, ["not a network"]),
             (device + "up = 100\n", .invalidValue, 3, ["at least 1 KiB/s"]),
             (device + "connections = 9\n", .invalidValue, 3, ["from 1 to 8"]),
             (device + "addresses = [\"relay://x/?id=\(id1)\"]\n", .invalidValue, 3, ["no port", "22067"]),
@@ -354,10 +357,18 @@ import Testing
             (folder + "minimum-free = \"101 %\"\n", .invalidValue, 4, ["1 %", "1 GiB"]),
             (folder + "min-copies = 0\n", .invalidValue, 4, ["1 and 100"]),
             (folder + "keep-free = \"some\"\n", .invalidValue, 4, ["1 %"]),
+            (folder + "scrub-every = \"soon\"\n", .invalidValue, 4, ["`soon`", "30d"]),
+            (folder + "scrub-every = \"30m\"\n", .invalidValue, 4, ["12h"]),
+            (folder + "scrub-every = \"-3d\"\n", .invalidValue, 4, ["12h"]),
+            (folder + "scrub-every = \"9999999w\"\n", .invalidValue, 4, ["ten years"]),
+            (folder + "scrub-every = 30\n", .wrongType, 4, ["30"]),
             (folder + "minimum-free = \"much\"\n", .invalidValue, 4, ["1 %"]),
             (folder + "minimum-free = true\n", .wrongType, 4, ["512 MiB"]),
             (folder + "max-conflicts = 0\n", .invalidValue, 4, ["lost", "-1"]),
             (folder + "max-conflicts = 1001\n", .invalidValue, 4, ["1000"]),
+            (folder + "xattr-filter = [\"\"]\n", .invalidValue, 4, ["user.*"]),
+            (folder + "xattr-max-entry-size = -1\n", .invalidValue, 4, ["1000000", "no limit"]),
+            (folder + "sync-xattrs = 1\n", .wrongType, 4, ["true"]),
             (folder + "versions = \"external\"\n", .invalidValue, 4, ["trashcan", "staggered"]),
             (folder + "versions-keep = 0\n", .invalidValue, 4, ["10000"]),
             (folder + "versions-cleanout-days = -1\n", .invalidValue, 4, ["no limit"]),

@@ -84,23 +84,3 @@ import Testing
     ])
     func passwordsAreNotShown(_ text: String, _ shown: String) { #expect(ServerURL.withoutPassword(text) == shown) }
 }
-
-@Suite struct AllowedNetworkSyntaxTests {
-    @Test(
-        arguments: [
-            ("10.0.0.1", "write `10.0.0.1/32`"), ("!fe80::1", "write `!fe80::1/128`"), ("10.0.0.0/33", "192.0.2.0/24"),
-            ("10.0.0.0/", "not a network"), ("10.0.0/8", "not a network"), ("/8", "not a network"),
-            ("", "not a network"),
-            ("::/129", "not a network"), ("10.0.0.0/+8", "not a network"), ("!!10.0.0.0/8", "not a network"),
-            ("nas.local/24", "not a network"), ("fe80::1%eth0/10", "not a network"), ("10.0.0.0/8/8", "not a network"),
-            ("::ffff:0:0/90", "not a network"), ("10.0.0.0/99999999999999999999", "not a network"),
-        ])
-    func refuses(_ text: String, _ words: String) {
-        #expect(AllowedNetworkSyntax.problem([text])?.message.contains(words) == true)
-    }
-
-    @Test func manyAreTooMany() {
-        #expect(AllowedNetworkSyntax.problem(Array(repeating: "10.0.0.0/8", count: 100)) == nil)
-        #expect(AllowedNetworkSyntax.problem(Array(repeating: "10.0.0.0/8", count: 101)) != nil)
-    }
-}

@@ -179,13 +179,34 @@ import Testing
         #expect(result.notes.contains { $0.contains("ersioning") } == (expected == nil), "\(result.notes)")
     }
 
+    @Test func attributesAreTakenOver() throws {
+        func folder(_ xml: String) throws -> (attributes: FolderAttributes?, notes: [String]) {
+            let result = try read(
+                "<configuration><folder id=\"f\" path=\"/f\" type=\"sendreceive\">\(xml)</folder></configuration>")
+            return (result.folders.first?.attributes, result.notes.filter { $0.contains("xattr") })
+        }
+        #expect(try folder("").attributes == FolderAttributes())
+        var expected = FolderAttributes()
+        (expected.syncsXattrs, expected.sendsOwnership) = (true, true)
+        (expected.patterns, expected.entryByteLimit, expected.totalByteLimit) = (["!user.x*", "*"], 10, 0)
+        let whole = try folder(
+            "<syncXattrs>true</syncXattrs><sendXattrs>false</sendXattrs><sendOwnership>true</sendOwnership><xattrFilter>"
+                + "<entry match=\"user.x*\" permit=\"false\"></entry><entry match=\"*\" permit=\"true\"></entry>"
+                + "<maxSingleEntrySize>10</maxSingleEntrySize><maxTotalSize>0</maxTotalSize></xattrFilter>")
+        #expect(whole.attributes == expected)
+        #expect(whole.notes == [])
+        let other = try folder("<xattrFilter><entry match=\"[ab]*\" permit=\"true\"></entry></xattrFilter>")
+        #expect(other.attributes == FolderAttributes())
+        #expect(other.notes.count == 1)
+    }
+
     /// A device whose networks are not understood must not be reachable from all of them.
     @Test func networksThatAreNotUnderstoodPauseTheDevice() throws {
         let result = try read(
             "<configuration><device id=\"\(testDevice(1))\" name=\"nas\"><allowedNetwork>everywhere</allowedNetwork>"
                 + "</device></configuration>")
         #expect(result.devices == [DeviceConfiguration(id: testDevice(1), name: "nas", isPaused: true)])
-        #expect(result.notes.contains { $0.contains("`nas`") && $0.contains("`everywhere`") })
+        #expect(result.notes.contains { $0.contains("`nas`") && $0.contains("“everywhere”") })
     }
 
     @Test func introducedSharesStayMarked() throws {

@@ -239,7 +239,7 @@ struct ControlServerTests {
             let list = Task {
                 try await harness.client.call(Endpoints.list, ListQuery(path: path, isRecursive: false)) { _ in }
             }
-            while !control.asked.contains(where: { $0.hasPrefix("list") }) { await Task.yield() }
+            while !Task.isCancelled, !control.asked.contains(where: { $0.hasPrefix("list") }) { await Task.yield() }
             list.cancel()
             #expect(await ends.next() == "list")
             // The server lives on.

@@ -88,6 +88,8 @@ struct EndpointTests {
         EndpointSample(Endpoints.perform, FolderAction(folder: "f g", action: .override)),
         EndpointSample(Endpoints.perform, FolderAction(folder: "f", action: .confirm, isDryRun: true)),
         EndpointSample(Endpoints.scan, ScanRequest()),
+        EndpointSample(Endpoints.scrub, ScrubRequest()),
+        EndpointSample(Endpoints.scrub, ScrubRequest(paths: [oddPath], isRepairing: true)),
         EndpointSample(
             Endpoints.resolve, ExtraneousResolution(paths: [oddPath], action: .moveTo, directory: "/ä", isDryRun: true)),
         EndpointSample(Endpoints.remove, RemovalRequest(paths: [oddPath])),

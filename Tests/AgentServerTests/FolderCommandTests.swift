@@ -493,6 +493,54 @@ struct FolderListingCommandTests {
             try ControlJSON.decode(ScanSummary.self, from: Array(json.output.utf8)).folders == [scanned, troubled])
     }
 
+    @Test func scrubResultsNameTheNextStep() async throws {
+        func event(_ type: String, _ change: (inout ScrubEvent) -> Void) -> ScrubEvent {
+            var event = ScrubEvent(type, "docs", path: type == "damaged" || type == "failed" ? "a\u{1b}b" : nil)
+            change(&event)
+            return event
+        }
+        let plan = event("plan") { ($0.files, $0.bytes, $0.filesDone) = (12_345, 1 << 20, 7) }
+        let clean = Scene(
+            control: ScriptedControl(
+                folders: FolderScript(scrubbed: [
+                    plan, event("done") { ($0.files, $0.bytes, $0.damaged) = (12_345, 96 << 30, 0) },
+                ])))
+        let result = await clean.run("scrub", "docs", "docs:a")
+        #expect(result.code == 0)
+        #expect(result.output == "Checked 12345 files, 96 GiB: all as they were written.\n")
+        #expect(result.errors == "docs: continuing after 7 files.\n")
+        #expect(clean.control?.asked == [#"scrub ["docs", "docs:a"] false"#])
+
+        let found: [ScrubEvent] = [
+            plan,
+            event("damaged") { event in
+                (event.wrongBlocks, event.blocks) = (1, 12)
+                event.holders = [
+                    .init(device: "A", name: "nas", isConnected: true),
+                    .init(device: "B", name: "phone", isConnected: false),
+                ]
+            },
+            event("failed") { $0.error = ControlError(.noHolder, "no device has it") },
+            event("done") { ($0.files, $0.bytes, $0.damaged, $0.repaired, $0.changed) = (3, 30, 1, 1, 2) },
+        ]
+        let scene = Scene(control: ScriptedControl(folders: FolderScript(scrubbed: found)))
+        let told = await scene.run("scrub", "--repair", "-q")
+        #expect(told.code == 2)
+        #expect(
+            told.output
+                == "docs:a\u{1b}b: damaged, 1 of 12 blocks; available from nas, phone (not connected)\n"
+                + "Checked 3 files, 30 B: 1 damaged, 1 repaired.\n")
+        #expect(told.errors == "synctrain: docs:a\\x1bb: not repaired: no device has it\n")
+        #expect(scene.control?.asked == ["scrub [] true"])
+        let json = await scene.run("scrub", "--json")
+        #expect(json.code == 2 && json.errors.isEmpty)
+        let lines = json.output.split(separator: "\n").map { Array($0.utf8) }
+        #expect(try lines.map { try ControlJSON.decode(ScrubEvent.self, from: $0) } == found)
+        // The agent ended in the middle.
+        let cut = Scene(control: ScriptedControl(folders: FolderScript(scrubbed: [plan])))
+        #expect(await cut.run("scrub").code == 1)
+    }
+
     @Test func extraneousAndNeededFilesAreListed() async throws {
         let entries = [
             Sample.file("a\u{1b}b", size: 2048, state: .extraneous), Sample.directory("d", size: 0, files: 0),

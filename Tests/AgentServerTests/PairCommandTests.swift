@@ -13,8 +13,10 @@ struct PairDialogueTests {
     static let office = NearbyEntry(device: "CCCCCCC-DDDDDDD", address: "tcp://h:2", transport: "tcp", isKnown: true)
 
     private func dialogue(
-        _ judge: PairDialogue.Judge = .person, isNearby: Bool = false, isLarge: Bool = false
-    ) -> PairDialogue { PairDialogue(judge: judge, isNearby: isNearby, isLarge: isLarge) }
+        _ judge: PairDialogue.Judge = .person, isNearby: Bool = false, isLarge: Bool = false, isDialling: Bool = false
+    ) -> PairDialogue {
+        PairDialogue(judge: judge, isNearby: isNearby, isLarge: isLarge, isDialling: isDialling)
+    }
 
     private func answers(_ actions: [PairDialogue.Action]) -> [PairAnswer] {
         actions.compactMap { if case .answer(let answer) = $0 { answer } else { nil } }
@@ -22,6 +24,20 @@ struct PairDialogueTests {
 
     private func failure(_ actions: [PairDialogue.Action]) -> ControlError.Code? {
         actions.compactMap { if case .fail(let error) = $0 { error.code } else { nil } }.first
+    }
+
+    @Test func saysWhatToRunOnTheOtherDevice() {
+        let waiting = PairDialogue.Input.notice(
+            .waiting(device: Self.device, listening: ["tcp://192.0.2.1:22000"], seconds: 120))
+        var dialogue = dialogue()
+        #expect(
+            dialogue.take(waiting) == [
+                .say("Waiting for the other device for 120 s. Run there:"), .say("    synctrain pair AAAAAAA-B"),
+                .say("Or with an address: tcp://192.0.2.1:22000"),
+            ])
+        dialogue = self.dialogue(isDialling: true)
+        #expect(
+            dialogue.take(waiting) == [.say("Run `synctrain pair` on the other device, too, within 120 s.")])
     }
 
     @Test func showsTheCodeAndAsks() {

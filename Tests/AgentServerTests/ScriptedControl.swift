@@ -207,6 +207,10 @@ final class ScriptedControl: Sendable {
                 (outcome.folder, outcome.action, outcome.isDryRun) = (action.folder, action.action, action.isDryRun)
             }
         }
+        table.on(Endpoints.scrub) { request, emit in
+            try self.note("scrub \(request.paths.map(\.text)) \(request.isRepairing)")
+            for event in self.folders.scrubbed { try await emit(event) }
+        }
         table.on(Endpoints.scan) { request in
             try self.note("scan \(request.paths.map(\.text))")
             return ScanSummary(folders: folders.scanned)
@@ -414,6 +418,7 @@ struct FolderScript: Sendable {
     var explained = ExplainedPath(folder: "docs", path: "a", selected: .no, reason: .noLine, exists: true)
     var action = FolderActionOutcome(folder: "docs", action: .override, isDryRun: false)
     var scanned: [ScanSummary.Folder] = []
+    var scrubbed: [ScrubEvent] = []
     var resolutions: [ResolutionOutcome] = []
     var removals: [RemovalOutcome] = []
     var freed: [SpaceAnswer.Folder] = []

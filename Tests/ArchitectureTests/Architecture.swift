@@ -24,6 +24,13 @@ struct Architecture {
             "CQREncode": [],
             "CSystemd": [],
             "CBluetooth": [],
+            "CFuse": [],
+            "LocalSocket": ["CLinux"],
+            "MountProtocol": [],
+            "MountRules": ["MountProtocol"],
+            "MountServer": ["CLinux", "LocalSocket", "MountProtocol"],
+            // Apart from the agent: it answers though the agent hangs. It knows no network, no index and no configuration.
+            "synctrain-mount": ["CFuse", "LocalSocket", "MountProtocol", "MountRules"],
             "Arithmetic": [],
             "Cryptography": ["COpenSSL"],
             "BlockExchange": ["Cryptography", "CLZ4"],
@@ -53,7 +60,7 @@ struct Architecture {
             "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
             "PortMapping": ["Cryptography", "Transport"],
             "Proxies": ["Cryptography", "Transport"],
-            "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "Selection", "TOML"],
+            "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "TOML"],
             "AgentContext": [
                 "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
             ],
@@ -85,8 +92,8 @@ struct Architecture {
             "SyncAgent": [
                 "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
                 "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
-                "LinkSecurity", "Pairing", "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
-                "ThumbnailService", "Thumbnails", "Transport",
+                "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing", "PeerLinks",
+                "Reconciliation", "Selection", "SyncDecisions", "ThumbnailService", "Thumbnails", "Transport",
             ],
             // Joins discovery servers, relays, routers and proxies.
             "Reachability": [
@@ -100,7 +107,8 @@ struct Architecture {
             "synctrain": [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
-                "MachineState", "PeerLinks", "Proxies", "Reachability", "SyncAgent", "Transport", "TransportBluetooth",
+                "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "SyncAgent",
+                "Transport", "TransportBluetooth",
                 "TransportTCP",
                 "TransportVirtual",
             ],
@@ -140,12 +148,14 @@ struct Architecture {
             "Logging": (
                 [
                     "TransportTCP", "TransportBluetooth", "FolderWatcher", "MachineState", "Reachability", "FolderSync",
-                    "PeerLinks",
+                    "PeerLinks", "MountServer",
                     "FileDrop", "ThumbnailService", "SyncAgent", "AgentServer", "synctrain",
                 ],
                 "what is pure returns what happened, and others log it"
             ),
-            "ServiceLifecycle": (["SyncAgent", "AgentServer", "synctrain"], "only long-running parts have a life"),
+            "ServiceLifecycle": (
+                ["SyncAgent", "AgentServer", "MountServer", "synctrain"], "only long-running parts have a life"
+            ),
             "Foundation": (
                 [
                     "AgentConfiguration", "Fetching", "FolderSync", "ThumbnailService", "synctrain",
@@ -164,7 +174,8 @@ struct Architecture {
             "Glibc": (
                 [
                     "AgentConfiguration", "AgentContext", "AgentServer", "AsyncTools", "ControlClient", "FileAccess",
-                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "MessageBus", "PortMapping",
+                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "LocalSocket", "MessageBus",
+                    "MountServer", "PortMapping", "synctrain-mount",
                     "ThumbnailService",
                     "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain", "IndexStoreBenchmark",
                     "CodecBenchmark", "ScanBenchmark",
@@ -174,7 +185,8 @@ struct Architecture {
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop", "LinkRules", "Pairing", "Archives", "TOML", "Thumbnails", "SyncDecisions",
+            "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "TOML", "Thumbnails",
+            "SyncDecisions",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

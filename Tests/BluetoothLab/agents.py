@@ -4,7 +4,9 @@ its two virtual controllers, and both have the same bluetoothd.
     agents.py [SCENARIO…]     needs $SYNCTRAIN; the scenarios go on where the one before has left off, in their order
 """
 
+import contextlib
 import ctypes
+import fcntl
 import hashlib
 import http.client
 import json
@@ -16,6 +18,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
@@ -133,6 +136,14 @@ def btmgmt(*arguments):
     subprocess.run(["bash", "-c", 'sleep 1 | btmgmt "$@" > /dev/null', "btmgmt", *arguments], check=True)
 
 
+def loopback_up():
+    """The machine comes up without any network."""
+    get, put, up = 0x8913, 0x8914, 1
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        _, flags = struct.unpack("16sh", fcntl.ioctl(handle, get, struct.pack("16sh", b"lo", 0)))
+        fcntl.ioctl(handle, put, struct.pack("16sh", b"lo", flags | up))
+
+
 def make_file(path, size):
     """Bytes that do not compress, the same each time."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -145,12 +156,51 @@ def sha256(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+class Network:
+    """Stands for a local network that can be left: a port that forwards to another, so many bytes a second, while it is on."""
+
+    CHUNK = 4096
+
+    def __init__(self, port, to, rate):
+        self.port, self.to, self.rate = port, to, rate
+        self.ends = []
+        self.listener = None
+
+    def on(self):
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
+
+    def off(self):
+        for end in (self.listener, *self.ends):
+            # Wakes who waits in it.
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self.ends = []
+
+    def _accept(self, listener):
+        with contextlib.suppress(OSError):
+            while True:
+                ends = (listener.accept()[0], socket.create_connection(("127.0.0.1", self.to)))
+                self.ends += ends
+                for pair in (ends, ends[::-1]):
+                    threading.Thread(target=self._forward, args=pair, daemon=True).start()
+
+    def _forward(self, source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(self.CHUNK):
+                sink.sendall(data)
+                time.sleep(len(data) / self.rate)
+        for end in (source, sink):
+            end.close()
+
+
 class Laboratory:
     """`far` has the files, `near` selects and fetches."""
 
     LETTERS = 40
     SIZES = {"photo.jpg": 100_000, "film.bin": 1_000_000, "concert.bin": 1_000_000, "song.mp3": 150_000,
-             "speech.mp3": 150_000, "lecture.mp3": 300_000}
+             "speech.mp3": 150_000, "lecture.mp3": 300_000, "tour.bin": 400_000}
 
     def __init__(self):
         shutil.rmtree(ROOT, ignore_errors=True)
@@ -280,6 +330,43 @@ class Laboratory:
         carried = self.fetch("film.bin", lambda: btmgmt("--index", "1", "disconnect", "-t", "1", address))
         assert carried < 1.3, "what had come was asked for again"
 
+    def network(self):
+        """Both come into a network while they are connected by radio, leave it in the middle of a fetch, and come back before
+        its end."""
+        self.far.stop(timeout=LONG)
+        path = self.far.file("config.toml")
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(text.replace("listen = []", 'listen = ["tcp://127.0.0.1:22001"]'))
+        self.far.start()
+        self.wait_ready()
+        self.near.wait_link("l2cap")
+        loopback_up()
+        network = Network(22002, to=22001, rate=40_000)
+        network.on()
+        addresses = ["ble://" + self.far.radio["address"], "tcp://127.0.0.1:22002"]
+        self.near.ask("POST", "/v1/devices", {"id": self.far.id, "addresses": addresses})
+        self.near.wait_link("tcp")
+        say("  from the radio to the network")
+
+        def leave_and_return():
+            start, come = time.monotonic(), self.near.peer["bytesIn"]
+            network.off()
+            self.near.wait_link("l2cap")
+            say(f"  from the network to the radio after {time.monotonic() - start:.1f} s")
+            wait_until(lambda: self.near.peer["bytesIn"] - come > self.SIZES["tour.bin"] / 3, LONG, "a third of it by radio",
+                       every=0.3)
+            start = time.monotonic()
+            network.on()
+            self.near.wait_link("tcp")
+            say(f"  and back after {time.monotonic() - start:.1f} s")
+        carried = self.fetch("tour.bin", leave_and_return)
+        assert carried < 1.3, "what had come was asked for again"
+        network.off()
+        self.near.ask("POST", "/v1/devices", {"id": self.far.id, "addresses": addresses[:1]})
+        self.near.wait_link("l2cap")
+
     def gatt(self):
         """Both are refused each channel, so the link is GATT's, with as many bearers of ATT as bluetoothd likes (3)."""
         self.restart(refuses_l2cap=True)
@@ -287,7 +374,7 @@ class Laboratory:
         self.fetch("song.mp3")
 
     def one_bearer(self):
-        """bluetoothd is started anew, with one bearer: the agents come back by themselves."""
+        """bluetoothd is started again, with one bearer: the agents come back by themselves."""
         subprocess.run(["/run/bluetoothd-restart", "-f", "/run/one-bearer.conf"], check=True)
         self.wait_ready()
         self.near.wait_link("gatt")
@@ -330,7 +417,8 @@ class Laboratory:
             agent.start()
         self.wait_ready()
 
-    SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect), ("gatt", gatt),
+    SCENARIOS = [("drop", drop), ("pair", pair), ("select", select_and_fetch), ("disconnect", disconnect), ("network", network),
+                 ("gatt", gatt),
                  ("one-bearer", one_bearer), ("power-off", power_off_gatt), ("power-off-l2cap", power_off_l2cap)]
     # Linux 6.1.192 crashes in three of four runs of it, and takes bluetoothd along (docs/decisions/bluetooth.md).
     ONLY_BY_NAME = {"power-off", "power-off-l2cap"}

@@ -453,6 +453,16 @@ def test_a_role_is_set(page, laptop, two):
     wait_until(lambda: laptop.folder("photos")["roles"] == {}, what="the role", child=laptop)
 
 
+def test_the_ways_to_a_device_are_shown(page, laptop, two, module_lab):
+    laptop.wait_connected(two[1].id)
+    page.go("devices")
+    ways = f"{card(page, 'device', two[1].id)} details:last-of-type"
+    page.find(f"{ways} summary").click()
+    page.wait_text(ways, "in use (")
+    page.find("main.devices section.part:last-of-type details summary").click()
+    page.wait_text("main.devices", "discovery servers")
+
+
 def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     guest = module_lab.agent("guest")
     guest.add_device(laptop.id, "laptop", laptop.address)
@@ -625,6 +635,29 @@ def test_halted_folders_are_repaired_and_confirmed(page, laptop, two, module_lab
     page.answer("Delete everywhere")
     wait_until(lambda: not files & set(os.listdir(there(module_lab))), what="they are gone there", child=nas)
     page.wait(lambda: not page.has(stopped), "it goes on")
+
+
+def test_deletions_by_other_devices_are_confirmed(page, laptop, two, module_lab):
+    nas = two[1]
+    files = [os.path.join("many", str(number)) for number in range(400)]
+    for name in files:
+        write(there(module_lab, name), name.encode())
+    write(there(module_lab, "stays.txt"), b"stays")
+    nas.run("scan", "photos")
+    wait_until(lambda: all(os.path.exists(here(module_lab, name)) for name in files), 60, "all are here", child=laptop)
+    page.go("attention")
+    shutil.rmtree(there(module_lab, "many"))
+    nas.wait_state("photos", "halted-mass-delete")
+    nas.run("folder", "confirm", "photos", "--yes")
+    held = card(page, "held", "photos")
+    page.wait_text(held, "deleted 400 of the")
+    assert all(os.path.exists(here(module_lab, name)) for name in files)
+    page.click("Confirm the deletion…", within=held)
+    page.wait_text("dialog", "deleted here, too")
+    assert page.driver.switch_to.active_element.text == "Not now"
+    page.answer("Delete here")
+    wait_until(lambda: not os.path.exists(here(module_lab, "many")), 60, "they are gone", child=laptop)
+    page.wait(lambda: not page.has(held), "nothing is left to confirm")
 
 
 def test_a_refused_change_is_given_back_and_accepted(page, laptop, two, module_lab):

@@ -147,7 +147,7 @@ import Transport
             try await fetch(holder, watch).runInOrder(Array(0..<100), readAhead: ReadAhead(limit: 8)) { block, _ in
                 guard block == 9 else { return }
                 // What is asked for ahead is under way.
-                while holder.asked.last ?? 0 < 10 { await Task.yield() }
+                while !Task.isCancelled, holder.asked.last ?? 0 < 10 { await Task.yield() }
                 throw Enough()
             }
         } catch is Enough {}

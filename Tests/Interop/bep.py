@@ -25,8 +25,8 @@ import zlib
 from link import DEADLINE, Identity, Link, LinkClosed, split_address, tls_context  # noqa: F401
 from wire import *  # noqa: F403
 from wire import (
-    CLOSE, CLUSTER_CONFIG, DIRECTORY, DOWNLOAD_PROGRESS, INDEX, INDEX_UPDATE, NO_COMPRESSION, REQUEST, RESPONSE,
-    SYMLINK, TYPE_NAMES, ProtocolError, device_id_text,
+    CLOSE, CLUSTER_CONFIG, DIRECTORY, DOWNLOAD_PROGRESS, FILE, INDEX, INDEX_UPDATE, NO_COMPRESSION, REQUEST,
+    RESPONSE, SYMLINK, TYPE_NAMES, ProtocolError, device_id_text,
 )
 
 MIN_BLOCK, MAX_BLOCK = 128 << 10, 16 << 20
@@ -130,6 +130,19 @@ class Folder:
 
 
 # MARK: the peer
+
+def check_entry(info):
+    """ProtocolError for an entry of an index that ends a link with Syncthing."""
+    kind, blocks, size = info.get("type", 0), info.get("blocks", []), info.get("size", 0)
+    is_live = not info.get("deleted") and not info.get("invalid")
+    if blocks and (kind != FILE or info.get("deleted")):
+        raise ProtocolError(f"blocks of something that has none: {info}")
+    # Syncthing gave directories a size once.
+    if kind != FILE and size not in (0, 128):
+        raise ProtocolError(f"the size of something that has none: {info}")
+    if kind == FILE and is_live and not blocks:
+        raise ProtocolError(f"a file without blocks: {info}")
+
 
 class Peer:
     """A device of ours: an identity, folders it shares, sessions with others.
@@ -313,6 +326,9 @@ class Session:
             with self._changed:
                 self.requests.append(message)
                 self._changed.notify_all()
+            # As Syncthing does since 2.1.2. Only a synctrain is asked for parts of blocks, which have none.
+            if len(message.get("hash", b"")) != 32 and self.peer.client == "syncthing":
+                raise ProtocolError(f"a request without a hash: {message}")
             self._answer(message)
             return
         with self._changed:
@@ -347,6 +363,7 @@ class Session:
             self.index[folder] = {}
         entries = self.index.setdefault(folder, {})
         for info in files:
+            check_entry(info)
             entries[info["name"]] = info
         sequences = [info.get("sequence", 0) for info in files] or [0]
         self.index_messages.append((TYPE_NAMES[type], folder, len(files), sequences[0], sequences[-1]))

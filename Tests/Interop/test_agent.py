@@ -204,11 +204,14 @@ def test_a_configuration_that_was_emptied_drops_nothing_unasked(lab):
 ])
 def test_refused_settings_change_nothing(module_agents, command, running):
     lab, agent = module_agents(running)
-    before = agent.records("device", "list"), agent.records("folder", "list")
+    def settings():
+        with open(agent.file("config.toml")) as file:
+            return ids(agent, "device"), {each["id"]: each["path"] for each in agent.records("folder", "list")}, file.read()
+    before = settings()
     words = {"own": agent.id, "root": lab.root, "other": bep.device_id_text(bytes(range(32)))}
     result = agent.try_run(*[word.format(**words) for word in command])
     assert result.returncode != cli.DONE and result.stderr
-    assert (agent.records("device", "list"), agent.records("folder", "list")) == before
+    assert settings() == before
 
 
 @pytest.fixture(scope="module")

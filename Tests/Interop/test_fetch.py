@@ -171,11 +171,14 @@ def test_300_mib_file_and_its_256_kib_blocks(setting):
     lab.share(agent, "big", node)
     path = os.path.join(lab.folder_path(node, "big"), "big.bin")
     digest = hashlib.sha256()
-    with open(path, "wb") as file:
+    # Syncthing would keep the block size of what it found half written.
+    unfinished = lab.path("big.bin")
+    with open(unfinished, "wb") as file:
         for number in range(300):
             part = os.urandom(1 << 20)
             digest.update(part)
             file.write(part)
+    os.rename(unfinished, path)
     node.scan("big")
     agent.wait_global("big", 1)
     entry = agent.records("stat", "big:big.bin")[0]

@@ -283,10 +283,30 @@ def test_responses_nobody_asked_for(scene):
 def test_cluster_config_again_and_again(scene):
     session = scene.mallory_dials()
     try:
+        for _ in range(50):
+            session.send_cluster_config()
+    except bep.LinkClosed:
+        pass
+
+
+def test_a_device_that_says_what_it_shares_in_a_circle(lab):
+    """It is refused for a minute, and `status` says why; alice goes on."""
+    scene = Scene(lab)
+    session = scene.mallory_dials()
+    try:
         for _ in range(1000):
             session.send_cluster_config()
     except bep.LinkClosed:
         pass
+    session.wait_end()
+
+    def mallory():
+        return next(d for d in scene.agent.status()["devices"] if d["id"] == scene.mallory.id)
+
+    wait_until(lambda: not mallory()["connected"], 10, "mallory's link has ended")
+    scene.mallory.dial(scene.agent.address).wait_end()
+    assert "more than 120 times a minute" in mallory()["lastError"]
+    scene.check_health()
 
 
 @pytest.mark.parametrize("sequence", [-2**63, -1, 10**6, 2**63 - 1])

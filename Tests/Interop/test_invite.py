@@ -46,3 +46,23 @@ def test_invite_and_join(lab):
     guest.run("scan")
     wait_until(lambda: [r["path"] for r in host.records("refused", "list")] == ["a.txt"], what="the change is refused")
     assert read(os.path.join(path, "a.txt")) == b"hello"
+
+
+def test_why_a_code_does_not_work(lab):
+    host, guest = lab.agent("host"), lab.agent("guest")
+    lab.share(host, "docs", mode="full")
+    code = host.run("invite", "docs", "-q").stdout.decode().strip()
+    host.run("invite", "--revoke", "1")
+    place = lab.path("guest-docs")
+
+    def why(*options):
+        refused = guest.try_run("join", code, place, *options)
+        assert refused.returncode == cli.FAILED and guest.status()["devices"] == [] and not os.path.exists(place)
+        return refused.stderr.decode()
+
+    # At no other address would it be otherwise, and none is asked for.
+    for message in (why(), why("--address", host.address)):
+        assert "no open invitation; ask for a new code" in message and "--address" not in message
+    host.stop()
+    for message in (why(), why("--address", host.address)):
+        assert "the inviting device was not reached: " in message and message.rstrip().endswith("Give its address with --address HOST.")

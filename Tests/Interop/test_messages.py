@@ -151,10 +151,11 @@ def test_a_file_where_a_directory_is_needed(lab):
     agent, peer = lab.agent(), lab.peer()
     lab.introduce(agent, peer)
     here = lab.share(agent, "f", peer, mode="full")
-    write(os.path.join(here, "x"), b"a file of ours")
-    agent.run("scan", "f")
     session, folder = peer.dial_until(agent.address), peer.folders["f"]
-    session.wait_index("f", names=["x"])
+    folder.add("x", b"a file of theirs")
+    session.send_index("f")
+    wait_until(lambda: read(os.path.join(here, "x")) == b"a file of theirs", what="the file is here")
+    # Theirs too, and they may be about to say that it is deleted: nobody here can settle that.
     folder.add("x/in/deep", b"theirs")
     folder.add("other", b"comes")
     session.send_index("f")
@@ -172,7 +173,7 @@ def test_a_file_where_a_directory_is_needed(lab):
     assert b"as soon as one does" not in fetched.stderr
     named = agent.try_run("fetch", "f:x/in/deep")
     assert named.returncode != 0 and b"\xe2\x80\x9cf:x\xe2\x80\x9d is not a directory here" in named.stderr
-    assert read(os.path.join(here, "x")) == b"a file of ours"
+    assert read(os.path.join(here, "x")) == b"a file of theirs"
     os.rename(os.path.join(here, "x"), os.path.join(here, "y"))
     wait_until(lambda: read(os.path.join(here, "x/in/deep")) == b"theirs", what="it comes once there is room")
     wait_until(lambda: agent.problems("f") == {}, what="the problem is over")

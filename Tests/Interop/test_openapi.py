@@ -26,7 +26,7 @@ NOT_ASKED = {
     "/v1/jobs/{id}",
 }
 BODIES = {
-    "/v1/scan": {"paths": []}, "/v1/selection": {"paths": [HERE], "select": True, "dryRun": True},
+    "/v1/scan": {"paths": []}, "/v1/scrub": {"paths": [], "repair": False}, "/v1/selection": {"paths": [HERE], "select": True, "dryRun": True},
     "/v1/extraneous": {"paths": [HERE], "action": "delete", "dryRun": True},
     "/v1/remove": {"paths": [HERE], "dryRun": True}, "/v1/free": {"until": 1, "dryRun": True},
     "/v1/folders/mode": {"folder": "docs", "mode": "full", "dryRun": True},

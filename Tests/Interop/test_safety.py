@@ -428,6 +428,112 @@ def test_a_hundred_of_many_may_go(own):
     assert len(own.wait_same()) == 180 + 1
 
 
+def test_other_devices_delete_most_of_a_folder(own):
+    files = filled(own, 260)
+    shutil.rmtree(os.path.join(own.there, "d"))
+    for number in range(0, 100, 2):
+        os.remove(os.path.join(own.there, str(number)))
+    write(os.path.join(own.there, "new"), b"new")
+    own.scan_there()
+
+    def problem():
+        return next((p["message"] for p in own.status["problems"] if "folder confirm" in p["message"]), None)
+    wait_until(lambda: problem() and os.path.exists(os.path.join(own.here, "new")), 60, "the deletions are held")
+    assert f"{own.node.name} deleted 180 of the" in problem(), problem()
+    assert own.status["heldDeletions"] == {"names": 180, "here": True, "message": problem()}
+    own.agent.run("scan", f"{own.id}:")
+    # Changes go on both ways, and nothing is deleted by them.
+    own.barrier()
+    assert set(files) <= set(harness.regular_files(own.here))
+    wait_until(lambda: own.status["state"] == "idle", what="the pull has ended")
+    assert own.status["need"]["deletions"] >= 180
+    dry = own.agent.document("folder", "confirm", own.id, "--dry-run")
+    assert dry["deletions"] == 180 and dry["here"]
+    assert own.agent.try_run("folder", "confirm", own.id).returncode == cli.NEEDS_YES
+    assert set(files) <= set(harness.regular_files(own.here))
+    own.agent.run("folder", "confirm", own.id, "--yes")
+    own.wait_same(timeout=30)
+    assert not os.path.exists(os.path.join(own.here, "d"))
+    own.wait_at_rest()
+    assert "heldDeletions" not in own.status
+    assert own.agent.try_run("folder", "confirm", own.id, "--yes").returncode == cli.USAGE, "it was for this once"
+    # The node goes back to what it was, and deletes again: that is another decision.
+    filled(own, 260)
+    empty(own.there)
+    own.scan_there()
+    wait_until(problem, 60, "the deletions are held again")
+    assert len(harness.regular_files(own.here)) >= 260
+    # What is restored there is not to be confirmed any more.
+    filled(own, 260)
+    wait_until(lambda: problem() is None and "heldDeletions" not in own.status, 60, "nothing is held any more")
+
+
+@pytest.fixture
+def disk(own):
+    """A disk with a life of its own, and how it is mounted at and taken from a directory of the agent's copy."""
+    store, place = own.lab.directory(f"{own.id}-disk"), os.path.join(own.here, "disk")
+
+    def mount():
+        subprocess.run(["mount", "--bind", store, place], check=True, capture_output=True)
+
+    def unmount():
+        subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", store], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("nothing can be mounted here")
+    os.makedirs(place)
+    mount()
+    yield place, mount, unmount
+    unmount()
+    subprocess.run(["umount", "-l", store], check=False, capture_output=True)
+
+
+def test_a_disk_below_the_root_is_missing(own, disk):
+    place, mount, unmount = disk
+    for number in range(5):
+        write(os.path.join(place, f"{number}"), f"{number}".encode())
+    write(os.path.join(own.here, "beside"), b"beside")
+    own.agent.run("scan", f"{own.id}:")
+    own.wait_same()
+    files = harness.regular_files(own.there)
+    assert len(files) == 6
+
+    def problem():
+        return next((p["message"] for p in own.status["problems"] if p["path"] == "disk"), "")
+    # Also if the agent did not run when it went.
+    own.agent.stop()
+    unmount()
+    own.agent.start()
+    own.connect()
+    wait_until(lambda: "mount it" in problem(), what="the missing disk is named")
+    assert f"synctrain folder confirm {own.id}" in problem()
+    held = own.status["heldDeletions"]
+    assert held["names"] == 5 and not held["here"] and held["message"].startswith("disk: ") and problem() in held["message"]
+    write(os.path.join(own.there, "disk", "new"), b"new")
+    os.remove(os.path.join(own.here, "beside"))
+    own.scan_there()
+    own.agent.run("scan", f"{own.id}:")
+    wait_until(lambda: not os.path.exists(os.path.join(own.there, "beside")), what="the rest goes on")
+    own.agent.try_run("scan", f"{own.id}:")
+    assert own.status["heldDeletions"]["names"] == 5, "a look at a part counts all"
+    assert os.listdir(place) == [], "nothing is put below the place of the disk"
+    assert len(os.listdir(os.path.join(own.there, "disk"))) == 6, "nothing is deleted there"
+    mount()
+    own.agent.run("scan", f"{own.id}:")
+    own.agent.try_run("fetch", f"{own.id}:")
+    assert len(own.wait_same()) == 1 + 6
+    assert not problem()
+    own.wait_at_rest()
+    unmount()
+    own.agent.run("scan", f"{own.id}:")
+    assert problem() and len(os.listdir(os.path.join(own.there, "disk"))) == 6
+    own.agent.run("folder", "confirm", own.id, "--yes")
+    wait_until(lambda: not os.listdir(os.path.join(own.there, "disk")), what="it is gone for good")
+    own.agent.run("scan", f"{own.id}:")
+    assert not problem()
+
+
 # MARK: what cannot be synced
 
 def test_what_cannot_be_synced_is_listed_and_the_rest_goes_on(own):
@@ -656,3 +762,21 @@ def test_a_build_that_is_cleaned_again_and_again(own):
         assert own.status["state"] != "halted-mass-delete"
     own.wait_same(timeout=30)
     assert harness.regular_files(own.there) == files
+
+
+def test_two_agents_do_not_work_in_one_root(lab):
+    one, two = lab.agent("one"), lab.agent("two")
+    root = lab.path("both")
+    one.add_folder("f", root, mode="full")
+    one.wait_state("f", "idle")
+    two.add_folder("f", root, mode="full")
+    state = two.wait_state("f", "error")
+    assert f"another synctrain agent (process {one.process.pid}) works in {root}" in state["message"]
+    write(os.path.join(root, "a"), b"a")
+    one.wait_global("f", 1)
+    assert two.records("ls", "--json", "f:") == [], "the other reads nothing"
+    # Once the first has stopped the other goes on: within a minute by itself, at once when it is told to look.
+    one.stop()
+    two.try_run("scan", "f")
+    two.wait_state("f", "idle")
+    two.wait_global("f", 1)

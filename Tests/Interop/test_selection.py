@@ -452,3 +452,17 @@ def test_a_lost_selection_does_not_select_everything(pair):
     assert pair.status["mode"] == "full"
     pair.agent.run("wait", "sel", "--timeout", 30)
     wait_until(lambda: read(theirs) and read(ours), what="everything goes both ways")
+
+
+def test_lines_that_syncthing_reads_differently_are_hints(lab):
+    agent, path = lab.agent(), lab.directory("hints")
+    write(os.path.join(path, ".stignore"), "// ?é is a comment\nm?nd\n*.o\n".encode())
+    agent.run("folder", "add", "hints", path, "--mode", "full")
+    [hint] = agent.folder("hints")["hints"]
+    assert hint.startswith(".stignore line 2 (`m?nd`) matches differently on Syncthing before 1.20.3")
+    assert b"hint: .stignore line 2" in agent.run("status").stdout
+    assert agent.folder("hints")["state"] in ("starting", "scanning", "idle")
+    write(os.path.join(path, ".stignore"), b"foo{bar\n")
+    agent.try_run("scan", "hints:")
+    assert "\\{" in agent.wait_state("hints", "selection-error")["message"]
+    assert agent.folder("hints")["hints"] == []

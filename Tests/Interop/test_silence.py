@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+import time
 import urllib.parse
 
 from link import Identity, Link, split_address
@@ -68,6 +69,43 @@ def test_silent_devices(lab):
     wait_until(lambda: newcomer.id in {record["id"] for record in agent.records("device", "list", "--pending")}, 10,
                "the newcomer is pending")
     link.close()
+
+
+def test_a_known_device_connects_beside_hundreds_of_silent_connections(lab):
+    """More connections without TLS than the agent keeps: they are replaced by whoever comes, and delay nobody."""
+    agent = lab.agent()
+    known, stranger = (Identity.create(lab.path(name), "p256") for name in ("known", "stranger"))
+    agent.add_device(known.id, "known")
+    strangers = []
+    with Silent([socket.create_connection(split_address(agent.address), 10) for _ in range(700)]) as unsecured:
+        # The limit for one address; far from the 10 s that each has for TLS.
+        wait_until(lambda: unsecured.remaining() <= 64, 5, "the oldest of the address are replaced")
+        for _ in range(40):
+            try:
+                strangers.append(Link.dial(agent.address, stranger).socket)
+            except OSError:
+                pass
+        with Silent(strangers) as silent:
+            wait_until(lambda: silent.remaining() <= 16, 5, "strangers of one address above its limit are closed")
+            begun = time.monotonic()
+            link = Link.dial(agent.address, known)
+            link.send_hello(device_name="known", client_name="x", client_version="v1")
+            agent.wait_connected(known.id)
+            assert agent.status()["device"] == agent.id
+            assert time.monotonic() - begun < 8, "nobody waits for the silent ones' timeouts"
+            link.close()
+
+
+def test_a_known_device_has_few_silent_links(lab):
+    agent = lab.agent()
+    known = Identity.create(lab.path("known"), "p256")
+    agent.add_device(known.id, "known")
+    with Silent([Link.dial(agent.address, known).socket for _ in range(60)]) as silent:
+        wait_until(lambda: silent.remaining() <= 16, 10, "the oldest are replaced")
+        link = Link.dial(agent.address, known)
+        link.send_hello(device_name="known", client_name="x", client_version="v1")
+        agent.wait_connected(known.id)
+        link.close()
 
 
 def connected(path):

@@ -43,7 +43,7 @@ struct FolderStoringTests {
             try await folder.exchange.settle(
                 IndexExchange.Settlement(
                     folder: id, position: IndexPosition(indexID: IndexID(rawValue: 7), sequence: announced)),
-                with: nas, mode: .syncthing)
+                with: nas, client: "syncthing")
         }
 
         func announce(_ sequences: ClosedRange<Int64>, isFirst: Bool = false) async throws {

@@ -12,15 +12,19 @@ import NIOPosix
 
 extension Folder {
     /// A folder that nothing runs in, and that no device is connected to.
-    convenience init(idle configuration: FolderConfiguration, of localDevice: DeviceID, index: IndexStore) {
+    convenience init(
+        idle configuration: FolderConfiguration, of localDevice: DeviceID, index: IndexStore,
+        changing: (inout FolderTools) -> Void = { _ in }
+    ) {
         let logger = Logger(label: "idle", factory: { _ in SwiftLogNoOpLogHandler() })
         let fetching = FetchEnvironment(
             sessions: { _ in [:] }, linksChanged: { AsyncStream { _ in } }, dialNow: { _ in }, localBlock: { _ in nil },
             budget: Budget(limit: 1 << 20), threads: NIOThreadPool.singleton, time: .system,
             settings: BlockScheduler.Settings())
-        let tools = FolderTools(
+        var tools = FolderTools(
             localDevice: localDevice, fetching: fetching, transfers: TransferRegistry(now: AgentTime.system.monotonic),
             time: .system, logger: logger)
+        changing(&tools)
         self.init(
             configuration, index: index, tools: tools, events: EventHub(wall: { WallTime(seconds: 0) }),
             watchProgram: nil)

@@ -52,7 +52,7 @@ import Testing
         ])
         for action in try exchange.heard(config, [folder.id: try await folder.facts(of: peer)]) {
             guard case .settle(let settlement) = action else { continue }
-            try await folder.settle(settlement, with: peer, mode: .syncthing)
+            try await folder.settle(settlement, with: peer, client: "syncthing")
         }
         exchange.performed()
         return try #require(exchange.feed(of: folder.id))

@@ -91,6 +91,32 @@ import Testing
         #expect(result.folders[0].devices == [Self.admin, Self.friend])
     }
 
+    /// An introducer says nothing anew because something has changed here: what it said last is heeded again.
+    @Test func whoIsFollowedInMoreIsHeardAgain() {
+        func configuration(isIntroducer: Bool, _ folders: [String], _ others: [DeviceID] = []) -> Configuration {
+            var device = DeviceConfiguration(id: Self.admin)
+            device.isIntroducer = isIntroducer
+            return Configuration(
+                name: "me", devices: [device, DeviceConfiguration(id: Self.friend)],
+                folders: folders.map {
+                    FolderConfiguration(id: FolderID($0), path: "/\($0)", devices: [Self.admin, Self.friend] + others)
+                })
+        }
+        func gaining(_ old: Configuration, _ new: Configuration) -> Set<DeviceID> {
+            FollowedDevices.gaining(from: old, to: new)
+        }
+        let one = configuration(isIntroducer: true, ["f"])
+        #expect(gaining(one, one).isEmpty)
+        #expect(gaining(configuration(isIntroducer: false, ["f"]), one) == [Self.admin])
+        #expect(gaining(one, configuration(isIntroducer: true, ["f", "g"])) == [Self.admin])
+        #expect(
+            gaining(configuration(isIntroducer: false, ["f"]), configuration(isIntroducer: false, ["f", "g"])).isEmpty)
+        #expect(gaining(Self.configuration(isAdmin: false), Self.configuration()) == [Self.admin])
+        // What it said counts for no more, and a device that a person has removed does not come back by that.
+        #expect(gaining(configuration(isIntroducer: true, ["f"], [Self.other]), one).isEmpty)
+        #expect(gaining(configuration(isIntroducer: true, ["f", "g"]), one).isEmpty)
+    }
+
     @Test func whoIsNoAdminChangesNothing() throws {
         let before = Self.configuration(isAdmin: false)
         #expect(try Self.after(before, Self.says([Self.friend])) == before)

@@ -38,7 +38,9 @@ struct PairingSessionTests {
         }
 
         func session(
-            address: LinkAddress? = nil, folders: [FolderID] = [], knowing known: [DeviceID: String] = [:],
+            address: LinkAddress? = nil, target: PairingTarget? = nil,
+            found: @escaping @Sendable (DeviceID) async -> [LinkAddress] = { _ in [] }, folders: [FolderID] = [],
+            knowing known: [DeviceID: String] = [:],
             storing: @escaping @Sendable (PairedDevice) async throws -> Void = { _ in }
         ) throws -> PairingSession {
             let (stored, connected, clock) = (stored, connected, clock)
@@ -46,16 +48,27 @@ struct PairingSessionTests {
             let time = AgentTime(
                 clock: clock, monotonic: { clock.now.offset }, wall: { WallTime(seconds: 0) }, random: { 0.5 })
             return PairingSession(
-                address: address, folders: folders, seconds: 120,
+                target: target ?? address.map { .address($0) }, folders: folders, seconds: 120,
                 environment: PairingEnvironment(
                     localDevice: identity.device,
                     introduction: { PairingIntroduction(name: "a device", addresses: []) },
                     knownName: { known[$0] },
                     dial: { try await TCPTransport().dial($0, timeout: .seconds(10), install: authenticator.install) },
+                    find: found,
+                    connect: { _, addresses in
+                        var last: any Error = CancellationError()
+                        for address in addresses {
+                            do {
+                                return try await TCPTransport().dial(
+                                    address, timeout: .seconds(10), install: authenticator.install)
+                            } catch { last = error }
+                        }
+                        throw last
+                    },
                     store: { device in
                         try await storing(device)
                         stored.change { $0.append(device) }
-                    }, connect: { device in connected.change { $0.append(device) } }, nearby: [],
+                    }, paired: { device in connected.change { $0.append(device) } }, nearby: [],
                     nonce: { .random() }, events: EventHub(wall: { WallTime(seconds: 0) }), time: time,
                     logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }),
                 failures: failures)
@@ -110,10 +123,24 @@ struct PairingSessionTests {
         }
     }
 
+    /// Pairs `two` with `one`, whose session waits at `address`; both users confirm, and `one` stores `two`.
+    private func expectPairing(
+        of one: Device, _ waiting: PairingSession, with two: Device, at address: LinkAddress
+    ) async throws {
+        let calling = try two.session(address: address)
+        async let there = follow(waiting, Self.confirming(waiting))
+        async let dialled: Void = calling.dialTarget()
+        let here = await follow(calling, Self.confirming(calling))
+        await dialled
+        #expect(here.error == nil)
+        #expect(await there.error == nil)
+        #expect(one.stored.current.map(\.id) == [two.identity.device])
+    }
+
     /// Lets time pass, a second at a time, until `isOver`. Gives how much it was.
     private func pass(_ clock: ManualClock, until isOver: @Sendable () async -> Bool) async -> Duration {
         let start = clock.now
-        while await !isOver() {
+        while await !isOver(), !Task.isCancelled {
             clock.advance(by: .seconds(1))
             await Task.yield()
         }
@@ -144,20 +171,62 @@ struct PairingSessionTests {
         let (one, two) = (try Device(clock: clock), try Device(clock: clock))
         let waiting = try one.session(folders: [FolderID("photos")])
         try await serving(waiting, of: one) { address in
-            let calling = try two.session(address: address)
-            async let there = follow(waiting, Self.confirming(waiting))
-            async let dialled: Void = calling.dialAddress()
-            let here = await follow(calling, Self.confirming(calling))
-            await dialled
-            #expect(here.error == nil)
-            #expect(await there.error == nil)
-            #expect(one.stored.current.map(\.id) == [two.identity.device])
+            try await expectPairing(of: one, waiting, with: two, at: address)
             #expect(one.stored.current.first?.folders == [FolderID("photos")])
             #expect(two.stored.current.map(\.id) == [one.identity.device])
             #expect(two.stored.current.first?.addresses == ["dynamic", address.description])
         }
         #expect(one.connected.current == [two.identity.device])
         #expect(two.connected.current == [one.identity.device])
+    }
+
+    /// Of a session that searches, three tasks sleep by the clock, the shortest for half a second.
+    private static func pass(_ clock: ManualClock, halfSeconds: Int) async {
+        for _ in 0..<halfSeconds { await clock.advance(whenAsleep: 3) }
+    }
+
+    /// A device is given by its id: where it is, others say, and it may start to pair later.
+    @Test func oneIsSearchedFor() async throws {
+        let (one, two) = (try Device(clock: ManualClock()), try Device(clock: ManualClock()))
+        let waiting = try one.session()
+        try await serving(waiting, of: one) { address in
+            let asked = Shared<[DeviceID]>([])
+            let calling = try two.session(
+                target: .device(one.identity.device),
+                found: { device in
+                    asked.change { $0.append(device) }
+                    return asked.current.count < 3 ? [] : [address]
+                })
+            async let there = follow(waiting, Self.confirming(waiting))
+            async let dialled: Void = calling.dialTarget()
+            async let passed: Void = Self.pass(two.clock, halfSeconds: 14)
+            let here = await follow(calling, Self.confirming(calling))
+            await dialled
+            await passed
+            #expect(here.error == nil)
+            #expect(await there.error == nil)
+            #expect(asked.current == [DeviceID](repeating: one.identity.device, count: 3))
+            let failures = here.events.filter { if case .attemptFailed = $0 { true } else { false } }
+            #expect(failures.count == 1, "the same reason is told once")
+            // It was not the user who said where it is.
+            #expect(two.stored.current.first?.addresses == ["dynamic"])
+        }
+    }
+
+    @Test func oneThatIsNotFoundIsNamed() async throws {
+        let device = try Device(clock: ManualClock())
+        let other = try Device(clock: device.clock).identity.device
+        let calling = try device.session(target: .device(other))
+        async let dialled: Void = calling.dialTarget()
+        async let passed: Void = Self.pass(device.clock, halfSeconds: 240)
+        let (events, error) = await follow(calling)
+        await passed
+        // The search sees the end when its pause is over.
+        device.clock.advance(by: .seconds(10))
+        await dialled
+        #expect(error == .pairingFailed)
+        #expect(events.contains(.dialling(address: other.description)))
+        #expect(events.contains { if case .attemptFailed = $0 { true } else { false } })
     }
 
     /// A code that nobody answers is there for two minutes; then it is a failure on both, and nothing is stored.
@@ -169,12 +238,12 @@ struct PairingSessionTests {
             let calling = try two.session(address: address)
             let isShown = Shared(false), isOver = Shared(false)
             async let passed: Duration = {
-                while !isShown.current { await Task.yield() }
+                while !Task.isCancelled, !isShown.current { await Task.yield() }
                 // Both have to be there: else the time for opening would be over on the other.
-                while await waiting.status.state != .comparing { await Task.yield() }
+                while !Task.isCancelled, await waiting.status.state != .comparing { await Task.yield() }
                 return await pass(clock) { isOver.current }
             }()
-            async let dialled: Void = calling.dialAddress()
+            async let dialled: Void = calling.dialTarget()
             let here = await follow(calling) { event in
                 if case .code = event { isShown.change { $0 = true } }
             }
@@ -195,7 +264,7 @@ struct PairingSessionTests {
             for _ in 0..<4 {
                 let link = try await TCPTransport().dial(
                     address, timeout: .seconds(10), install: try stranger.authenticator().install)
-                while await waiting.status.state != .opening { await Task.yield() }
+                while !Task.isCancelled, await waiting.status.state != .opening { await Task.yield() }
                 let passed = await pass(clock) { await waiting.status.state == .waiting }
                 #expect(passed >= .seconds(20))
                 let said = try await link.executeThenClose { inbound, _ in
@@ -209,6 +278,36 @@ struct PairingSessionTests {
         #expect(one.failures.wait == nil)
     }
 
+    /// It holds the place for no device that comes behind it, however often it comes again.
+    @Test func aSilentStrangerGivesWay() async throws {
+        let clock = ManualClock()
+        let (one, two, stranger) = (try Device(clock: clock), try Device(clock: clock), try Device(clock: clock))
+        let waiting = try one.session()
+        try await serving(waiting, of: one) { address in
+            var last: SecureLink?
+            for _ in 0..<3 {
+                let link = try await TCPTransport().dial(
+                    address, timeout: .seconds(10), install: try stranger.authenticator().install)
+                if let last { #expect(try await Self.farewell(on: last) == PairingRefusal.busy.message) }
+                while !Task.isCancelled, await waiting.status.state != .opening { await Task.yield() }
+                last = link
+            }
+            try await expectPairing(of: one, waiting, with: two, at: address)
+            let link = try #require(last)
+            #expect(try await Self.farewell(on: link) == PairingRefusal.busy.message)
+        }
+        #expect(one.failures.wait == nil)
+    }
+
+    /// What the other end says until it closes the link.
+    private static func farewell(on link: SecureLink) async throws -> [UInt8] {
+        try await link.executeThenClose { inbound, _ in
+            var bytes: [UInt8] = []
+            for try await piece in inbound { bytes += piece.readableBytesView }
+            return bytes
+        }
+    }
+
     @Test func whatCannotBeStoredIsSaidOnBoth() async throws {
         let clock = ManualClock()
         let (one, two) = (try Device(clock: clock), try Device(clock: clock))
@@ -216,7 +315,7 @@ struct PairingSessionTests {
         try await serving(waiting, of: one) { address in
             let calling = try two.session(address: address)
             async let there = follow(waiting, Self.confirming(waiting))
-            async let dialled: Void = calling.dialAddress()
+            async let dialled: Void = calling.dialTarget()
             let here = await follow(calling, Self.confirming(calling))
             await dialled
             #expect(await there.error == .pairingFailed)
@@ -241,7 +340,7 @@ struct PairingSessionTests {
         try await serving(waiting, of: one) { address in
             let calling = try two.session(address: address)
             async let there = follow(waiting)
-            async let dialled: Void = calling.dialAddress()
+            async let dialled: Void = calling.dialTarget()
             await withTaskGroup(of: Void.self) { group in
                 let (shown, show) = AsyncStream.makeStream(of: Void.self)
                 group.addTask {
@@ -272,7 +371,7 @@ struct PairingSessionTests {
                     try await outbound.write(ByteBuffer(bytes: [1, 0, 33] + [UInt8](repeating: 0, count: 33)))
                     for try await _ in inbound { break }
                 }
-                while await waiting.status.state == .opening { await Task.yield() }
+                while !Task.isCancelled, await waiting.status.state == .opening { await Task.yield() }
             }
             let (events, error) = await there
             #expect(error == .pairingBlocked)

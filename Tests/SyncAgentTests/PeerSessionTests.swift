@@ -73,7 +73,7 @@ struct PeerSessionTests {
                 }
             }
             group.addTask {
-                while reason.current == nil {
+                while !Task.isCancelled, reason.current == nil {
                     let hasCome = session.current?.bytesReceived == Int64(bytes.count)
                     if hasCome, owner.hasHello == withHello { clock.advance(by: .seconds(1)) }
                     await Task.yield()

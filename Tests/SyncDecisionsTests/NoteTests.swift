@@ -1,3 +1,4 @@
+import BlockExchange
 import ControlAPI
 import SyncTestKit
 import Testing
@@ -57,8 +58,8 @@ import Testing
             (device: "C", file: Self.file(Self.line("own", "c", 1))),
         ]
         for order in [files, files.reversed(), [files[1], files[2], files[0]]] {
-            let merged = MergedNotes(order)
-            #expect(merged == MergedNotes(files))
+            let merged = MergedNotes(order, now: 9)
+            #expect(merged == MergedNotes(files, now: 9))
             #expect(merged.notes(of: "a/b.txt").mapValues(\.value) == ["k": "new", "tie": "b", "own": "c"])
             #expect(merged.notes(of: "other").isEmpty)
         }
@@ -66,12 +67,47 @@ import Testing
 
     /// A clock that is ahead elsewhere does not keep a later change from counting.
     @Test func aChangeIsLaterThanWhatItReplaces() {
-        let merged = MergedNotes([(device: "A", file: Self.file(Self.line("k", "v", 5000)))])
+        let merged = MergedNotes([(device: "A", file: Self.file(Self.line("k", "v", 5000)))], now: 0)
         #expect(merged.time(ofChange: "a/b.txt", "k", now: 100) == 5001)
         #expect(merged.time(ofChange: "a/b.txt", "k", now: 9000) == 9000)
         #expect(merged.time(ofChange: "a/b.txt", "new", now: 100) == 100)
-        let end = MergedNotes([(device: "A", file: Self.file(Self.line("k", "v", .max)))])
+        let end = MergedNotes([(device: "A", file: Self.file(Self.line("k", "v", .max)))], now: 0)
         #expect(end.time(ofChange: "a/b.txt", "k", now: 1) == .max)
+    }
+
+    private static let now: Int64 = 1_800_000_000_000
+
+    /// A line that no change could be later than counts once its time has come.
+    @Test(
+        arguments: [
+            (0, true), (now, true), (now + 86_400_000, true), (now + 86_400_002, false), (.max - 1, false),
+            (.max, false),
+        ] as [(Int64, Bool)])
+    func aLineFromTheFutureWaits(time: Int64, counts: Bool) {
+        let files = [
+            (device: "A", file: Self.file(Self.line("k", "theirs", time))),
+            (device: "B", file: Self.file(Self.line("k", "mine", 1))),
+        ]
+        let merged = MergedNotes(files, now: Self.now)
+        #expect(merged.notes(of: "a/b.txt")["k"]?.value == (counts && time > 0 ? "theirs" : "mine"))
+        // Whatever others said, a change that is made now counts.
+        let next = merged.time(ofChange: "a/b.txt", "k", now: Self.now)
+        let changed = MergedNotes(
+            files + [(device: "C", file: Self.file(Self.line("k", "changed", next)))], now: Self.now + 1)
+        #expect(changed.notes(of: "a/b.txt")["k"]?.value == "changed")
+    }
+
+    @Test(
+        arguments: [
+            ("AAAAAAA", "AAAAAAA", false), ("AAAAAAA", "BBBBBBB", true), ("AAAAAAA", nil, true),
+            ("OWNOWNO", nil, false),
+            ("OWNOWNO", "BBBBBBB", false),
+        ] as [(String, String?, Bool)])
+    func aFileIsItsDevicesOwn(device: String, changer: String?, isForeign: Bool) {
+        let ids = ["AAAAAAA", "BBBBBBB"]
+        func id(_ name: String) -> ShortID { ShortID(rawValue: UInt64((ids.firstIndex(of: name) ?? 9) + 1) << 40) }
+        let file = ids.contains(device) ? id(device).description : device
+        #expect(NoteFile.isForeign(to: file, changedBy: changer.map(id), own: "OWNOWNO") == isForeign)
     }
 
     @Test(arguments: 0..<10) func noBytesTrap(seed: UInt64) throws {

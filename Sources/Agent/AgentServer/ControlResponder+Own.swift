@@ -15,6 +15,7 @@ extension ControlResponder {
         handlers.on(Endpoints.changePage) { page in
             let part = ListPart(page.range)
             var query = page.changes
+            // bounded: both were checked against `PageLimits`
             query.limit = min(ChangeQuery.largestLimit, page.range.offset + page.range.limit)
             let changes = Mutex<[ChangeEntry]>([])
             try await agent.call(Endpoints.changes, query) { change in changes.withLock { $0.append(change) } }

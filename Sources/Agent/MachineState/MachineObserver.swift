@@ -71,7 +71,7 @@ package final class MachineObserver: Sendable {
                 state.withLock { $0.isWatching = true }
             }
         } catch {
-            // A bus that is lost says so, and is watched anew when it is there again.
+            // A bus that is lost says so, and is watched again when it is there again.
             return note(MachineConditions(), ["the system bus does not report changes: \(error)"])
         }
         var conditions = MachineConditions()

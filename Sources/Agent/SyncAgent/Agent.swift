@@ -75,7 +75,9 @@ package final class Agent: Service, Sendable {
         startedAt = time.wall()
         events = EventHub(run: String(SecureRandom.uint64(), radix: 36), wall: time.wall)
         pending = PendingRegistry(
-            index: index, ignored: { configuration.current.ignored }, events: events, time: time, logger: logger)
+            index: index, ignored: { configuration.current.ignored },
+            isKnown: { id in configuration.current.devices.contains { $0.id == id } }, events: events, time: time,
+            logger: logger)
         let folders = FolderRegistry(pending: pending)
         let devices = DeviceRegistry()
         (self.folders, self.devices) = (folders, devices)
@@ -109,8 +111,11 @@ package final class Agent: Service, Sendable {
             transports: setup.transports, configuration: configuration, devices: devices, folders: folders,
             policies: policies, slowLinkPolicy: slowLinkPolicy, changed: Signal(), time: time)
         let local = LocalBlocks(cache: cache, index: index, folders: folders, threads: .singleton)
+        let downloads = SharedDownloads(
+            board: DownloadBoard(), localDevice: identity.device, folders: folders, index: index)
         fetching = Self.fetching(
-            loaded, devices: devices, local: local, slowLinkPolicy: slowLinkPolicy, held: held, time: time)
+            loaded, devices: devices, local: local, downloads: downloads, slowLinkPolicy: slowLinkPolicy, held: held,
+            time: time)
         // Nobody waits for one small picture of many so much that the radio is to search for its holder.
         var forThumbnails = fetching
         forThumbnails.seek = { _ in false }
@@ -130,12 +135,14 @@ package final class Agent: Service, Sendable {
                 knownDevices: { configuration.current.devices },
                 dial: { try await finder.dial($0, $1, to: $2, install: pairing.dialling($2)) },
                 found: { finder.addresses(of: $0, isSought: $1) },
-                foundPause: { finder.pause(beforeSeeking: $0) }, dialPolicy: { finder.policy },
+                foundPause: { finder.pause(beforeSeeking: $0) }, expect: { finder.expect($0) },
+                dialPolicy: { finder.policy },
                 networks: { [networks] in networks.current }, dialBudget: SharedDialBudget(),
                 connections: { configuration.current.network.connections }, folders: folders,
                 linkChanged: { devices.linkChanged() },
                 index: index, transfers: transfers, events: events, time: time, partials: partials,
-                serveDrop: { [drops] in await drops.serve($0, from: $1) }, slowLinkPolicy: slowLinkPolicy, held: held,
+                downloads: downloads.board, serveDrop: { [drops] in await drops.serve($0, from: $1) },
+                slowLinkPolicy: slowLinkPolicy, held: held,
                 limits: { [rates] in rates.limits(for: $0, of: $1) },
                 heard: { inbox.put($0, from: $1, isComplete: $2) }, distrust: { inbox.putDistrust($0, $1) },
                 logger: logger),
@@ -143,7 +150,9 @@ package final class Agent: Service, Sendable {
         changes = ConfigurationChanges(
             file: setup.configurationFile, running: configuration, apply: { try await sessions.apply($0) })
         pauses = PauseEnder(
-            configuration: configuration, changes: changes, changed: pausesChanged, time: time, logger: logger)
+            configuration: { [configuration] in configuration.current },
+            end: { [changes] over in try await changes.edit { _ in over } }, changed: pausesChanged, time: time,
+            logger: logger)
         admins = AdminFollower(
             inbox: inbox, localDevice: identity.device, changes: changes, index: index, places: setup.places,
             logger: logger)
@@ -153,7 +162,7 @@ package final class Agent: Service, Sendable {
     }
 
     private static func fetching(
-        _ configuration: Configuration, devices: DeviceRegistry, local: LocalBlocks,
+        _ configuration: Configuration, devices: DeviceRegistry, local: LocalBlocks, downloads: SharedDownloads,
         slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
         held: @escaping @Sendable () -> HeldTransfers, time: AgentTime
     ) -> FetchEnvironment {
@@ -170,14 +179,14 @@ package final class Agent: Service, Sendable {
             },
             localBlock: { await local.block($0) }, blocksHere: { await local.blocksHere($0) },
             budget: Budget(limit: Int(clamping: configuration.fetch.windowByteCount)), threads: .singleton,
-            time: time, settings: settings)
+            time: time, settings: settings, downloads: downloads)
     }
 
     /// Binds everything that is listened on. Throws `LinkError` with the address and what to do.
     package func listen() async throws {
         var addresses = try configuration.current.listen.map { try LinkAddress(parsing: $0) }
         if let radio = setup.radio { addresses.append(radio.address) }
-        // Nobody is let in but over what goes through the proxy.
+        // With `proxy-only` no TCP port is opened: other devices connect over relays, which are reached through the proxy.
         if setup.proxyUse == .only {
             addresses.removeAll { if case .tcp = $0 { true } else { false } }
         }
@@ -240,6 +249,7 @@ package final class Agent: Service, Sendable {
             listening: { [listeners] in listeners.addresses }, install: pairing.install,
             serve: { await self.serve($0) },
             found: { [devices] in await devices.device($0)?.dialNow() },
+            outsideChanged: { [devices] in for device in devices.all { await device.outsideChanged() } },
             isKnown: { [devices] in devices.device($0) != nil },
             isIgnored: { [configuration] in configuration.current.ignored.contains($0) })
     }
@@ -263,14 +273,15 @@ package final class Agent: Service, Sendable {
             setup.logger.debug("\(link.peer) from \(link.information.remoteAddress) is ignored")
             return await link.close()
         }
-        guard strangers.withLock({ $0.take(for: purpose) }) else {
+        let address = AddressGroup(remoteAddress: link.information.remoteAddress)
+        guard strangers.withLock({ $0.take(for: purpose, from: address) }) else {
             setup.logger.debug(
                 "\(link.peer) from \(link.information.remoteAddress) is refused: too many unknown devices are connected"
             )
             await link.close()
             return
         }
-        defer { strangers.withLock { $0.free(for: purpose) } }
+        defer { strangers.withLock { $0.free(for: purpose, from: address) } }
         switch purpose {
         case .pairing: await pairing.serve(link)
         case .invitation: await invitationHost.serve(link)
@@ -286,6 +297,8 @@ package final class Agent: Service, Sendable {
             time: setup.time, partials: partials, logger: setup.logger)
         let owner = StrangerSession(device: link.peer, address: link.information.remoteAddress, pending: pending)
         _ = await session.run(owner: owner)
+        // It may have been added meanwhile.
+        guard devices.device(link.peer) == nil else { return }
         setup.logger.info(
             "unknown device \(link.peer) from \(link.information.remoteAddress); to add it: synctrain device add \(link.peer)"
         )

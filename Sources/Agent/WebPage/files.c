@@ -108,14 +108,18 @@ static const unsigned char file_25[] = {
 };
 
 static const unsigned char file_26[] = {
-#embed "page/refused.js"
+#embed "page/reach.js"
 };
 
 static const unsigned char file_27[] = {
-#embed "page/style.css"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_28[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_29[] = {
 #embed "page/views.css"
 };
 
@@ -150,9 +154,10 @@ static const struct web_page_file files[] = {
     {"log.js", file_23, sizeof file_23},
     {"pairing.js", file_24, sizeof file_24},
     {"parts.js", file_25, sizeof file_25},
-    {"refused.js", file_26, sizeof file_26},
-    {"style.css", file_27, sizeof file_27},
-    {"views.css", file_28, sizeof file_28},
+    {"reach.js", file_26, sizeof file_26},
+    {"refused.js", file_27, sizeof file_27},
+    {"style.css", file_28, sizeof file_28},
+    {"views.css", file_29, sizeof file_29},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -1,3 +1,5 @@
+// bounded-names: size last: greater than zero here, and the positions are from zero on
+
 /// Part of a file as asked for.
 package enum ByteRange: Equatable, Sendable {
     /// From the first byte to the last, both included; nil for the file's end.

@@ -4,7 +4,7 @@ extension Endpoints {
     static let folderEndpoints: [any AnyEndpoint] = [
         folders, addFolder, setFolderPaused, removeFolder, setFolderMode, setFolderBluetooth, setFolderRelays,
         setFolderRole, perform,
-        scan,
+        scan, scrub,
         refused, settleRefused,
     ]
 
@@ -48,6 +48,13 @@ extension Endpoints {
     package static let scan = Endpoint(
         .post, "/v1/scan", "Scan the disk", body(ScanRequest.self), ScanSummary.self, errors: [.noSuchPath],
         canBeJob: true, check: { try PathReference.check($0.paths) })
+
+    /// Compares what is on this disk with its hashes, and goes on where an earlier run of the last day was ended. Throws `busy` while
+    /// another client has the folder scrubbed.
+    package static let scrub = Endpoint(
+        .post, "/v1/scrub", "Check files for damage, and repair them", body(ScrubRequest.self), lines: ScrubEvent.self,
+        errors: [.noSuchPath, .busy], canBeJob: true, pace: { _ in .prompt },
+        check: { try PathReference.check($0.paths) })
 
     /// Changes of devices that may only read, by name.
     package static let refused = Endpoint(

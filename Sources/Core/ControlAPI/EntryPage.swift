@@ -1,3 +1,5 @@
+// bounded-names: bytes: text
+
 /// Asks for a part of what is in a directory.
 package struct EntryQuery: Equatable, Sendable {
     package enum Sort: String, CaseIterable, Sendable {

@@ -216,6 +216,12 @@ extension ArchivedVersion: FieldNoted {
     package static var fieldNotes: [String: FieldNote] { ["type": FieldNote(.constant("version"))] }
 }
 
+extension ScrubEvent: FieldNoted {
+    package static var fieldNotes: [String: FieldNote] {
+        ["type": FieldNote(.oneOf(["plan", "progress", "damaged", "repaired", "failed", "done"]))]
+    }
+}
+
 extension FetchEvent: FieldNoted {
     package static var cases: (field: String, words: [String])? {
         ("type", ["plan", "progress", "file", "failed", "done"])

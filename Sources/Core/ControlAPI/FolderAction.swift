@@ -5,7 +5,8 @@ package struct FolderAction: Codable, Equatable, Sendable {
         case override
         /// Of a folder that only receives: what was changed here gives way to what the others have.
         case revert
-        /// Of a halted folder: what is gone was deleted on purpose, and the others delete it too.
+        /// Of a halted folder: what is gone was deleted on purpose, and the others delete it too. Of one that holds back
+        /// deletions by other devices: they are made here too.
         case confirm
         /// Of a halted folder: what is gone is made or fetched again. Nothing is deleted anywhere.
         case repair
@@ -25,8 +26,8 @@ package struct FolderAction: Codable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey { case folder, action, isDryRun = "dryRun" }
 }
 
-/// What a `FolderAction` changes. Where: on the other devices by `override` and `confirm`, here by `revert` and
-/// `repair`.
+/// What a `FolderAction` changes. Where: on the other devices by `override` and `confirm` (but see `isHere`), here by
+/// `revert` and `repair`.
 package struct FolderActionOutcome: Codable, Equatable, Sendable {
     /// How many `paths` are named.
     package static let pathLimit = 20
@@ -44,6 +45,8 @@ package struct FolderActionOutcome: Codable, Equatable, Sendable {
     package var deletions: Int64
     /// The first names that are changed or deleted, relative to the folder's root.
     package var paths: [String]
+    /// True of a `confirm` of deletions by other devices, which are made on this one; else nil.
+    package var isHere: Bool?
 
     package init(
         folder: String, action: FolderAction.Kind, isDryRun: Bool, files: Int64 = 0, bytes: Int64 = 0,
@@ -62,6 +65,6 @@ package struct FolderActionOutcome: Codable, Equatable, Sendable {
     package var isChange: Bool { files > 0 || directories > 0 || deletions > 0 }
 
     enum CodingKeys: String, CodingKey {
-        case schema, folder, action, isDryRun = "dryRun", files, bytes, directories, deletions, paths
+        case schema, folder, action, isDryRun = "dryRun", files, bytes, directories, deletions, paths, isHere = "here"
     }
 }

@@ -68,6 +68,47 @@ package struct FolderStatus: Equatable, Sendable {
         }
     }
 
+    /// The last check of the whole folder for damage, and whether one is under way.
+    package struct Scrub: Codable, Equatable, Sendable {
+        /// RFC 3339: when the last one ended; nil if none has.
+        package var ended: String?
+        package var files: Int64
+        package var bytes: Int64
+        /// Files that are damaged now.
+        package var damaged: Int64
+        package var isRunning: Bool
+
+        package init(
+            ended: String? = nil, files: Int64 = 0, bytes: Int64 = 0, damaged: Int64 = 0, isRunning: Bool = false
+        ) {
+            self.ended = ended
+            self.files = files
+            self.bytes = bytes
+            self.damaged = damaged
+            self.isRunning = isRunning
+        }
+
+        enum CodingKeys: String, CodingKey { case ended, files, bytes, damaged, isRunning = "running" }
+    }
+
+    /// Deletions that wait for a person in a folder that goes on; `confirm` carries them out.
+    package struct HeldDeletions: Codable, Equatable, Sendable {
+        /// How many names would be deleted.
+        package var names: Int64
+        /// Whether they would be deleted on this device; else on the others.
+        package var isHere: Bool
+        /// Why they wait, and what to do.
+        package var message: String
+
+        package init(names: Int64, isHere: Bool, message: String) {
+            self.names = names
+            self.isHere = isHere
+            self.message = message
+        }
+
+        enum CodingKeys: String, CodingKey { case names, isHere = "here", message }
+    }
+
     /// How many `problems` are shown.
     package static let problemLimit = 20
 
@@ -115,6 +156,12 @@ package struct FolderStatus: Equatable, Sendable {
     package var roles: [String: String]
     /// Not all that the devices announced could be stored: the counts are of what is known.
     package var isIncomplete: Bool
+    /// What is worth knowing and no error: lines of `.stignore` that other devices may read differently.
+    package var hints: [String]
+    /// Nil if the folder was never checked.
+    package var scrub: Scrub?
+    /// Nil if nothing waits to be confirmed, and in a folder that has halted.
+    package var heldDeletions: HeldDeletions?
 
     package init(
         id: String, label: String, path: String, mode: String, type: String, state: String, message: String? = nil,
@@ -122,7 +169,8 @@ package struct FolderStatus: Equatable, Sendable {
         conflicts: Int64? = nil, errors: Int64 = 0, problems: [FolderProblem] = [], watch: Watch? = nil,
         progress: Progress? = nil, waiting: Waiting? = nil, bluetooth: String? = nil, bluetoothLimit: Int64? = nil,
         lastScan: String? = nil, copy: FolderCopy? = nil, waits: [FolderWait] = [], refused: Int64 = 0,
-        roles: [String: String] = [:], isIncomplete: Bool = false
+        roles: [String: String] = [:], isIncomplete: Bool = false, hints: [String] = [], scrub: Scrub? = nil,
+        heldDeletions: HeldDeletions? = nil
     ) {
         self.id = id
         self.label = label
@@ -150,6 +198,9 @@ package struct FolderStatus: Equatable, Sendable {
         self.refused = refused
         self.roles = roles
         self.isIncomplete = isIncomplete
+        self.hints = hints
+        self.scrub = scrub
+        self.heldDeletions = heldDeletions
     }
 
     /// `state` as a value that says what kind of state it is.
@@ -161,7 +212,8 @@ package struct FolderStatus: Equatable, Sendable {
 extension FolderStatus: Codable {
     enum CodingKeys: String, CodingKey {
         case id, label, path, mode, type, state, message, devices, global, local, need, extraneous, conflicts, errors
-        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles
+        case problems, watch, progress, waiting, bluetooth, bluetoothLimit, lastScan, copy, waits, refused, roles, hints
+        case scrub, heldDeletions
         case isIncomplete = "incomplete"
     }
 
@@ -193,7 +245,10 @@ extension FolderStatus: Codable {
             waits: try container.decodeIfPresent([FolderWait].self, forKey: .waits) ?? [],
             refused: try container.decodeIfPresent(Int64.self, forKey: .refused) ?? 0,
             roles: try container.decodeIfPresent([String: String].self, forKey: .roles) ?? [:],
-            isIncomplete: try container.decodeIfPresent(Bool.self, forKey: .isIncomplete) ?? false)
+            isIncomplete: try container.decodeIfPresent(Bool.self, forKey: .isIncomplete) ?? false,
+            hints: try container.decodeIfPresent([String].self, forKey: .hints) ?? [],
+            scrub: try container.decodeIfPresent(Scrub.self, forKey: .scrub),
+            heldDeletions: try container.decodeIfPresent(HeldDeletions.self, forKey: .heldDeletions))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -224,6 +279,9 @@ extension FolderStatus: Codable {
         try container.encode(refused, forKey: .refused)
         try container.encode(roles, forKey: .roles)
         try container.encode(isIncomplete, forKey: .isIncomplete)
+        try container.encode(hints, forKey: .hints)
+        try container.encodeIfPresent(scrub, forKey: .scrub)
+        try container.encodeIfPresent(heldDeletions, forKey: .heldDeletions)
     }
 }
 

@@ -15,8 +15,8 @@ package struct StayingName: Codable, Equatable, Sendable {
     /// Relative to the folder's root.
     package var path: String
     package var size: Int64
-    /// A word for programs: `no-other-copy`, `too-few-copies`, `uncertain-copies`, `changed-here`, `outdated`,
-    /// `deleted-elsewhere`, `not-compared`, `unsettled`, `unknown`, `in-use` or `failed`; others may come.
+    /// A word for programs: `no-other-copy`, `too-few-copies`, `uncertain-copies`, `failed-copies`, `promised`,
+    /// `changed-here`, `outdated`, `deleted-elsewhere`, `not-compared`, `unsettled`, `unknown`, `in-use` or `failed`; others may come.
     package var reason: String
     /// A sentence for people that ends with what to do.
     package var message: String

@@ -3,7 +3,7 @@ package struct PairRequest: Codable, Equatable, Sendable {
     /// Longest time to wait in seconds.
     package static let longestWait = 120
 
-    /// `tcp://host:port` and so on; nil to wait only.
+    /// `tcp://host:port` and so on, or a device id, which is searched for; nil to wait only.
     package var address: String?
     /// Ids of folders to share with the device once it is paired.
     package var folders: [String]

@@ -18,7 +18,7 @@ package struct ReachReport: Codable, Equatable, Sendable {
         }
     }
 
-    /// A relay, or a pool of which the best is joined.
+    /// The address of a relay, or of a pool from which the best relay is chosen.
     package struct Relay: Codable, Equatable, Sendable {
         /// As configured, without a token.
         package var source: String
@@ -48,7 +48,7 @@ package struct ReachReport: Codable, Equatable, Sendable {
         /// What a dial came to that led to no link.
         package struct Failure: Codable, Equatable, Sendable {
             package var address: String
-            /// Who says that the device is there: `configured`, `local`, `lastKnown`, `introduced` or `global`.
+            /// Who says that the device is there: `configured`, `local`, `introduced` or `global`.
             package var source: String
             /// What was the matter, with what to do.
             package var message: String

@@ -1,4 +1,4 @@
-/// Asks for the configuration to be read anew.
+/// Asks for the configuration to be read again.
 package struct ReloadRequest: Codable, Equatable, Sendable {
     /// Whether all devices or all folders may go, if the file names none any more.
     package var isConfirmed: Bool
@@ -13,7 +13,7 @@ package struct ReloadRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// What came of reading the configuration anew.
+/// What came of reading the configuration again.
 package struct ReloadAnswer: Codable, Equatable, Sendable {
     package var schema = 1
     /// Settings that are other than when the agent was started and take effect when it is started again.

@@ -246,7 +246,7 @@ package enum FetchEvent: ControlLine, Equatable, Sendable {
 package struct AgentEvent: ControlLine, Equatable, Sendable {
     /// Kebab-case: `device-connected`, `device-disconnected`, `index-updated`, `folder-changed`, `device-pending`,
     /// `folder-pending`, `configuration-changed`, `transfer-changed`, `pairing-changed`, `job`, `gap`
-    /// (events are missing here: look at everything anew).
+    /// (events are missing here: look at everything again).
     package var type: String
     /// RFC 3339.
     package var time: String

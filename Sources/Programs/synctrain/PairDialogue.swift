@@ -39,15 +39,18 @@ struct PairDialogue {
     let isNearby: Bool
     /// Whether there is room for large digits.
     let isLarge: Bool
+    /// Whether the user has said which device to dial.
+    let isDialling: Bool
     private var state = State.waiting
     /// What a script has written before there was a code.
     private var early: String?
     private var hasInputEnded = false
 
-    init(judge: Judge, isNearby: Bool, isLarge: Bool) {
+    init(judge: Judge, isNearby: Bool, isLarge: Bool, isDialling: Bool) {
         self.judge = judge
         self.isNearby = isNearby
         self.isLarge = isLarge
+        self.isDialling = isDialling
     }
 
     mutating func take(_ input: Input) -> [Action] {
@@ -60,9 +63,8 @@ struct PairDialogue {
 
     private mutating func take(_ event: PairEvent) -> [Action] {
         switch event {
-        case .waiting(_, let listening, let seconds):
-            let places = listening.isEmpty ? "" : ", at \(listening.joined(separator: ", "))"
-            return [.say("Waiting for the other device for \(seconds) s\(places).")]
+        case .waiting(let device, let listening, let seconds):
+            return wait(device, listening, seconds)
         case .nearby(let devices):
             guard isNearby else { return [] }
             return choose(among: devices)
@@ -94,6 +96,13 @@ struct PairDialogue {
 
     private static func shared(_ folders: [String]) -> [Action] {
         folders.isEmpty ? [] : [.print("Shared with it: \(folders.map(EscapedName.escape).joined(separator: ", ")).")]
+    }
+
+    private func wait(_ device: String, _ listening: [String], _ seconds: Int) -> [Action] {
+        guard !isDialling else { return [.say("Run `synctrain pair` on the other device, too, within \(seconds) s.")] }
+        var lines = ["Waiting for the other device for \(seconds) s. Run there:", "    synctrain pair \(device)"]
+        if !listening.isEmpty { lines.append("Or with an address: \(listening.joined(separator: ", "))") }
+        return lines.map { .say($0) }
     }
 
     private mutating func choose(among devices: [NearbyEntry]) -> [Action] {

@@ -61,7 +61,7 @@ package final class FolderWatcher: Sendable {
         shared.withLock { $0.coalescer.isBeingWritten(path) }
     }
 
-    /// Asks `isWatched` anew for all directories and adds and removes watches. Returns at once; directories that are
+    /// Asks `isWatched` again for all directories and adds and removes watches. Returns at once; directories that are
     /// watched from then on are reported as changed.
     package func selectionChanged() {
         shared.withLock { shared in

@@ -120,6 +120,7 @@ package final class BlockCache: Sendable {
         let evicted = state.withLock { state in
             for block in found {
                 state.sizes[block.hash] = block.size
+                // bounded: the bytes of a block in memory
                 state.byteCount += block.size
                 state.order.use(block.hash)
             }

@@ -28,11 +28,13 @@ package struct FetchEnvironment: Sendable {
     package var threads: any DiskThreads
     package var time: AgentTime
     package var settings: BlockScheduler.Settings
+    /// What other devices are downloading; nil where nothing is known of that.
+    package var downloads: SharedDownloads?
     /// How long a fetch waits for a first holder, and for one to come back when all are gone.
-    var firstHolderPatience: Duration = .seconds(5)
+    package var firstHolderPatience: Duration = .seconds(5)
     /// How long it waits for a first holder that is searched for by radio: to find it and to connect takes some seconds.
-    var radioPatience: Duration = .seconds(15)
-    var lostHolderPatience: Duration = .seconds(30)
+    package var radioPatience: Duration = .seconds(15)
+    package var lostHolderPatience: Duration = .seconds(30)
 
     package init(
         sessions: @escaping @Sendable ([DeviceID]) -> [DeviceID: any BlockSource],
@@ -44,7 +46,8 @@ package struct FetchEnvironment: Sendable {
         localBlock: @escaping @Sendable (BlockInfo) async -> ByteBuffer?,
         blocksHere: @escaping @Sendable ([SHA256Digest]) async -> Set<SHA256Digest> = { Set($0) }, budget: Budget,
         threads: any DiskThreads, time: AgentTime, settings: BlockScheduler.Settings,
-        firstHolderPatience: Duration = .seconds(5), radioPatience: Duration = .seconds(15),
+        downloads: SharedDownloads? = nil, firstHolderPatience: Duration = .seconds(5),
+        radioPatience: Duration = .seconds(15),
         lostHolderPatience: Duration = .seconds(30)
     ) {
         self.sessions = sessions
@@ -59,6 +62,7 @@ package struct FetchEnvironment: Sendable {
         self.threads = threads
         self.time = time
         self.settings = settings
+        self.downloads = downloads
         self.firstHolderPatience = firstHolderPatience
         self.radioPatience = radioPatience
         self.lostHolderPatience = lostHolderPatience
@@ -105,6 +109,13 @@ package protocol BlockSource: Sendable {
     var isOpen: Bool { get }
     /// Asks for one block; bulk may wait for what a person waits for. Throws `RequestError`, or `CancellationError`.
     func request(_ request: BlockRequest, isBulk: Bool) async throws -> ByteBuffer
+    /// Asks or tells the device something about promises to keep files. Throws `RequestError`, also where it takes no such
+    /// requests, or `CancellationError`.
+    func keep(_ request: KeepRequest) async throws -> KeepAnswer
+}
+
+extension BlockSource {
+    package func keep(_ request: KeepRequest) async throws -> KeepAnswer { throw RequestError.linkLost }
 }
 
 /// Gets blocks of one file from all devices that hold it, verified, in any order or in order.
@@ -139,7 +150,40 @@ package struct BlockFetch: Sendable {
 
     private var isBulk: Bool { purpose != .onDemand }
 
-    private var sources: FetchEnvironment.Sources { environment.sources(of: folder, holders, for: purpose) }
+    /// Who can be asked now.
+    fileprivate struct Asked {
+        /// Links to those that have the whole file, and to those that are downloading it.
+        var sessions: [DeviceID: any BlockSource]
+        var whole: Set<DeviceID>
+        /// Of those that are downloading it, which of the blocks that are to be fetched.
+        var partial: [DeviceID: BlockSet]
+        var obstacle: LinkObstacle?
+        /// Others may be downloading the file, too.
+        var isShared: Bool
+    }
+
+    private func asked(_ blocks: [Int], _ holders: [DeviceID]) -> Asked {
+        let sources = environment.sources(of: folder, holders, for: purpose)
+        let partial = environment.partialSources(of: file, in: folder, except: holders, for: purpose)
+        return Asked(
+            sessions: sources.permitted.merging(partial.mapValues(\.source)) { whole, _ in whole },
+            whole: Set(sources.permitted.keys),
+            partial: partial.mapValues { _, claimed in
+                BlockSet(blocks.indices.lazy.filter { claimed.contains(blocks[$0]) })
+            }, obstacle: sources.obstacle,
+            isShared: !environment.sharers(of: file, in: folder, except: holders).isEmpty)
+    }
+
+    /// The same with the links that there are now.
+    private func refreshed(_ asked: Asked, _ holders: [DeviceID]) -> Asked {
+        var asked = asked
+        let sources = environment.sources(of: folder, holders, for: purpose)
+        (asked.sessions, asked.obstacle) = (sources.permitted, sources.obstacle)
+        guard !asked.partial.isEmpty else { return asked }
+        let partial = environment.sources(of: folder, asked.partial.keys.sorted(), for: purpose)
+        asked.sessions.merge(partial.permitted) { whole, _ in whole }
+        return asked
+    }
 
     private enum Outcome: Sendable {
         case block(BlockScheduler.Assignment, ByteBuffer, at: MonotonicTime)
@@ -147,6 +191,8 @@ package struct BlockFetch: Sendable {
         /// The block came, and this disk could not take it.
         case notStored(any Error)
         case linksChanged
+        /// Devices have said which blocks of files they have.
+        case downloadsChanged
         case timer
         /// The patience of this loss of all holders, counted from 1, is over.
         case gaveUp(loss: Int)
@@ -202,19 +248,26 @@ package struct BlockFetch: Sendable {
         var lastRefusal: BlockScheduler.Failure?
         var nextLocal = 0
         var horizon = first
+        var holders = holders
+        var asked = asked(blocks, holders)
 
         try await withThrowingTaskGroup(of: Outcome.self) { group in
             defer { group.cancelAll() }
             let changes = environment.linksChanged()
-            group.addTask { await Self.next(changes) }
-            scheduler.setHolders(Set(sources.permitted.keys))
+            group.addTask { await Self.next(changes, .linksChanged) }
+            let downloads = file.blocks.count > PartialFile.unreportedBlockCount ? environment.downloads : nil
+            let downloadChanges = downloads?.board.changes()
+            if let downloadChanges { group.addTask { await Self.next(downloadChanges, .downloadsChanged) } }
+            scheduler.setHolders(asked)
 
             while !scheduler.isComplete {
                 // What is on this disk costs no network: it is looked for in the blocks' order, a little ahead of the
                 // requests.
                 while nextLocal < min(horizon, blocks.count, scheduler.cursor + Self.localLookahead) {
                     let block = file.blocks[blocks[nextLocal]]
-                    if let bytes = await environment.localBlock(block), scheduler.haveLocally(nextLocal) {
+                    if !scheduler.isDone(nextLocal), let bytes = await environment.localBlock(block),
+                        scheduler.haveLocally(nextLocal)
+                    {
                         try await environment.threads.runIfActive { [store, index = blocks[nextLocal]] in
                             try store?(index, bytes)
                         }
@@ -225,8 +278,9 @@ package struct BlockFetch: Sendable {
                 }
                 guard !scheduler.isComplete else { break }
 
-                let sources = sources
-                let sessions = sources.permitted
+                scheduler.partialHorizon = horizon
+                asked = refreshed(asked, holders)
+                let sessions = asked.sessions
                 while let assignment = scheduler.next(at: now()) {
                     start(assignment, blocks, sessions, &group)
                 }
@@ -249,7 +303,7 @@ package struct BlockFetch: Sendable {
                     hadHolder = true
                 } else if scheduler.availableHolders.isEmpty, !isGivingUp {
                     // Another link may come back in a moment; what a policy holds does not.
-                    if let obstacle = sources.obstacle, !hadHolder || obstacle.isPolicy { throw keptOff(obstacle) }
+                    if let obstacle = asked.obstacle, !hadHolder || obstacle.isPolicy { throw keptOff(obstacle) }
                     // Everyone connected has been asked in vain: nothing to wait for but somebody coming back.
                     if holders.allSatisfy({ scheduler.liars.contains($0) || sessions[$0] != nil }), lastRefusal != nil {
                         throw noHolder(lastRefusal)
@@ -280,20 +334,29 @@ package struct BlockFetch: Sendable {
                         horizon, try await deliver(blocks[assignment.block], bytes, assignment.holder, arrival))
                 case .failed(let assignment, let failure):
                     scheduler.failed(assignment, failure)
-                    if failure != .linkLost {
-                        lastRefusal = failure
-                    } else {
+                    if failure == .linkLost {
                         // Another link to the same device may have taken over, and was told of before this one was lost.
-                        let isOpen = self.sources.permitted[assignment.holder]?.isOpen
+                        let isOpen = refreshed(asked, holders).sessions[assignment.holder]?.isOpen
                         if isOpen == true { scheduler.relinked(assignment.holder) }
+                    } else if !assignment.isFromTemporary {
+                        lastRefusal = failure
                     }
                 case .linksChanged:
-                    scheduler.setHolders(Set(self.sources.permitted.keys))
-                    group.addTask { await Self.next(changes) }
+                    asked = self.asked(blocks, holders)
+                    scheduler.setHolders(asked)
+                    group.addTask { await Self.next(changes, .linksChanged) }
+                case .downloadsChanged:
+                    // Who was downloading it may have it whole now.
+                    if let now = await downloads?.holders(folder, file) { holders = now }
+                    asked = self.asked(blocks, holders)
+                    scheduler.setHolders(asked)
+                    if let downloadChanges {
+                        group.addTask { await Self.next(downloadChanges, .downloadsChanged) }
+                    }
                 case .notStored(let error): throw error
                 case .timer: isTimerSet = false
                 case .gaveUp(let loss):
-                    // A block has come since, and the holders were lost anew: that loss has a patience of its own.
+                    // A block has come since, and the holders were lost again: that loss has a patience of its own.
                     guard loss == lossCount else { break }
                     if isGivingUp, !scheduler.hasRequestsUnderWay, scheduler.availableHolders.isEmpty {
                         throw noHolder(lastRefusal)
@@ -305,10 +368,10 @@ package struct BlockFetch: Sendable {
         }
     }
 
-    private static func next(_ changes: AsyncStream<Void>) async -> Outcome {
+    private static func next(_ changes: AsyncStream<Void>, _ outcome: Outcome) async -> Outcome {
         var iterator = changes.makeAsyncIterator()
         _ = await iterator.next()
-        return .linksChanged
+        return outcome
     }
 
     private func start(
@@ -322,7 +385,8 @@ package struct BlockFetch: Sendable {
             guard let session else { return .failed(assignment, .linkLost) }
             let request = BlockRequest(
                 folder: folder, name: file.name, offset: block.offset, size: block.size, hash: block.hash,
-                weakHash: block.weakHash, blockIndex: Int32(clamping: index))
+                isFromTemporary: assignment.isFromTemporary, weakHash: block.weakHash,
+                blockIndex: Int32(clamping: index))
             do {
                 let bytes = try await environment.budget.withUnits(Int(block.size)) {
                     try await session.request(request, isBulk: isBulk)
@@ -354,7 +418,7 @@ package struct BlockFetch: Sendable {
     private func keptOff(_ obstacle: LinkObstacle) -> FetchError { .held(obstacle, file: file.name, folder: folder) }
 
     private func noHolder(_ refusal: BlockScheduler.Failure?) -> FetchError {
-        if let obstacle = sources.obstacle { return keptOff(obstacle) }
+        if let obstacle = environment.sources(of: folder, holders, for: purpose).obstacle { return keptOff(obstacle) }
         let reason: FetchError.Refusal =
             switch refusal {
             case .wrongBytes: .wrongBytes
@@ -367,6 +431,11 @@ package struct BlockFetch: Sendable {
 }
 
 extension BlockScheduler {
+    fileprivate mutating func setHolders(_ asked: BlockFetch.Asked) {
+        setHolders(asked.whole, partial: asked.partial)
+        isShared = asked.isShared
+    }
+
     /// The block is on this disk. False if it was done before.
     mutating func haveLocally(_ block: Int) -> Bool {
         succeeded(Assignment(block: block, holder: Self.nobody), at: .zero)

@@ -29,6 +29,8 @@ package enum FetchError: Error, Equatable, Sendable {
     case targetExists(path: String, file: String, Occupant)
     /// In its folder, something that is no directory is where one above it is needed.
     case blocked(by: String, file: String, folder: FolderID)
+    /// On a disk that does not distinguish `A` and `a`, something that is called otherwise has the place of the file.
+    case twin(String, file: String, folder: FolderID)
     case deletedMeanwhile(String)
     case outdated(String)
     /// A name that the protocol keeps for itself.

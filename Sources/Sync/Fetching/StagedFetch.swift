@@ -38,6 +38,7 @@ package struct StagedFetch: Sendable {
             let staged = try target.root.stage(target.path, resuming: true)
             let done = try blocksStaged(in: staged)
             let missing = file.blocks.indices.reduce(Int64(0)) { sum, index in
+                // bounded: blocks are within their file, of 16 TiB at most
                 done.contains(index) ? sum : sum + Int64(file.blocks[index].size)
             }
             try checkSpace(for: missing)
@@ -45,16 +46,24 @@ package struct StagedFetch: Sendable {
             return (staged, done)
         }
         let missing = file.blocks.indices.filter { !done.contains($0) && file.blocks[$0].size > 0 }
+        // bounded: blocks are within their file, of 16 TiB at most
         let doneBytes = done.reduce(Int64(0)) { $0 + Int64(file.blocks[$1].size) }
         if doneBytes > 0 { await progress(doneBytes, nil) }
 
         let blocks = file.blocks
+        // Others get from here what is here, before all of it is.
+        let board = environment.downloads?.board
+        let download = board?.begin(file, of: folder, target: target, done: done)
+        defer { if let download { board?.end(download) } }
         let fetch = BlockFetch(
             folder: folder, file: file, holders: holders, environment: environment, purpose: purpose,
             store: { block, bytes in
                 try bytes.withUnsafeReadableBytes { try staged.write($0, at: blocks[block].offset) }
+                if let download { board?.stored(block, of: download) }
             })
-        try await fetch.run(missing) { block, _, holder in await progress(Int64(blocks[block].size), holder) }
+        try await fetch.run(environment.order(missing, of: file, in: folder, holders: holders)) { block, _, holder in
+            await progress(Int64(blocks[block].size), holder)
+        }
         return staged
     }
 
@@ -67,6 +76,7 @@ package struct StagedFetch: Sendable {
         guard staged.resumedByteCount > 0 else { return [] }
         var done: Set<Int> = []
         for (index, block) in file.blocks.enumerated() {
+            // bounded: blocks are within their file, of 16 TiB at most
             guard block.size > 0, block.offset + Int64(block.size) <= staged.resumedByteCount else { continue }
             let bytes = try staged.read(count: Int(block.size), at: block.offset)
             if bytes.count == Int(block.size), SHA256.digest(bytes) == block.hash { done.insert(index) }

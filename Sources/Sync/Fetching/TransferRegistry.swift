@@ -62,6 +62,7 @@ package final class TransferRegistry: Sendable {
                     folder: transfer.folder.rawValue, path: transfer.path, bytesDone: transfer.bytesDone,
                     bytesTotal: transfer.size, holders: transfer.holders.map(\.description),
                     bytesPerSecond: transfer.rate.bytesPerSecond(at: now),
+                    // bounded: both are from zero on
                     secondsLeft: transfer.rate.secondsLeft(for: transfer.size - transfer.bytesDone, at: now))
             }
         }
@@ -76,6 +77,7 @@ package final class TransferRegistry: Sendable {
             forgetOutgoing(&state, at: now)
             var rows: [TransferEntry] = []
             for (_, transfer) in state.incoming.sorted(by: { $0.key < $1.key }) {
+                // bounded: both are from zero on
                 let left = transfer.rate.secondsLeft(for: transfer.size - transfer.bytesDone, at: now)
                 let whole = TransferEntry(
                     folder: transfer.folder.rawValue, path: transfer.path, direction: .incoming, bytesDone: 0,
@@ -96,6 +98,7 @@ package final class TransferRegistry: Sendable {
                         folder: key.folder.rawValue, path: key.path, device: key.device.description,
                         direction: .outgoing, bytesDone: transfer.bytesDone, size: transfer.size,
                         bytesPerSecond: transfer.rate.bytesPerSecond(at: now) ?? 0,
+                        // bounded: both are from zero on
                         secondsLeft: transfer.rate.secondsLeft(for: transfer.size - transfer.bytesDone, at: now)))
             }
             return TransferList(transfers: Array(rows.prefix(TransferList.limit)), total: rows.count)
@@ -111,6 +114,15 @@ package final class TransferRegistry: Sendable {
     /// Folders with transfers under way.
     package func isFetching(_ folder: FolderID) -> Bool {
         state.withLock { $0.incoming.values.contains { $0.folder == folder } }
+    }
+
+    /// Whether nothing moves, in either direction.
+    package var isIdle: Bool {
+        let now = now()
+        return state.withLock { state in
+            forgetOutgoing(&state, at: now)
+            return state.incoming.isEmpty && state.outgoing.isEmpty
+        }
     }
 
     package func begin(folder: FolderID, path: String, bytesTotal: Int64) -> Int {

@@ -13,9 +13,19 @@ package struct BlockServer: Sendable {
     package let index: IndexStore
     package let threads: any DiskThreads
     package let logger: Logger
+    private let downloads: DownloadBoard?
     private let served = ServedBlocks()
+    private let scrub: ScrubBoard
 
-    init(places: FolderPlaces, index: IndexStore, threads: any DiskThreads, logger: Logger) {
+    /// - Parameters:
+    ///   - downloads: where this device downloads files to.
+    ///   - scrub: knows the damaged files.
+    init(
+        places: FolderPlaces, index: IndexStore, threads: any DiskThreads, downloads: DownloadBoard? = nil,
+        scrub: ScrubBoard = ScrubBoard(), logger: Logger
+    ) {
+        self.downloads = downloads
+        self.scrub = scrub
         self.places = places
         self.index = index
         self.threads = threads
@@ -37,6 +47,7 @@ package struct BlockServer: Sendable {
             let count = Int(request.size)
             var data = ByteBufferAllocator().buffer(capacity: count)
             try data.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
+                // bounded: 0 to 32 MiB, as the decoder has it, and so much was reserved
                 try file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: request.offset)
             }
             guard data.readableBytes == count else { return BlockAnswer(.noSuchFile) }
@@ -65,8 +76,10 @@ package struct BlockServer: Sendable {
             }
             let prepared = readings
             return try await threads.runIfActive {
-                prepared.map { reading in
-                    switch reading {
+                zip(requests, prepared).map { request, reading in
+                    // As Syncthing: what is not in the temporary file may be in the file itself, once that is complete.
+                    if let answer = self.temporary(request, place.root, id) { return answer }
+                    return switch reading {
                     case .success(let reading): self.answer(reading, place.root)
                     case .failure(let refusal): BlockAnswer(refusal.code)
                     }
@@ -93,12 +106,32 @@ package struct BlockServer: Sendable {
         }
         guard local.flags.isEmpty else { return .failure(Refusal(code: .invalidFile)) }
         guard local.file.kind == .file, let status = local.status else { return .failure(Refusal(code: .noSuchFile)) }
-        let announced = try await served.hash(of: request, sequence: local.file.sequence) {
-            try await index.local(id, request.name)
-        }
+        // What the disk has lost does not show in the file's status: only its hash says whether a block is good.
+        let isDamaged = scrub.damaged(request.name) != nil
+        if isDamaged, request.hash == nil { return .failure(Refusal(code: .noSuchFile)) }
+        let announced =
+            isDamaged
+            ? nil
+            : try await served.hash(of: request, sequence: local.file.sequence) {
+                try await index.local(id, request.name)
+            }
         return .success(
             Reading(
                 request: request, path: path, status: status, fileSize: local.file.size, announced: announced))
+    }
+
+    /// A block of a file that is being downloaded; nil if it is not in the temporary file, or none of that was asked for.
+    private func temporary(_ request: BlockRequest, _ root: RootDirectory, _ id: FolderID) -> BlockAnswer? {
+        guard request.isFromTemporary, let hash = request.hash, request.size > 0,
+            let path = RelativePath(request.name), !path.isInternal, !path.isTemporary
+        else { return nil }
+        let target = downloads?.target(of: request.name, in: id) ?? FetchTarget(root: root, path: path)
+        // What cannot be read is not there yet.
+        guard let temporary = target.path.temporaryPath,
+            let bytes = try? target.root.open(reading: temporary).read(count: Int(request.size), at: request.offset),
+            bytes.count == Int(request.size), SHA256.digest(bytes) == hash
+        else { return nil }
+        return BlockAnswer(ByteBuffer(bytes: bytes))
     }
 
     private func answer(_ reading: Reading, _ root: RootDirectory) -> BlockAnswer {

@@ -12,23 +12,28 @@ package final class Folder: Sendable {
     package let runner: FolderRunner
     package let exchange: FolderExchange
     package let server: BlockServer
+    package let keeping: FolderKeeping
 
     /// The folder's index must exist in `index`. Opens the folder's root; blocks its thread.
     ///
     /// - Parameters:
     ///   - watchProgram: the program that watches directories; nil for none.
+    ///   - isExclusive: whether a root that another agent works in is refused.
     ///   - interposer: asked before anything in the folder is changed; for simulations.
     package init(
         _ configuration: FolderConfiguration, index: IndexStore, tools: FolderTools, events: EventHub,
-        watchProgram: String?, interposer: (any DiskInterposer)? = nil
+        watchProgram: String?, isExclusive: Bool = false, interposer: (any DiskInterposer)? = nil
     ) {
         id = configuration.id
-        boards = FolderBoards(configuration, interposer: interposer)
+        boards = FolderBoards(configuration, isExclusive: isExclusive, interposer: interposer)
         runner = FolderRunner(
             boards: boards, store: index, tools: tools, events: events, watchProgram: watchProgram)
         exchange = FolderExchange(
-            boards: boards, index: index, events: events, clock: tools.time.clock, logger: tools.logger)
-        server = BlockServer(places: boards.places, index: index, threads: tools.threads, logger: tools.logger)
+            boards: boards, index: index, events: events, time: tools.time, logger: tools.logger)
+        keeping = FolderKeeping(boards: boards, store: index, tools: tools)
+        server = BlockServer(
+            places: boards.places, index: index, threads: tools.threads, downloads: tools.fetching.downloads?.board,
+            scrub: boards.scrub, logger: tools.logger)
     }
 
     package var configuration: FolderConfiguration { boards.places.configuration }

@@ -26,17 +26,17 @@ package final class FolderExchange: Sendable {
     private let boards: FolderBoards
     private let index: IndexStore
     private let events: EventHub
-    private let clock: any Clock<Duration>
+    private let time: AgentTime
     private let logger: Logger
     private let state = Mutex(State())
 
     /// The folder's index must exist in `index`.
-    init(boards: FolderBoards, index: IndexStore, events: EventHub, clock: any Clock<Duration>, logger: Logger) {
+    init(boards: FolderBoards, index: IndexStore, events: EventHub, time: AgentTime, logger: Logger) {
         id = boards.places.configuration.id
         self.boards = boards
         self.index = index
         self.events = events
-        self.clock = clock
+        self.time = time
         var logger = logger
         logger[metadataKey: "folder"] = "\(id)"
         self.logger = logger
@@ -96,6 +96,9 @@ package final class FolderExchange: Sendable {
     /// folder unencrypted: whom it introduces devices to would share the folder with that one.
     package func clusterConfigEntry(for device: DeviceID, localDevice: DeviceID) async throws -> ClusterConfig.Folder {
         let configuration = configuration
+        // Before anybody hears of it.
+        _ = try await index.noteOwnMode(
+            Int64(configuration.statedMode.rawValue), in: id, at: time.wall().seconds)
         let own = try await index.localIndex(of: id)
         let last = try await index.lastAnnounced(of: id)
         var devices = [ClusterConfig.Device(id: localDevice, maxSequence: last, indexID: own.indexID)]
@@ -108,7 +111,7 @@ package final class FolderExchange: Sendable {
         // A peer that was only told less would take the folder for one that is no longer shared.
         return ClusterConfig.Folder(
             id: id, label: configuration.label, stopReason: configuration.isPaused ? 1 : 0,
-            mode: configuration.mode == .full ? .full : .selective, devices: devices)
+            mode: configuration.statedMode, takesKeepRequests: true, devices: devices)
     }
 
     /// What is known of this device's index and of another one's.
@@ -123,9 +126,9 @@ package final class FolderExchange: Sendable {
 
     /// Stores which index a device has now, and what it said of it.
     ///
-    /// - Parameter mode: how much of the folder the device keeps.
+    /// - Parameter client: the client name of the device's Hello.
     /// - Throws: `IndexStoreError`; the folder then says that something is missing.
-    package func settle(_ settlement: IndexExchange.Settlement, with device: DeviceID, mode: PeerMode) async throws {
+    package func settle(_ settlement: IndexExchange.Settlement, with device: DeviceID, client: String) async throws {
         let announced = settlement.position
         // What it says now must not be taken for the index that it had on an earlier link.
         boards.peers.set(device, nil)
@@ -135,6 +138,8 @@ package final class FolderExchange: Sendable {
             } else {
                 try await index.setRemoteIndex(of: id, device: device, to: announced.indexID)
             }
+            let mode = PeerMode(
+                settlement.mode, takesKeepRequests: settlement.takesKeepRequests, client: client)
             try await index.noteMode(mode.rawValue, of: device, in: id)
         }
         let known = try await index.remoteIndex(of: id, device: device)?.maxSequence ?? 0
@@ -142,7 +147,9 @@ package final class FolderExchange: Sendable {
             state.firstIndexes.exchange(with: device, known: known, announced: announced.sequence)
             state.gaps.exchange(with: device, known: known, announced: announced.sequence)
         }
-        boards.peers.set(device, IndexStore.IndexState(indexID: announced.indexID, maxSequence: announced.sequence))
+        boards.peers.set(
+            device, IndexStore.IndexState(indexID: announced.indexID, maxSequence: announced.sequence),
+            takesKeepRequests: settlement.takesKeepRequests)
     }
 
     /// Forgets which index of a device is stored: another one comes that has no name yet, or a part of it is missing. What is
@@ -152,8 +159,8 @@ package final class FolderExchange: Sendable {
         try await storing(from: device) { try await index.nameRemoteIndex(of: id, device: device, as: .none) }
     }
 
-    /// The link with the device is over, or it shares the folder no longer: nothing that it said holds until it says it again.
-    package func linkEnded(with device: DeviceID) { boards.peers.set(device, nil) }
+    /// The link with the device is over, or it shares the folder no longer.
+    package func linkEnded(with device: DeviceID) { boards.peers.ended(device, at: time.monotonic()) }
 
     // MARK: the indexes
 
@@ -162,7 +169,7 @@ package final class FolderExchange: Sendable {
     /// A process that was killed may have put a version into its place and not noted it. The first scan takes the file for that
     /// version as long as the index has it; once a newer one is announced, it would be taken for a change made here.
     package func waitForFirstScan() async {
-        await boards.inbox.firstScan.wait(atMost: Self.firstScanPatience, clock: clock)
+        await boards.inbox.firstScan.wait(atMost: Self.firstScanPatience, clock: time.clock)
     }
 
     /// Stores what a device announced.
@@ -185,6 +192,11 @@ package final class FolderExchange: Sendable {
         state.withLock { $0.gaps.stored(from: device, through: result.remoteSequence) }
         logger.trace("index", metadata: ["entries": "\(result.applied)", "sequence": "\(result.remoteSequence)"])
         boards.announcements.changed()
+        if batch.isFullIndex {
+            boards.changes.everythingChanged()
+        } else {
+            boards.changes.changed(result, names: batch.files.map(\.name))
+        }
         noteDeletions(batch.files, from: device)
         if batch.isFullIndex {
             // Names that it no longer has may be other than before, too.

@@ -19,6 +19,9 @@ package struct FolderPlace: Sendable {
     package let moved: [String]
     /// What the selection was read from: the ignore file, and those that it includes.
     package let sources: [String: FileAccess.FileStatus?]
+    /// Lines that some devices with Syncthing read differently, so many of them.
+    package let differences: [PatternDifference]
+    private static let differenceLimit = 20
 
     /// Opens the folder's root, checks its marker, and reads its selection, which in a selective folder has lines.
     package static func open(
@@ -52,6 +55,7 @@ package struct FolderPlace: Sendable {
                             "\(configuration.path) has no \(Self.marker); mount its disk, or if this is the right "
                             + "directory, run: synctrain folder repair \(configuration.id)"))
             }
+            try root.learnDisk(marker: marker)
             var sources: [String: FileAccess.FileStatus?] = [:]
             let text = try read(ignoreFile, in: root, noting: &sources)
             let file = try IgnoreFile(parsing: text ?? "")
@@ -75,7 +79,7 @@ package struct FolderPlace: Sendable {
                 FolderPlace(
                     root: root, selection: selection, whileSpace: PathSet(file.paths(marked: .whileSpace)),
                     leftAlone: PathSet(file.paths(marked: .leaveAlone)), moved: file.paths(marked: .moved),
-                    sources: sources))
+                    sources: sources, differences: selection.differences(limit: differenceLimit)))
         } catch let error as IgnoreError {
             return .failure(FolderHalt(reason: .selection, message: "\(configuration.path)/\(error)"))
         } catch let error as FolderHalt {

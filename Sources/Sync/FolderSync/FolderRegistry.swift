@@ -1,4 +1,6 @@
 import BlockExchange
+import Fetching
+import IndexStore
 import Synchronization
 
 /// The folders of this agent by id: looked up here, owned by nobody else.
@@ -34,5 +36,24 @@ package struct FolderOffer: Hashable, Sendable {
         self.folder = folder
         self.label = label
         self.device = device
+    }
+}
+
+extension SharedDownloads {
+    /// As folders and index have it at the time of asking.
+    package init(board: DownloadBoard, localDevice: DeviceID, folders: FolderRegistry, index: IndexStore) {
+        self.init(
+            board: board, localDevice: localDevice,
+            sharers: { id in
+                guard let folder = folders.folder(id) else { return [] }
+                return folder.configuration.devices.filter { $0 != localDevice && folder.exchange.isShared(with: $0) }
+            },
+            holders: { id, file in
+                // While the index cannot be read, the holders known so far are asked.
+                guard let entry = try? await index.global(id, file.name), entry.file?.version == file.version else {
+                    return nil
+                }
+                return entry.holders
+            })
     }
 }

@@ -7,28 +7,33 @@ import Logging
 import Synchronization
 
 /// Unknown devices that tried to connect and folders that were offered, kept in the index until someone adds them. Those that
-/// the user ignores are neither kept nor shown.
+/// the user ignores are neither kept nor shown, nor is a device that was added while it introduced itself.
 package final class PendingRegistry: Sendable {
     private let index: IndexStore
     private let ignored: @Sendable () -> Configuration.Ignored
+    private let isKnown: @Sendable (DeviceID) -> Bool
     private let events: EventHub
     private let time: AgentTime
     private let logger: Logger
 
-    /// - Parameter ignored: as the configuration has it at that moment.
+    /// - Parameters:
+    ///   - ignored: as the configuration has it at that moment.
+    ///   - isKnown: Whether a device is in the configuration at that moment.
     package init(
-        index: IndexStore, ignored: @escaping @Sendable () -> Configuration.Ignored, events: EventHub, time: AgentTime,
+        index: IndexStore, ignored: @escaping @Sendable () -> Configuration.Ignored,
+        isKnown: @escaping @Sendable (DeviceID) -> Bool = { _ in false }, events: EventHub, time: AgentTime,
         logger: Logger
     ) {
         self.index = index
         self.ignored = ignored
+        self.isKnown = isKnown
         self.events = events
         self.time = time
         self.logger = logger
     }
 
     package func knocked(_ device: DeviceID, name: String, address: String) async {
-        guard !ignored().contains(device) else { return }
+        guard isPending(device) else { return }
         await note("pending device") {
             try await self.index.notePending(
                 StoredPendingDevice(
@@ -51,8 +56,7 @@ package final class PendingRegistry: Sendable {
     }
 
     package func devices() async throws -> [ControlAPI.PendingDevice] {
-        let ignored = ignored()
-        return try await index.pendingDevices().filter { !ignored.contains($0.id) }.map {
+        try await index.pendingDevices().filter { isPending($0.id) }.map {
             ControlAPI.PendingDevice(
                 id: $0.id.description, name: $0.name, address: $0.address,
                 lastSeen: WallTime(seconds: $0.lastSeen).rfc3339)
@@ -67,6 +71,8 @@ package final class PendingRegistry: Sendable {
                 lastSeen: WallTime(seconds: $0.lastSeen).rfc3339)
         }
     }
+
+    private func isPending(_ device: DeviceID) -> Bool { !ignored().contains(device) && !isKnown(device) }
 
     private func note(_ what: String, _ body: () async throws -> Void) async {
         do { try await body() } catch { logger.warning("cannot record a \(what): \(error)") }

@@ -57,9 +57,12 @@ final class ServedBlocks: Sendable {
     }
 
     private static func hash(of request: BlockRequest, in file: File) -> SHA256Digest? {
+        // bounded: checked to be in the file, above
         guard file.blockSize > 0, request.offset >= 0, request.offset % file.blockSize == 0,
+            // bounded: checked to be in the file, above
             request.offset / file.blockSize < Int64(file.hashes.count)
         else { return nil }
+        // bounded: checked to be in the file, above
         return file.hashes[Int(request.offset / file.blockSize)]
     }
 }

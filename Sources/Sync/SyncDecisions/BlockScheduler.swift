@@ -1,7 +1,8 @@
 import BlockExchange
 
 /// Decides which holder is asked for which block of one file: in order, over all holders by how fast each has been, each
-/// with a bounded number of bytes under way; a block that is late is asked of another as well. Pure.
+/// with a bounded number of bytes under way; a block that is late is asked of another as well. A device that is downloading the
+/// file itself is asked for blocks that it has. Pure.
 package struct BlockScheduler {
     package struct Settings: Sendable {
         /// Bytes under way per holder.
@@ -27,10 +28,16 @@ package struct BlockScheduler {
     package struct Assignment: Equatable, Sendable {
         package var block: Int
         package var holder: DeviceID
+        /// The holder has it in its temporary file.
+        package var isFromTemporary: Bool
+        /// Tells requests for the same block apart: one that was given back when its holder went may end after the next one to the
+        /// same holder has begun.
+        fileprivate var number = 0
 
-        package init(block: Int, holder: DeviceID) {
+        package init(block: Int, holder: DeviceID, isFromTemporary: Bool = false) {
             self.block = block
             self.holder = holder
+            self.isFromTemporary = isFromTemporary
         }
     }
 
@@ -54,10 +61,31 @@ package struct BlockScheduler {
         var responseTime: MonotonicTime?
         /// Has a block under way that is late: gets no new ones until it answers.
         var isLate = false
+        /// Of one that is downloading the file itself.
+        var partial: Partial?
     }
+
+    private struct Partial {
+        /// What it said that it has.
+        var announced: BlockSet
+        /// Those that it did not refuse.
+        var blocks: BlockSet
+        /// Blocks before this one are done or under way, or it does not have them.
+        var cursor = 0
+
+        init(_ announced: BlockSet) { (self.announced, blocks) = (announced, announced) }
+    }
+
+    /// Requests that a device gets for blocks of its temporary file before it has answered one.
+    private static let untriedRequestCount = 4
+    /// Requests that one with the whole file gets while others download it, too, until it answers faster than this: what it is asked
+    /// for early cannot come from the others any more.
+    private static let sharedRequestCount = 8
+    private static let sharedResponseTime = MonotonicTime.seconds(1)
 
     private struct Request {
         var holder: DeviceID
+        var number: Int
         var since: MonotonicTime
         var isLate = false
     }
@@ -67,12 +95,17 @@ package struct BlockScheduler {
     private var holders: [DeviceID: Holder] = [:]
     private var isDone: [Bool]
     private var underWay: [Int: [Request]] = [:]
+    private var lastNumber = 0
     /// Blocks that came back, smallest first in line before the untouched ones.
     private var returned: [Int] = []
     /// The first block that was never looked at.
     package private(set) var cursor = 0
     /// Blocks from here on are not asked for yet: they are looked for on this disk first, or an ordered reader is behind.
     package var horizon: Int
+    /// The same for blocks that only devices have that download the file themselves.
+    package var partialHorizon: Int
+    /// Whether other devices may be downloading the file at the same time.
+    package var isShared = false
     private(set) var missingCount: Int
     /// Holders that gave bytes that are not the file's; they are out of this file for good.
     package private(set) var liars: Set<DeviceID> = []
@@ -82,6 +115,7 @@ package struct BlockScheduler {
         self.blockSizes = blockSizes
         self.settings = settings
         horizon = blockSizes.count
+        partialHorizon = blockSizes.count
         isDone = blockSizes.indices.map { done.contains($0) }
         missingCount = isDone.count { !$0 }
     }
@@ -89,12 +123,35 @@ package struct BlockScheduler {
     package var isComplete: Bool { missingCount == 0 }
     package var hasRequestsUnderWay: Bool { !underWay.isEmpty }
     /// Holders that may still be asked.
-    package var availableHolders: [DeviceID] { holders.filter { $0.value.isAvailable }.map(\.key).sorted() }
+    package var availableHolders: [DeviceID] {
+        holders.filter { _, holder in
+            holder.isAvailable && (holder.partial.map { $0.blocks.indexes.contains { !isDone($0) } } ?? true)
+        }.map(\.key).sorted()
+    }
 
-    /// Says which holders are connected now. One that was lost and is back starts anew; a liar stays out.
-    package mutating func setHolders(_ present: Set<DeviceID>) {
-        for id in present where !liars.contains(id) && holders[id] == nil { holders[id] = Holder() }
-        for id in holders.keys where !present.contains(id) {
+    /// Whether the block has come. True for one that there is not.
+    package func isDone(_ block: Int) -> Bool { !isDone.indices.contains(block) || isDone[block] }
+
+    /// Says which holders are connected now. One that was lost and is back starts again; a liar stays out.
+    ///
+    /// - Parameters:
+    ///   - present: those that have the whole file.
+    ///   - partial: those that are downloading it, and the blocks that they have.
+    package mutating func setHolders(_ present: Set<DeviceID>, partial: [DeviceID: BlockSet] = [:]) {
+        for id in present where !liars.contains(id) && (holders[id] == nil || holders[id]?.partial != nil) {
+            // What it is asked for from its temporary file is still to come.
+            holders[id] = holders[id] ?? Holder()
+            holders[id]?.partial = nil
+            holders[id]?.isAvailable = true
+        }
+        for (id, blocks) in partial where !present.contains(id) && !liars.contains(id) {
+            guard holders[id]?.partial?.announced != blocks else { continue }
+            holders[id] = holders[id] ?? Holder()
+            holders[id]?.partial = Partial(blocks)
+            holders[id]?.isAvailable = true
+            holders[id]?.failuresInARow = 0
+        }
+        for id in holders.keys where !present.contains(id) && partial[id] == nil {
             giveBackBlocks(of: id)
             holders[id] = nil
         }
@@ -102,13 +159,14 @@ package struct BlockScheduler {
 
     /// The next request to send; nil when all windows are full, all is under way, or nobody can be asked.
     package mutating func next(at now: MonotonicTime) -> Assignment? {
+        // What others have spares those that everybody asks.
+        if let assignment = nextPartial(at: now) { return assignment }
         guard let block = nextBlock() else { return nil }
         guard let holder = bestHolder(for: block) else {
             returned.insert(block, at: 0)
             return nil
         }
-        start(block, at: holder, now)
-        return Assignment(block: block, holder: holder)
+        return start(block, at: holder, now)
     }
 
     /// Blocks that are late and another holder that has room: each is to be asked of that one too.
@@ -124,8 +182,7 @@ package struct BlockScheduler {
             guard requests.count < 2, requests.allSatisfy(\.isLate),
                 let holder = bestHolder(for: block, except: Set(requests.map(\.holder)))
             else { continue }
-            start(block, at: holder, now)
-            assignments.append(Assignment(block: block, holder: holder))
+            assignments.append(start(block, at: holder, now))
         }
         return assignments
     }
@@ -154,16 +211,21 @@ package struct BlockScheduler {
     }
 
     package mutating func failed(_ assignment: Assignment, _ failure: Failure) {
-        _ = finish(assignment)
+        // One that was given back already says nothing of the link that the holder has now, but a liar stays one.
+        guard finish(assignment) != nil || failure == .wrongBytes else { return }
         if !isDone[assignment.block], underWay[assignment.block] == nil { giveBack(assignment.block) }
         guard var holder = holders[assignment.holder] else { return }
+        // It has the whole file meanwhile, and no temporary one.
+        if assignment.isFromTemporary, holder.partial == nil, failure == .notThere || failure == .other { return }
         holder.failuresInARow += 1
+        holder.partial?.blocks.remove(assignment.block)
         switch failure {
         case .wrongBytes:
             liars.insert(assignment.holder)
             holder.isAvailable = false
-        case .notThere, .linkLost: holder.isAvailable = false
-        case .other: if holder.failuresInARow >= settings.failureLimit { holder.isAvailable = false }
+        case .linkLost: holder.isAvailable = false
+        case .notThere where holder.partial == nil: holder.isAvailable = false
+        case .notThere, .other: if holder.failuresInARow >= settings.failureLimit { holder.isAvailable = false }
         }
         holders[assignment.holder] = holder
     }
@@ -189,16 +251,53 @@ package struct BlockScheduler {
         return nil
     }
 
+    /// The next block of those that devices have which download the file themselves, unless one that has it whole should answer
+    /// sooner.
+    private mutating func nextPartial(at now: MonotonicTime) -> Assignment? {
+        let partial = holders.filter { $0.value.partial != nil }.sorted {
+            (load($0.value), $0.key) < (load($1.value), $1.key)
+        }
+        for (id, holder) in partial {
+            guard let block = nextBlock(of: id), hasRoom(holder, for: block) else { continue }
+            let whole = holders.values.filter { $0.partial == nil && hasRoom($0, for: block) }.map(load).min()
+            if let whole, whole < load(holder) { return nil }
+            return start(block, at: id, now)
+        }
+        return nil
+    }
+
+    private mutating func nextBlock(of id: DeviceID) -> Int? {
+        guard let partial = holders[id]?.partial else { return nil }
+        var cursor = partial.cursor
+        defer { holders[id]?.partial?.cursor = cursor }
+        while cursor < min(partialHorizon, isDone.count) {
+            if partial.blocks.contains(cursor), !isDone[cursor], underWay[cursor] == nil { return cursor }
+            cursor += 1
+        }
+        return nil
+    }
+
     /// Of the holders with room the one that should answer first: the least bytes under way for its speed.
     private func bestHolder(for block: Int, except: Set<DeviceID> = []) -> DeviceID? {
         holders.filter { id, holder in
-            holder.isAvailable && !holder.isLate && !except.contains(id)
-                && holder.requestsUnderWay < settings.windowRequestCount
-                && (holder.requestsUnderWay == 0
-                    || holder.bytesUnderWay + blockSizes[block] <= settings.windowByteCount)
+            !except.contains(id) && holder.partial?.blocks.contains(block) != false && hasRoom(holder, for: block)
         }.min { left, right in
             (load(left.value), left.key) < (load(right.value), right.key)
         }?.key
+    }
+
+    private func hasRoom(_ holder: Holder, for block: Int) -> Bool {
+        let isFast = holder.responseTime.map { $0 < Self.sharedResponseTime } ?? false
+        let requestCount =
+            switch holder.partial {
+            case .some where holder.responseTime == nil:
+                min(Self.untriedRequestCount, settings.windowRequestCount)
+            case nil where isShared && !isFast: min(Self.sharedRequestCount, settings.windowRequestCount)
+            default: settings.windowRequestCount
+            }
+        return holder.isAvailable && !holder.isLate && holder.requestsUnderWay < requestCount
+            && (holder.requestsUnderWay == 0
+                || holder.bytesUnderWay + blockSizes[block] <= settings.windowByteCount)
     }
 
     private func load(_ holder: Holder) -> Double {
@@ -212,16 +311,20 @@ package struct BlockScheduler {
         return request.since + max(settings.minimumPatience, usual * 4)
     }
 
-    private mutating func start(_ block: Int, at holder: DeviceID, _ now: MonotonicTime) {
-        underWay[block, default: []].append(Request(holder: holder, since: now))
+    private mutating func start(_ block: Int, at holder: DeviceID, _ now: MonotonicTime) -> Assignment {
+        lastNumber += 1
+        underWay[block, default: []].append(Request(holder: holder, number: lastNumber, since: now))
         holders[holder]?.requestsUnderWay += 1
         holders[holder]?.bytesUnderWay += blockSizes[block]
+        var assignment = Assignment(block: block, holder: holder, isFromTemporary: holders[holder]?.partial != nil)
+        assignment.number = lastNumber
+        return assignment
     }
 
     /// Takes a request off the books; the time it was sent, if it was on them.
     private mutating func finish(_ assignment: Assignment) -> MonotonicTime? {
         guard var requests = underWay[assignment.block],
-            let index = requests.firstIndex(where: { $0.holder == assignment.holder })
+            let index = requests.firstIndex(where: { $0.number == assignment.number })
         else { return nil }
         let request = requests.remove(at: index)
         underWay[assignment.block] = requests.isEmpty ? nil : requests

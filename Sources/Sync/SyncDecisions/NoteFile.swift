@@ -1,3 +1,5 @@
+import Arithmetic
+import BlockExchange
 import ControlAPI
 
 /// The notes that one device has written in a folder: a line of JSON each, in `.synctrain/notes/` under the device's short
@@ -68,6 +70,16 @@ package struct NoteFile: Equatable, Sendable {
         return bytes
     }
 
+    /// Whether somebody else than its device has changed a file last: what it says is not that device's word.
+    ///
+    /// - Parameters:
+    ///   - device: the short id that the file is called by.
+    ///   - changer: the device that changed it last according to the index; nil if the index does not know the file yet.
+    ///   - own: this device, which may have written its own file just now.
+    package static func isForeign(to device: String, changedBy changer: ShortID?, own: String) -> Bool {
+        device != own && changer?.description != device
+    }
+
     private static func precedes(_ left: Line, _ right: Line) -> Bool {
         (left.path, left.key) < (right.path, right.key)
     }
@@ -106,9 +118,17 @@ package struct MergedNotes: Equatable, Sendable {
 
     package private(set) var byPath: [String: [String: Note]] = [:]
 
-    package init(_ files: [(device: String, file: NoteFile)]) {
+    /// How far ahead of this device's clock a line's time may be, in milliseconds: a day.
+    package static let greatestLead: Int64 = 86_400_000
+    /// A clock that stands before 2020 was never set: by it everything would be in the future.
+    private static let earliestClock: Int64 = 1_577_836_800_000
+
+    /// - Parameter now: milliseconds since 1970. What is later by more than `greatestLead` does not count yet: no change could
+    ///   be later than a line at the end of time.
+    package init(_ files: [(device: String, file: NoteFile)], now: Int64) {
+        let latest = now < Self.earliestClock ? .max : now.addingClamped(Self.greatestLead)
         for (device, file) in files {
-            for line in file.lines {
+            for line in file.lines where line.time <= latest {
                 let note = Note(value: line.value, time: line.time, device: device)
                 if let old = byPath[line.path]?[line.key], (old.time, old.device) > (note.time, note.device) {
                     continue

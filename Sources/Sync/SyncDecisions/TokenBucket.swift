@@ -46,6 +46,9 @@ package struct TokenBucket: Sendable {
         tokens -= Double(byteCount)
     }
 
+    /// What was taken and did not go after all.
+    package mutating func giveBack(_ byteCount: Int) { tokens = min(burst, tokens + Double(byteCount)) }
+
     private mutating func earn(until now: MonotonicTime) {
         guard now > updated else { return }
         tokens = min(burst, tokens + (now - updated) / .seconds(1) * rate)

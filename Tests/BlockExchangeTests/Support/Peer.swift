@@ -89,8 +89,9 @@ extension ConnectionEvent {
                     previousSequence: batch.previousSequence) : nil
         case .response(let response): .response(response)
         case .downloadProgress(let progress): .downloadProgress(progress)
+        case .keepAnswer(let id, let answer): .keepAnswer(id: id, answer)
         case .closed(let reason): .close(reason: reason)
-        case .hello, .request: nil
+        case .hello, .request, .keepRequest: nil
         }
     }
 }

@@ -1,11 +1,16 @@
+import AgentConfiguration
 import AgentContext
 import AsyncTools
 import Logging
 
 /// Ends pauses when their time is over.
 struct PauseEnder: Sendable {
-    let configuration: RunningConfiguration
-    let changes: ConfigurationChanges
+    /// A change of the wall clock, or a suspend, is noticed within this time, in seconds. Nothing wakes while no pause has an end.
+    static let patience: Int64 = 30
+
+    let configuration: @Sendable () -> Configuration
+    /// Writes the edits into the configuration. Throws `ConfigurationError`.
+    let end: @Sendable ([ConfigurationEdit]) async throws -> Void
     /// Notified when the configuration changes what is paused, or until when.
     let changed: Signal
     let time: AgentTime
@@ -13,14 +18,13 @@ struct PauseEnder: Sendable {
 
     /// Runs until cancelled.
     func run() async {
-        /// A change of the wall clock is noticed within this time, in seconds.
-        let longest: Int64 = 3600
         while !Task.isCancelled {
             let now = time.wall().seconds
-            let (over, next) = configuration.current.pausesOver(at: now)
+            let (over, next) = configuration().pausesOver(at: now)
             if over.isEmpty {
                 if let next {
-                    let pause = min(max(1, next - now), longest)
+                    let (rest, isLong) = next.subtractingReportingOverflow(now)
+                    let pause = isLong ? Self.patience : min(max(1, rest), Self.patience)
                     await changed.wait(atMost: .seconds(pause), clock: time.clock)
                 } else {
                     await changed.wait()
@@ -28,7 +32,7 @@ struct PauseEnder: Sendable {
                 continue
             }
             do {
-                try await changes.edit { _ in over }
+                try await end(over)
             } catch {
                 logger.error("a pause that is over cannot be ended: \(error)")
                 // The file may be mended meanwhile.

@@ -29,6 +29,7 @@ struct SessionKeeper: Sendable {
 
     /// Called with one configuration at a time, by `ConfigurationChanges`.
     func apply(_ new: Configuration) async throws {
+        let old = configuration.current
         configuration.set(new)
         pausesChanged.notify()
         rates.set(new)
@@ -59,7 +60,9 @@ struct SessionKeeper: Sendable {
                 try await index.addFolder(
                     wanted.id, newIndexID: IndexID(rawValue: SecureRandom.uint64()), label: wanted.label)
                 let folder = try await folderTools.threads.runIfActive {
-                    Folder(wanted, index: index, tools: folderTools, events: events, watchProgram: watchProgram)
+                    Folder(
+                        wanted, index: index, tools: folderTools, events: events, watchProgram: watchProgram,
+                        isExclusive: true)
                 }
                 try await folder.exchange.applyRoles(wanted)
                 folders.insert(folder)
@@ -79,6 +82,7 @@ struct SessionKeeper: Sendable {
             }
         }
         for id in touched { await devices.device(id)?.announceFolders() }
+        for id in FollowedDevices.gaining(from: old, to: new) { await devices.device(id)?.hearAgain() }
         // What waits for a network may come over Bluetooth now, or the other way round.
         if !touched.isEmpty { devices.linkChanged() }
         radioChanged.notify()

@@ -1,5 +1,8 @@
+import BlockExchange
 import ControlAPI
 import FileDrop
+import MountProtocol
+import MountServer
 import Pairing
 import Transport
 
@@ -57,7 +60,7 @@ extension Agent {
                 listeners: listeners, reach: reach, time: time, logger: setup.logger),
             JoinRequests(
                 configuration: configuration, changes: changes, pairing: pairing, dialer: dialer, ways: ways,
-                discovery: discovery, places: setup.places, ownIntroduction: ownIntroduction, time: time),
+                places: setup.places, ownIntroduction: ownIntroduction, time: time),
             DropRequests(environment: dropEnvironment, listeners: listeners),
         ]
     }
@@ -89,8 +92,12 @@ extension Agent {
             localDevice: configuration.localDevice, introduction: ownIntroduction,
             knownName: { [configuration] id in configuration.current.devices.first { $0.id == id }.map { $0.name } },
             dial: { [dialer, pairing] in try await dialer.dial($0, install: try pairing.dialling()) },
+            find: { [ways] in await ways.find($0) },
+            connect: { [ways, pairing, clock = setup.time.clock] in
+                try await ways.connect(to: $0, at: $1, clock: clock, install: try pairing.dialling()).0
+            },
             store: { [pairedDevices] in try await pairedDevices.store($0, role: nil) },
-            connect: { [devices] in await devices.device($0)?.seek() },
+            paired: { [devices] in await devices.device($0)?.seek() },
             nearby: [discovery].compactMap { $0 } + setup.nearby, nonce: { .random() }, events: events,
             time: setup.time, logger: setup.logger)
     }
@@ -100,6 +107,15 @@ extension Agent {
             registry: drops, devices: devices, known: { [configuration] in configuration.current.devices },
             transports: setup.transports.compactMap { $0 as? any LegacyTransport }, nearby: setup.nearby,
             start: { [tasks] in tasks.start($0) }, threads: fetching.threads, time: setup.time, logger: setup.logger)
+    }
+
+    /// What mounts of folders ask, on a socket of its own.
+    package var mountServer: MountServer {
+        let (finder, entries, cache, transfers) = (finder, entries, cache, transfers)
+        return MountServer(path: setup.places.mountSocket, logger: setup.logger) { id throws(MountFailure) in
+            guard let folder = finder.folders.folder(FolderID(id)) else { throw .noSuchFolder }
+            return MountFolderSession(folder: folder, entries: entries, cache: cache, transfers: transfers)
+        }
     }
 
     /// Tells everyone who listens of a job.

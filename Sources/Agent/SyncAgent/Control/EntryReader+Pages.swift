@@ -198,7 +198,8 @@ extension EntryReader {
             var types: [String: FileType] = [:]
             for name in names {
                 for candidate in [name, RelativePath.temporaryName(for: name)] {
-                    guard let path = RelativePath(prefix + candidate), let status = try place.root.status(of: path)
+                    guard let path = RelativePath(prefix + candidate), let status = try place.root.status(of: path),
+                        try place.root.twin(of: path) == nil
                     else { continue }
                     types[candidate] = status.type
                     break

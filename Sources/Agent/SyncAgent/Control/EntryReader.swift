@@ -95,6 +95,8 @@ struct EntryReader: Sendable {
         return try await threads.runIfActive {
             let list: [DirectoryEntry]
             do {
+                // On a disk that does not distinguish `A` and `a`, what is there may be another directory's.
+                if let directory, try place.root.twin(of: directory) != nil { return [:] }
                 list = try place.root.list(directory)
             } catch let error as FileAccessError where error.isAbsence {
                 return [:]
@@ -102,7 +104,9 @@ struct EntryReader: Sendable {
             var names: [String: FileType] = [:]
             for entry in list {
                 guard let name = entry.name else { continue }
-                if directory == nil, RelativePath(name)?.isInternal == true { continue }
+                if directory == nil, let path = RelativePath(name) {
+                    if path.isInternal || place.root.traits.foldsNames && path.internalTwin != nil { continue }
+                }
                 names[name] = entry.type
             }
             return names
@@ -188,7 +192,7 @@ struct EntryReader: Sendable {
                 return selected == .no ? .absent : .queued
             }
             let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
-            return status.size == file.size && status.modified == time ? same : differs
+            return status.size == file.size && time.isKept(as: status.modified, beside: nil) ? same : differs
         case .symlink where file.kind.isSymlink:
             let target = try await threads.runIfActive { try place.root.readSymlink(path) }
             return target == file.symlinkTarget ? same : differs

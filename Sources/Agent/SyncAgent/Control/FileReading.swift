@@ -40,6 +40,7 @@ struct FileReading: Sendable {
                     path: path)
             }
         } else {
+            // bounded: more than zero where it is used
             bytes = file.size > 0 ? 0...file.size - 1 : nil
         }
         guard let bytes else { return try await start(entry, nil) }
@@ -57,12 +58,16 @@ struct FileReading: Sendable {
         var hasStarted = false
         try await fetch.runInOrder(file.blocks(holding: bytes), readAhead: readAhead) { block, data in
             let offset = file.blocks[block].offset
+            // bounded: both are from zero on, and the size is not zero where it is used
             let from = Int(max(bytes.lowerBound - offset, 0))
+            // bounded: both are from zero on, and the size is not zero where it is used
             let through = Int(min(bytes.upperBound - offset, Int64(data.readableBytes) - 1))
             guard through >= from else { return }
+            // bounded: both are from zero on, and the size is not zero where it is used
             transfers.progressed(transfer, by: Int64(through - from + 1), from: nil)
             if !hasStarted { try await start(entry, bytes) }
             hasStarted = true
+            // bounded: both are from zero on, and the size is not zero where it is used
             try await emit(Array(data.readableBytesView.dropFirst(from).prefix(through - from + 1)))
         }
     }

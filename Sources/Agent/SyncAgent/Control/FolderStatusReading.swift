@@ -1,4 +1,5 @@
 import AgentConfiguration
+import AgentContext
 import BlockExchange
 import ControlAPI
 import FolderSync
@@ -67,7 +68,19 @@ struct FolderStatusReading: Sendable {
             }, bluetooth: configuration.bluetooth.rawValue, bluetoothLimit: configuration.bluetoothLimit,
             lastScan: activity.lastScan?.rfc3339,
             refused: Int64(refused), roles: configuration.rolesByDevice,
-            isIncomplete: halt?.isIndexIncomplete ?? false)
+            isIncomplete: halt?.isIndexIncomplete ?? false,
+            hints: (try? place.get())?.differences.map(\.message) ?? [], scrub: scrub,
+            heldDeletions: halt == nil && !configuration.isPaused
+                ? folder.runner.memory.unconfirmed(folder.id, held: activity.heldDeletions) : nil)
+    }
+
+    private var scrub: FolderStatus.Scrub? {
+        let (board, last) = (folder.boards.scrub, folder.boards.scrub.last)
+        let (damaged, isRunning) = (Int64(board.allDamaged.count), board.running != nil)
+        guard last != nil || isRunning || damaged > 0 else { return nil }
+        return FolderStatus.Scrub(
+            ended: last.map { WallTime(seconds: $0.updated).rfc3339 }, files: last?.files ?? 0, bytes: last?.bytes ?? 0,
+            damaged: damaged, isRunning: isRunning)
     }
 
     private func message(_ state: FolderState, _ halt: FolderHalt?) -> String? {

@@ -1,3 +1,4 @@
+import BlockExchange
 import ControlAPI
 import LinkSecurity
 import Pairing
@@ -48,6 +49,13 @@ extension ControlError {
     static let pairingTimeout = ControlError(
         .timeout, "\(nothingStored): no device started pairing in time. Start again on both devices.", isRetryable: true
     )
+
+    static func deviceNotFound(_ device: DeviceID) -> ControlError {
+        ControlError(
+            .pairingFailed,
+            "\(nothingStored): \(device.shortID) was found neither on this network nor by the discovery servers. Check that its agent "
+                + "runs and is online, or give its address.", isRetryable: true, path: device.description)
+    }
 
     static let notPairingHere = ControlError(
         .notPairing, "There is no code to confirm. Run `synctrain pair` on both devices.")

@@ -18,8 +18,8 @@ enum PairedAddresses {
         if let dialled {
             addresses.append(dialled)
         } else if link.kind.isSlow, let remote {
-            // A port that somebody dialled from is no port to dial, and a relay that they meet at need not be the other's; a radio's
-            // address is both.
+            // The peer's port of an incoming TCP link is not the one it listens on, and the relay of a session need not be the
+            // peer's own. A radio's address serves both ways.
             addresses.append(remote)
         }
         for text in introduced {

@@ -16,6 +16,13 @@ struct PairedDevice: Sendable, Equatable {
     var folders: [FolderID]
 }
 
+/// What is dialled to pair.
+enum PairingTarget: Sendable, Equatable {
+    case address(LinkAddress)
+    /// Wherever discovery finds it.
+    case device(DeviceID)
+}
+
 /// What a pairing needs of the agent around it.
 struct PairingEnvironment: Sendable {
     var localDevice: DeviceID
@@ -25,10 +32,14 @@ struct PairingEnvironment: Sendable {
     var knownName: @Sendable (DeviceID) -> String?
     /// Connects for pairing. Throws `LinkError`, `LinkSecurityError` or `CancellationError`.
     var dial: @Sendable (LinkAddress) async throws -> SecureLink
+    /// Where others say that a device is.
+    var find: @Sendable (DeviceID) async -> [LinkAddress]
+    /// Connects for pairing to a device at one of these addresses. Throws as `dial`.
+    var connect: @Sendable (DeviceID, [LinkAddress]) async throws -> SecureLink
     /// Writes the device, and the folders shared with it, to the configuration.
     var store: @Sendable (PairedDevice) async throws -> Void
     /// Both have stored each other: they may speak BEP at once.
-    var connect: @Sendable (DeviceID) async -> Void
+    var paired: @Sendable (DeviceID) async -> Void
     var nearby: [any NearbyDevices]
     var nonce: @Sendable () -> PairingNonce
     var events: EventHub

@@ -30,8 +30,10 @@ actor PairingSession {
     /// How often a device that pairs with another one is dialled again.
     private static let busyRetries = 3
     private static let nearbyInterval: Duration = .milliseconds(500)
+    /// How soon a device that was not reached is searched for again, and up to a second more.
+    private static let searchInterval: Duration = .seconds(3)
 
-    private let address: LinkAddress?
+    private let target: PairingTarget?
     private let folders: [FolderID]
     private let limit: Duration
     private let environment: PairingEnvironment
@@ -44,13 +46,16 @@ actor PairingSession {
     private var isOpen = true
     private var isDialling = false
     private var failure: ControlError?
+    /// The device that is searched for, and why it was not reached the last time.
+    private var searched: DeviceID?
+    private var searchProblem: ControlError?
     private var lastOutcome: (number: Int, outcome: PairingOutcome)?
 
     init(
-        address: LinkAddress?, folders: [FolderID], seconds: Int, environment: PairingEnvironment,
+        target: PairingTarget?, folders: [FolderID], seconds: Int, environment: PairingEnvironment,
         failures: PairingFailures
     ) {
-        self.address = address
+        self.target = target
         self.folders = folders
         limit = .seconds(seconds)
         self.environment = environment
@@ -139,7 +144,7 @@ actor PairingSession {
             guard current.machine.phase == .opening else { return }
             await step(current.number) { $0.expire() }
         }
-        finish(.pairingTimeout)
+        finish(searchProblem ?? .pairingTimeout)
     }
 
     private func watchNearby() async {
@@ -157,13 +162,52 @@ actor PairingSession {
     /// The device that dials first is served; all others are told that this one is busy.
     func serve(_ link: SecureLink) async { _ = await attempt(on: link, dialled: nil) }
 
-    /// Dials the address that the session was made for.
-    func dialAddress() async {
-        if let address { await dial(address) }
+    /// Dials what the session was made for.
+    func dialTarget() async {
+        if let target { await dial(target) }
     }
 
-    func dial(_ address: LinkAddress) async {
+    func dial(_ target: PairingTarget) async {
+        switch target {
+        case .address(let address): await dial(address)
+        case .device(let device): await search(for: device)
+        }
+    }
+
+    /// Dials a device wherever it is said to be, until it answers or the time is over: it may start to pair later than this one.
+    private func search(for device: DeviceID) async {
+        guard isOpen else { return }
+        searched = device
+        tell(.dialling(address: device.description))
+        while isOpen, searched == device {
+            let addresses = await environment.find(device)
+            let problem: ControlError
+            if addresses.isEmpty {
+                problem = .deviceNotFound(device)
+            } else {
+                do {
+                    let link = try await environment.connect(device, addresses)
+                    switch await attempt(on: link, dialled: nil) {
+                    case .failed(let failure)? where failure.code != .busy: return finish(ControlError(failure))
+                    case .failed(let failure)?: problem = ControlError(failure)
+                    case nil: problem = .pairingTimeout
+                    case _?: return
+                    }
+                } catch {
+                    problem = ControlError(pairingWith: device.description, error)
+                }
+            }
+            guard isOpen, searched == device else { return }
+            if problem != searchProblem { tell(.attemptFailed(message: "\(problem.message) Trying again.")) }
+            searchProblem = problem
+            let pause = Self.searchInterval + .seconds(environment.time.random())
+            do { try await environment.time.clock.sleep(for: pause) } catch { return }
+        }
+    }
+
+    private func dial(_ address: LinkAddress) async {
         guard isOpen, !isDialling, attempt == nil else { return }
+        (searched, searchProblem) = (nil, nil)
         isDialling = true
         defer { isDialling = false }
         for retry in 0...Self.busyRetries {
@@ -189,15 +233,17 @@ actor PairingSession {
 
     /// A dial failed: the end if that was all the user wanted, else the waiting goes on.
     private func giveUp(_ error: ControlError) {
-        if address != nil, attempt == nil {
+        if case .address? = target, attempt == nil {
             finish(error)
         } else if isOpen {
             tell(.attemptFailed(message: error.message))
         }
     }
 
-    /// Runs one attempt to its end. Nil if another one runs or the session is over.
+    /// Runs one attempt to its end. Nil if another one runs or the session is over. One whose other end has said nothing yet
+    /// ends for it.
     private func attempt(on link: SecureLink, dialled: LinkAddress?) async -> PairingOutcome? {
+        if let current = attempt, current.machine.isSilent { await step(current.number) { $0.giveWay() } }
         guard isOpen, attempt == nil else {
             if isOpen {
                 try? await link.executeThenClose { _, outbound in
@@ -332,7 +378,7 @@ actor PairingSession {
                     device: peer.description, name: introduction.name, addresses: current.device?.addresses ?? [],
                     folders: folders.map(\.rawValue), isMutual: isMutual))
             finish(nil)
-            if isMutual { await environment.connect(peer) }
+            if isMutual { await environment.paired(peer) }
         case .alreadyPaired:
             if sharingFailure == nil {
                 tell(

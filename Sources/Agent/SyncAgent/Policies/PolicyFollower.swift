@@ -20,7 +20,7 @@ struct PolicyFollower: Sendable {
                 group.addTask { [policies] in for await _ in source.changes { policies.changed.notify() } }
             }
             while !Task.isCancelled {
-                if let next = refresh() {
+                if let next = await refresh() {
                     let pause = min(max(1, next - time.wall().seconds), longest)
                     await policies.changed.wait(atMost: .seconds(pause), clock: time.clock)
                 } else {
@@ -33,7 +33,7 @@ struct PolicyFollower: Sendable {
 
     /// Has all links go by the policies that hold now; gives when to look again by the clock.
     @discardableResult
-    func refresh() -> Int64? {
+    func refresh() async -> Int64? {
         let (isOther, next) = policies.refresh(at: time.wall().seconds)
         guard isOther else { return next }
         rates.policiesChanged()
@@ -43,6 +43,8 @@ struct PolicyFollower: Sendable {
         events.post("policies-changed", message: message)
         // What waited may come, and what comes has to wait.
         devices.linkChanged()
+        // What a link costs decides which one is used.
+        for device in devices.all { await device.networkChanged() }
         return next
     }
 }

@@ -95,7 +95,7 @@ struct AdminFollower: Sendable {
         case .removeDevice(let id): "device \(id) was removed"
         case .setFolderDevices(let folder, let devices): "folder \(folder) is shared with \(devices.count) devices"
         case .shareFolder(let folder, let device, _): "folder \(folder) is shared with \(device.shortID)"
-        case .unshareFolder(let folder, let device): "folder \(folder) is no longer shared with \(device.shortID)"
+        case .unshareFolder(let folder, let device): "stopped sharing folder \(folder) with \(device.shortID)"
         case .addFolder(let folder): "folder \(folder.id) was taken to \(folder.path), with nothing selected"
         default: "the configuration was changed"
         }

@@ -45,7 +45,7 @@ async function send(method, path, { query, body, signal, headers = {} } = {}) {
 
 /**
  * What ends the streams that are open. A page that is left may be kept by the browser as it is, with its connections: a
- * pairing would go on, and six pages have all the connections that there are to one agent. One that comes back begins anew.
+ * pairing would go on, and six pages have all the connections that there are to one agent. One that comes back begins again.
  */
 const ends = new Set();
 addEventListener("pagehide", () => { for (const end of [...ends]) end(); });
@@ -139,7 +139,7 @@ export async function run(path, body, changed = () => {}) {
     const ask = (job) => {
       if (job) { if (job.id === answer.job.id) follow(job); return; }
       get(`jobs/${answer.job.id}`).then((found) => { if (jobs.has(ask)) follow(found.job); }, (error) => {
-        // An agent that does not answer now may answer when it is back; one that knows no such job was started anew.
+        // An agent that does not answer now may answer when it is back; one that knows no such job was started again.
         if (error.code !== "no-agent") fail(error);
       });
     };

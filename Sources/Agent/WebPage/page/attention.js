@@ -9,26 +9,27 @@ import { act, draw, isFailed, section, soon, stateName } from "./parts.js";
 export const title = "Attention";
 export const icon = "attention";
 
-/** How many things there are to look at: each folder that has stopped, each conflict, each refused change, each folder with files that are not selected, and each who waits. */
+/** How many things there are to look at: each folder that has stopped or holds deletions, each conflict, each refused change, each folder with files that are not selected, and each who waits. */
 export function badge(status) {
-  return status.folders.reduce((sum, folder) => sum + (isFailed(folder) ? 1 : 0) + (folder.conflicts ?? 0) + (folder.refused ?? 0)
+  return status.folders.reduce((sum, folder) => sum + (isFailed(folder) || folder.heldDeletions ? 1 : 0) + (folder.conflicts ?? 0) + (folder.refused ?? 0)
     + ((folder.extraneous ?? 0) > 0 ? 1 : 0), status.pending ?? 0);
 }
 
 export function mount(root, app) {
   const { api } = app;
   const stopped = section("Halted folders");
+  const held = section("Deletions to confirm");
   const waiting = section("Pending devices and folders");
   const well = h("div", { class: "well", hidden: true, role: "status" }, h("p", { class: "sign", "aria-hidden": "true" }, "✓"),
-    h("h2", {}, "Nothing needs attention"), h("p", { class: "quiet" }, "No halted folders, no conflicts, and no pending devices or folders."));
+    h("h2", {}, "Nothing needs attention"), h("p", { class: "quiet" }, "No halted folders, no deletions to confirm, no conflicts, and no pending devices or folders."));
   const loaded = new Set();
   const parts = [conflicts, extraneous, refused].map((make) => make(app, () => { loaded.add(make); drawWell(); }));
-  stopped.element.hidden = waiting.element.hidden = true;
-  root.append(h("h2", { class: "unseen", tabindex: "-1" }, title), stopped.element, ...parts.map((part) => part.element), waiting.element, well);
+  stopped.element.hidden = held.element.hidden = waiting.element.hidden = true;
+  root.append(h("h2", { class: "unseen", tabindex: "-1" }, title), stopped.element, held.element, ...parts.map((part) => part.element), waiting.element, well);
 
   function drawWell() {
     // Nothing is said to be well before all was looked at.
-    well.hidden = loaded.size < 4 || !stopped.element.hidden || !waiting.element.hidden || parts.some((part) => part.count > 0);
+    well.hidden = loaded.size < 4 || !stopped.element.hidden || !held.element.hidden || !waiting.element.hidden || parts.some((part) => part.count > 0);
   }
 
   const loadPending = soon(async () => {
@@ -48,6 +49,7 @@ export function mount(root, app) {
   let counts = "";
   const stopStatus = app.onStatus((status) => {
     drawStopped(status.folders.filter(isFailed));
+    drawHeld(status.folders.filter((folder) => folder.heldDeletions));
     const now = JSON.stringify(status.folders.map((folder) => [folder.id, folder.conflicts, folder.extraneous, folder.refused]));
     if (now !== counts) { counts = now; for (const part of parts) part.load(); }
     drawWell();
@@ -77,23 +79,38 @@ export function mount(root, app) {
     }));
   }
 
+  function drawHeld(folders) {
+    held.element.hidden = folders.length === 0;
+    draw(held.body, folders.map(({ id, label, heldDeletions, path }) => [id, label, heldDeletions, path]), () => folders.map((folder) =>
+      h("article", { class: "card", "data-held": folder.id },
+        h("header", {}, h("h3", { tabindex: "-1" }, folder.label || folder.id), h("span", { class: "tag bad" }, count(folder.heldDeletions.names, "name"))),
+        h("p", {}, folder.heldDeletions.message), h("p", { class: "quiet" }, folder.path),
+        h("div", { class: "tools" }, act("Confirm the deletion…", () => settle(folder, "confirm"), { class: "danger", "data-key": `confirm ${folder.id}` })))));
+  }
+
   async function settle(folder, action) {
     const plan = await app.attempt(() => api.post("folders/action", { folder: folder.id, action, dryRun: true }));
     if (!plan) return;
     const name = folder.label || folder.id;
     const numbers = [plan.files > 0 && `${count(plan.files, "file")} (${bytes(plan.bytes)})`, plan.directories > 0 && count(plan.directories, "directory", "directories"),
       plan.deletions > 0 && `${count(plan.deletions, "name")} to delete`].filter(Boolean).join(", ") || "nothing";
+    const text = {
+      repair: { title: `Restore the missing files of ${name}?`, body: `Nothing is deleted anywhere. The missing files are restored: ${numbers}.`,
+        yes: "Restore the files", done: `${name} resumes; the missing files are being restored.` },
+      confirm: plan.here
+        ? { title: "Delete the files on this device, too?", body: `Other devices deleted these files on purpose, and they are deleted here, too: ${numbers}.`,
+          yes: "Delete here", done: `${name}: the files are being deleted on this device.` }
+        : { title: "Delete the files on the other devices, too?", body: `The files missing here were deleted on purpose, and the other devices delete them, too: ${numbers}.`,
+          yes: "Delete everywhere", done: `${name} resumes; the other devices delete the files.` },
+    }[action];
     const answer = await app.ask({
-      title: action === "repair" ? `Restore the missing files of ${name}?` : `Delete the files on the other devices, too?`,
-      body: [h("p", {}, action === "repair" ? `Nothing is deleted anywhere. The missing files are restored: ${numbers}.`
-        : `The files missing here were deleted on purpose, and the other devices delete them, too: ${numbers}.`),
-      plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
-      choices: [{ label: "Not now", value: "no" }, action === "repair" ? { label: "Restore the files", value: "yes", kind: "main" }
-        : { label: "Delete everywhere", value: "yes", kind: "danger" }],
+      title: text.title,
+      body: [h("p", {}, text.body), plan.paths.length > 0 && h("ul", {}, plan.paths.slice(0, 10).map((path) => h("li", {}, path)))],
+      choices: [{ label: "Not now", value: "no" }, { label: text.yes, value: "yes", kind: action === "repair" ? "main" : "danger" }],
     });
     if (answer !== "yes") return;
     const outcome = await app.attempt(() => api.run("folders/action", { folder: folder.id, action, dryRun: false }));
-    if (outcome) app.say(action === "repair" ? `${name} resumes; the missing files are being restored.` : `${name} resumes; the other devices delete the files.`);
+    if (outcome) app.say(text.done);
     app.refresh();
   }
 

@@ -6,7 +6,7 @@ import { difference } from "./diff.js";
 const shown = 25;
 const picture = /\.(jpe?g|png|gif|webp|avif|bmp)$/i;
 
-/** A section of the view Attention; `load` asks for the list anew, `done` is called when something was settled. */
+/** A section of the view Attention; `load` asks for the list again, `done` is called when something was settled. */
 export function conflicts(app, done) {
   const { api } = app;
   const part = section("Conflicts");

@@ -3,6 +3,7 @@ import { bytes, h, replace, when } from "./dom.js";
 import { invitations } from "./invitations.js";
 import { pairing } from "./pairing.js";
 import { act, addressList, choice, draw, field, poll, section, soon, transportName } from "./parts.js";
+import { reachViews } from "./reach.js";
 
 export const title = "Devices";
 export const icon = "devices";
@@ -28,6 +29,9 @@ export function mount(root, app) {
 
   const pair = pairing(near.body, app);
   const invited = invitations(invite.body, app);
+  const reach = reachViews(app);
+  const facts = h("div", {});
+  self.body.append(facts, reach.ofThis());
   drawAdd(add.body, app);
   drawNewFolder(folder.body, app);
 
@@ -35,7 +39,7 @@ export function mount(root, app) {
     let waiting;
     try { waiting = await api.get("pending"); } catch (error) { return app.fail(error); }
     pending.element.hidden = waiting.devices.length + waiting.folders.length === 0;
-    // Each try of a device comes from another port: that is no reason to draw its form anew.
+    // Each try of a device comes from another port: its form is not drawn again for that.
     const value = [waiting.devices.map(({ id, name }) => [id, name]), waiting.folders.map(({ id, label, device }) => [id, label, device])];
     draw(pending.body, value, () => h("ul", { class: "plain" },
       waiting.devices.map((device) => pendingDevice(device, app, loadPending)),
@@ -44,13 +48,13 @@ export function mount(root, app) {
 
   const cards = new Map();
   const stopStatus = app.onStatus((status) => {
-    drawSelf(self.body, status, app);
+    drawSelf(facts, status, app);
     invited.show(status);
     for (const [id, card] of cards) if (!status.devices.some((device) => device.id === id)) { card.element.remove(); cards.delete(id); }
     for (const device of status.devices) {
       let card = cards.get(device.id);
       if (!card) {
-        card = deviceCard(device.id, app);
+        card = deviceCard(device.id, app, reach);
         cards.set(device.id, card);
         list.body.append(card.element);
       }
@@ -79,6 +83,7 @@ export function mount(root, app) {
     unmount() {
       pair.stop();
       stopStatus();
+      reach.stop();
       stopRates();
       stopEvents();
       loadPending.stop();
@@ -102,7 +107,7 @@ function drawSelf(body, status, app) {
 }
 
 /** A device as a card whose forms keep what is typed into them while what it shows changes. */
-function deviceCard(id, app) {
+function deviceCard(id, app, reach) {
   const { api } = app;
   const head = h("header", {});
   const facts = h("dl", { class: "pairs" });
@@ -117,7 +122,7 @@ function deviceCard(id, app) {
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field("Addresses", addresses, "dynamic for discovery, or tcp://HOST:PORT; separate several with commas"), h("button", {}, "Set addresses")),
     h("div", { class: "tools" }, act("Remove this device…", remove, { class: "danger" })));
-  const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings);
+  const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings, reach.ofDevice(id));
   let device = null;
 
   const change = (work, said) => app.attempt(async () => { await work(); if (said) app.say(said); app.refresh(); });
@@ -194,7 +199,7 @@ function deviceCard(id, app) {
 function waitingText(device) {
   if (device.addresses.length === 0) return "No address configured; waiting for it to connect. Check that it is switched on.";
   return device.addresses.every((address) => address === "dynamic")
-    ? "Not found nearby yet: switch it on, or enter its address below." : "Connecting; check that it is switched on.";
+    ? "Not found yet: switch it on, or enter its address below." : "Connecting; check that it is switched on.";
 }
 
 /** Shares a folder that is here with further devices. */

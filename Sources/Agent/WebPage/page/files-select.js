@@ -86,7 +86,7 @@ export async function letGo(app, entries) {
   const done = await app.attempt(() => app.api.run("selection", { ...body, local: choice, dryRun: false }));
   if (!done) return false;
   const gone = done.folders ? sum(done, ({ freeing }) => freeing?.freedBytes) : 0;
-  app.say(gone ? `${name} is no longer selected; ${bytes(gone)} freed.` : `${name} is no longer selected.`);
+  app.say(gone ? `Deselected ${name}; freed ${bytes(gone)}.` : `Deselected ${name}.`);
   return true;
 }
 

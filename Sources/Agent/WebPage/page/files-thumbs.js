@@ -29,7 +29,7 @@ export class Thumbnails {
     // There is none for good, or none now: then it is asked for again after half a minute.
     const missed = this.missed.get(key);
     if (missed !== undefined && performance.now() < missed) return;
-    // The row was only drawn anew.
+    // The row was only drawn again.
     const isAsked = (job) => job.key === key && job.place === place;
     if (this.waiting.some(isAsked) || [...this.running].some((job) => isAsked(job) && !job.controller.signal.aborted)) return;
     this.waiting.push({ entry, key, place, isSeen });

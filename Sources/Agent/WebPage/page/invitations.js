@@ -6,7 +6,7 @@ const roles = [["read", "may read"], ["write", "may read and change"], ["admin",
 const times = [["3600", "an hour"], ["86400", "a day"], ["604800", "a week"], ["2592000", "30 days"]];
 const states = { open: "open", redeemed: "used", expired: "expired" };
 
-/** Draws into `body`; `load` asks for the list anew, `show` is for each new status. */
+/** Draws into `body`; `load` asks for the list again, `show` is for each new status. */
 export function invitations(body, app) {
   const { api } = app;
   const list = h("div", {});

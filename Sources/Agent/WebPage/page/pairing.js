@@ -61,9 +61,9 @@ export function pairing(root, app) {
     const waiting = h("div", {});
     const near = h("div", { "aria-live": "polite" });
     const left = h("span", {});
-    const address = h("input", { type: "text", placeholder: "tcp://HOST:PORT", autocomplete: "off", spellcheck: "false" });
+    const address = h("input", { type: "text", placeholder: "device id or tcp://HOST:PORT", autocomplete: "off", spellcheck: "false" });
     const form = h("form", { onsubmit: (event) => { event.preventDefault(); dial(address.value.trim()); } },
-      field("Or address of the other device", address), h("button", {}, "Connect"));
+      field("Or id or address of the other device", address), h("button", {}, "Connect"));
     replace(waiting, h("h3", { tabindex: "-1" }, "Waiting for the other device"),
       h("p", {}, "This device waits for ", left, " more. Start pairing on the other device, too, then choose it here or there."),
       near, form, h("div", { class: "tools" }, act("Stop", stop)));

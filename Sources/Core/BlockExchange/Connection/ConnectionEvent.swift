@@ -9,6 +9,9 @@ public enum ConnectionEvent: Equatable, Sendable {
     /// The answer to a request that was sent and not answered before.
     case response(BlockResponse)
     case downloadProgress(DownloadProgress)
+    case keepRequest(id: Int32, KeepRequest)
+    /// The answer to a keep request that was sent and not answered before.
+    case keepAnswer(id: Int32, KeepAnswer)
     /// The peer ends the connection; nothing follows.
     case closed(reason: String)
 }
@@ -46,6 +49,8 @@ public enum OutgoingMessage: Equatable, Sendable {
     case index(folder: FolderID, files: [FileInfo], isFullIndex: Bool, previousSequence: Int64)
     case response(BlockResponse)
     case downloadProgress(DownloadProgress)
+    /// Only towards a peer that said it takes them.
+    case keepAnswer(id: Int32, KeepAnswer)
     case ping
     case close(reason: String)
 }

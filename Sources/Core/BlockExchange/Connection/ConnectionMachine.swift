@@ -43,6 +43,9 @@ public struct ConnectionMachine {
     private var lastSent: MonotonicTime
     /// How many bytes each request that was not answered yet asked for, by id.
     private var outstanding: [Int32: Int32] = [:]
+    /// How many entries each keep request that was not answered yet had, by id.
+    private var outstandingKeeps: [Int32: Int] = [:]
+    private var nextKeepID: Int32 = 0
     /// The id of the next request, unless that id is taken.
     var nextRequestID: Int32 = 0
     private var isClosed = false
@@ -93,6 +96,14 @@ public struct ConnectionMachine {
                     throw error
                 }
             }
+            if case .keepAnswer(let id, let answer) = event {
+                guard let count = outstandingKeeps.removeValue(forKey: id) else { continue }
+                guard answer.granted.allSatisfy({ $0 < count }) else {
+                    let error = ProtocolError(.malformed, "a keep answer names an entry that was not asked for")
+                    reader.fail(error)
+                    throw error
+                }
+            }
             return event
         }
         return nil
@@ -124,6 +135,7 @@ public struct ConnectionMachine {
         case .downloadProgress(let progress):
             progress.encode(into: &writer)
             return frame(.downloadProgress, writer.bytes)
+        case .keepAnswer(let id, let answer): return frame(.keepAnswer, answer.encoded(id: id))
         case .ping: return frame(.ping, [])
         case .close(let reason):
             isClosed = true
@@ -142,6 +154,20 @@ public struct ConnectionMachine {
         lastSent = now
         return (id, frame(.request, request.encoded(id: id)))
     }
+
+    /// The bytes of a keep request and the id that its answer will carry. Only for a peer that said it takes them.
+    public mutating func keep(_ request: KeepRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
+        while outstandingKeeps[nextKeepID] != nil { nextKeepID = nextKeepID == .max ? 0 : nextKeepID + 1 }
+        let id = nextKeepID
+        nextKeepID = id == .max ? 0 : id + 1
+        guard !isClosed else { return (id, ByteBuffer()) }
+        outstandingKeeps[id] = request.entries.count
+        lastSent = now
+        return (id, frame(.keepRequest, request.encoded(id: id)))
+    }
+
+    /// Nobody waits for the answer any more; one that still comes is passed over.
+    public mutating func forgetKeep(_ id: Int32) { outstandingKeeps[id] = nil }
 
     /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
     /// again. Nobody has checked them.

@@ -95,6 +95,7 @@ struct FrameReader {
                 }
                 guard let tag, tag.field == 2, tag.type == .bytes else { return nil }
                 let count = Int(clamping: try reader.varint())
+                // bounded: the reader's place is within its bytes
                 return (id, reader.offset..<reader.offset + min(count, reader.remaining))
             } catch {
                 return nil
@@ -212,7 +213,8 @@ struct FrameReader {
         case .index, .indexUpdate: limits.bufferedByteCount
         case .clusterConfig, .downloadProgress: limits.configurationByteCount
         case .response: limits.responseByteCount
-        case .request, .ping, .close: limits.smallMessageByteCount
+        case .request, .ping, .close, .keepAnswer: limits.smallMessageByteCount
+        case .keepRequest: limits.keepRequestByteCount
         }
     }
 
@@ -275,6 +277,16 @@ struct FrameReader {
                 try DownloadProgress(decoding: &reader, limits: limits)
             }
             return .event(.downloadProgress(progress))
+        case .keepRequest:
+            let (id, request) = try decode(body) { (reader) throws(ProtocolError) in
+                try KeepRequest.decode(&reader, limits: limits)
+            }
+            return .event(.keepRequest(id: id, request))
+        case .keepAnswer:
+            let (id, answer) = try decode(body) { (reader) throws(ProtocolError) in
+                try KeepAnswer.decode(&reader, limits: limits)
+            }
+            return .event(.keepAnswer(id: id, answer))
         case .ping:
             return .again
         case .close:

@@ -39,6 +39,7 @@ struct IndexReader {
                 }
                 return (used, nil)
             }
+            // bounded: the reader's place is within its bytes
             batchByteCount += reader.offset - used
             used = reader.offset
             if used < remaining, files.count >= limits.entriesPerBatch || batchByteCount >= limits.bytesPerBatch {

@@ -8,6 +8,9 @@ enum MessageType: Int32, Sendable {
     case downloadProgress = 5
     case ping = 6
     case close = 7
+    /// synctrain's own; see `KeepRequest`. Syncthing ends a link on them.
+    case keepRequest = 1000
+    case keepAnswer = 1001
 }
 
 /// What precedes every message.

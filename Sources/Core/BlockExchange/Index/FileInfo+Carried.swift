@@ -4,6 +4,9 @@ import Cryptography
 extension FileInfo {
     private static let platformField = 14
     private static let previousBlocksHashField = 20
+    /// What this device notes for itself. As Syncthing's own notes (1000 to 1003), these fields never go over the wire.
+    static let privateFields = 1000...1099
+    private static let diskAttributesField = 1010
 
     /// The content that the change behind this entry started from, as `blocksHash` has it; nil if its author did not
     /// say (BEP field 20, Syncthing 2.1 and later).
@@ -28,6 +31,73 @@ extension FileInfo {
         return writer.bytes
     }
 
+    // MARK: attributes
+
+    /// What the entry says of ownership and extended attributes.
+    public var attributes: FileAttributes { attributes(in: Self.platformField) ?? FileAttributes() }
+
+    /// What this device has seen on its disk of these when it last had a look, as far as it syncs them. It differs from what is
+    /// announced where that could not be set. Nil if it never had a look.
+    public var diskAttributes: FileAttributes? { attributes(in: Self.diskAttributesField) }
+
+    /// Sets what the entry says of ownership and extended attributes on Linux; what it says of other systems stays.
+    ///
+    /// - parameter onDisk: what the disk of this device has; nil if nobody had a look.
+    public mutating func setAttributes(_ attributes: FileAttributes, onDisk: FileAttributes?) {
+        var others: [(field: Int, bytes: [UInt8])] = []
+        var rest = WireWriter()
+        forEachCarriedField { field, body, whole in
+            switch field {
+            case Self.platformField: if let body { others += Self.foreignFields(in: body) }
+            case Self.diskAttributesField: break
+            default: rest.raw(Array(whole))
+            }
+        }
+        var writer = WireWriter()
+        if !attributes.isEmpty || !others.isEmpty {
+            writer.message(Self.platformField) { attributes.encode(into: &$0, beside: others) }
+        }
+        writer.raw(rest.bytes)
+        if let onDisk { writer.message(Self.diskAttributesField) { onDisk.encode(into: &$0) } }
+        carriedFields = writer.bytes
+    }
+
+    /// The carried fields that others may see.
+    var sentFields: [UInt8] {
+        guard diskAttributes != nil else { return carriedFields }
+        var writer = WireWriter()
+        forEachCarriedField { field, _, whole in
+            if !Self.privateFields.contains(field) { writer.raw(Array(whole)) }
+        }
+        return writer.bytes
+    }
+
+    private func attributes(in wanted: Int) -> FileAttributes? {
+        var found: FileAttributes?
+        forEachCarriedField { field, body, _ in
+            if field == wanted, let body { found = FileAttributes(decoding: body) }
+        }
+        return found
+    }
+
+    /// The fields of platform data that belong to other systems; empty if the data cannot be decoded.
+    private static func foreignFields(in platform: UnsafeRawBufferPointer) -> [(field: Int, bytes: [UInt8])] {
+        var fields: [(field: Int, bytes: [UInt8])] = []
+        var reader = WireReader(platform)
+        do throws(ProtocolError) {
+            while true {
+                let start = reader.offset
+                guard let tag = try reader.tag() else { return fields }
+                try reader.skip(tag.type)
+                guard tag.field != FileAttributes.unixField, tag.field != FileAttributes.linuxField else { continue }
+                // bounded: the reader's place is within its bytes
+                fields.append((tag.field, Array(platform[start..<reader.offset])))
+            }
+        } catch {
+            return []
+        }
+    }
+
     /// Calls `body` with each field's number, its bytes if it has a length, and all of it with its key. Ends at what
     /// is no protobuf.
     private func forEachCarriedField(
@@ -42,6 +112,7 @@ extension FileInfo {
                     guard let tag = try reader.tag() else { return }
                     var bytes: UnsafeRawBufferPointer?
                     if tag.type == .bytes { bytes = try reader.borrowed() } else { try reader.skip(tag.type) }
+                    // bounded: the reader's place is within its bytes
                     body(tag.field, bytes, UnsafeRawBufferPointer(rebasing: carried[start..<reader.offset]))
                 }
             } catch {

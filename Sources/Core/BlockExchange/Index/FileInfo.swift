@@ -74,6 +74,7 @@ public struct FileInfo: Equatable, Sendable {
         blocks.indices.filter { index in
             let block = blocks[index]
             return block.offset >= 0 && block.offset <= range.upperBound
+                // bounded: both are from zero on
                 && (block.offset >= range.lowerBound || range.lowerBound - block.offset < block.size)
         }
     }
@@ -143,6 +144,7 @@ public enum BlockSize {
     }
 
     public static func isValid(_ size: Int) -> Bool {
+        // bounded: at least 128 KiB here
         size >= minimum && size <= maximum && size & (size - 1) == 0
     }
 }

@@ -57,14 +57,19 @@ public struct IndexExchange: Sendable {
         /// What the peer says of its own index. Any number: nobody has checked it.
         public var position: IndexPosition
         public var mode: FolderMode?
+        /// Whether the peer takes keep requests for the folder.
+        public var takesKeepRequests: Bool
         /// What was stored on this link is that index, and stays. Otherwise another index's entries are dropped.
         public var namesWhatIsStored: Bool
 
-        public init(folder: FolderID, position: IndexPosition, mode: FolderMode? = nil, namesWhatIsStored: Bool = false)
-        {
+        public init(
+            folder: FolderID, position: IndexPosition, mode: FolderMode? = nil, takesKeepRequests: Bool = false,
+            namesWhatIsStored: Bool = false
+        ) {
             self.folder = folder
             self.position = position
             self.mode = mode
+            self.takesKeepRequests = takesKeepRequests
             self.namesWhatIsStored = namesWhatIsStored
         }
 
@@ -254,7 +259,8 @@ public struct IndexExchange: Sendable {
             nowSettled.insert(offered.id)
             let settlement = Settlement(
                 folder: offered.id, position: IndexPosition(indexID: itHas.indexID, sequence: itHas.maxSequence),
-                mode: offered.mode, namesWhatIsStored: unnamed.contains(offered.id))
+                mode: offered.mode, takesKeepRequests: offered.takesKeepRequests,
+                namesWhatIsStored: unnamed.contains(offered.id))
             actions.append(.settle(settlement))
             if settlement.keeps(facts.peers) {
                 awaitsWhole.remove(offered.id)
@@ -283,6 +289,7 @@ public struct IndexExchange: Sendable {
     ///
     /// The peer may have said so before an Index that is on its way replaces what it has: a feed never begins behind what was sent.
     private func newFeed(of folder: FolderID, _ own: IndexPosition, to itKnows: ClusterConfig.Device) -> Feed {
+        // bounded: the end is not before zero
         let continues = itKnows.indexID == own.indexID && (0...max(0, own.sequence)).contains(itKnows.maxSequence)
         var feed = Feed(indexID: own.indexID, after: continues ? itKnows.maxSequence : 0)
         if let sent = sent[folder], sent.indexID == own.indexID { feed.after = min(feed.after, sent.after) }

@@ -7,21 +7,27 @@ public struct ClusterConfig: Equatable, Sendable {
         public var label: String
         /// Field 3: Syncthing 2's folder type; read only, informational.
         public var type: Int32
+        /// Field 6: the sender takes no DownloadProgress, and has none of its own. Syncthing 1 only.
+        public var disablesTemporaryIndexes: Bool
         /// Field 7: nonzero when the folder is stopped (paused) there.
         public var stopReason: Int32
         /// Field 1000, synctrain's own: how much of the folder the sender keeps; nil if it does not say.
         public var mode: FolderMode?
+        /// Field 1001, synctrain's own: the sender takes keep requests for this folder.
+        public var takesKeepRequests: Bool
         public var devices: [Device]
 
         public init(
-            id: FolderID, label: String = "", type: Int32 = 0, stopReason: Int32 = 0, mode: FolderMode? = nil,
-            devices: [Device] = []
+            id: FolderID, label: String = "", type: Int32 = 0, disablesTemporaryIndexes: Bool = false,
+            stopReason: Int32 = 0, mode: FolderMode? = nil, takesKeepRequests: Bool = false, devices: [Device] = []
         ) {
             self.id = id
             self.label = label
             self.type = type
+            self.disablesTemporaryIndexes = disablesTemporaryIndexes
             self.stopReason = stopReason
             self.mode = mode
+            self.takesKeepRequests = takesKeepRequests
             self.devices = devices
         }
     }
@@ -114,12 +120,18 @@ extension ClusterConfig.Folder {
             case 3:
                 try reader.expect(tag, .varint)
                 type = try reader.int32()
+            case 6:
+                try reader.expect(tag, .varint)
+                disablesTemporaryIndexes = try reader.bool()
             case 7:
                 try reader.expect(tag, .varint)
                 stopReason = try reader.int32()
             case 1000:
                 try reader.expect(tag, .varint)
                 mode = FolderMode(rawValue: try reader.int32())
+            case 1001:
+                try reader.expect(tag, .varint)
+                takesKeepRequests = try reader.bool()
             case 16:
                 try reader.expect(tag, .bytes)
                 deviceCount += 1
@@ -145,9 +157,11 @@ extension ClusterConfig.Folder {
         writer.field(1, text: id.rawValue)
         writer.field(2, text: label)
         writer.field(3, signed: Int64(type))
+        writer.field(6, flag: disablesTemporaryIndexes)
         writer.field(7, signed: Int64(stopReason))
         for device in devices { writer.message(16) { device.encode(into: &$0) } }
         if let mode { writer.field(1000, signed: Int64(mode.rawValue)) }
+        writer.field(1001, flag: takesKeepRequests)
     }
 }
 

@@ -71,11 +71,12 @@ extension FileInfo {
             case 17:
                 try reader.expect(tag, .bytes)
                 symlinkTarget = try reader.bytes(atMost: limits.symlinkTargetByteCount, "a symbolic link's target")
-            case 18, 1000...1003:
+            case 18, Self.privateFields:
                 // The blocks hash is computed below; the others are another device's private notes.
                 try reader.skip(tag.type)
             default:
                 try reader.skip(tag.type)
+                // bounded: the reader's place is within its bytes
                 try carry(UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset]), limits: limits)
             }
         }
@@ -174,6 +175,7 @@ extension FileInfo {
             else {
                 throw refuse("block \(index) has \(block.size) bytes")
             }
+            // bounded: at most 2^20 blocks of at most 16 MiB
             offset += Int64(block.size)
         }
         guard offset == size else { throw refuse("its blocks make \(offset) bytes and not \(size)") }
@@ -198,7 +200,7 @@ extension FileInfo {
         for block in blocks { writer.message(16) { block.encode(into: &$0) } }
         writer.field(17, bytes: symlinkTarget)
         if let blocksHash { writer.field(18, digest: blocksHash) }
-        writer.raw(carriedFields)
+        writer.raw(sentFields)
     }
 }
 

@@ -30,7 +30,7 @@ public struct BlockRequest: Equatable, Sendable {
         self.blockIndex = blockIndex
     }
 
-    /// Decodes a request and its id. A name that is no canonical path is the answer's business, not the link's end.
+    /// Decodes a request and its id. A name that is not a canonical path is refused by the answer and does not end the link.
     static func decode(
         _ reader: inout WireReader, limits: ExchangeLimits
     ) throws(ProtocolError) -> (id: Int32, request: BlockRequest) {
@@ -76,6 +76,7 @@ public struct BlockRequest: Equatable, Sendable {
             }
         }
         guard request.size >= 0, request.size <= 32 << 20, request.offset >= 0,
+            // bounded: the size is from zero to 32 MiB here
             request.offset <= Int64.max - Int64(request.size)
         else {
             throw ProtocolError(.malformed, "a request for \(request.size) bytes at \(request.offset)")
@@ -133,6 +134,7 @@ public struct BlockResponse: Equatable, Sendable {
             case 2:
                 try reader.expect(tag, .bytes)
                 let part = try reader.borrowed()
+                // bounded: the reader's place is within its bytes
                 data = reader.offset - part.count..<reader.offset
             case 3:
                 try reader.expect(tag, .varint)

@@ -13,6 +13,9 @@ public struct ExchangeLimits: Sendable {
     public var smallMessageByteCount = 64 << 10
     /// A ClusterConfig or a DownloadProgress.
     public var configurationByteCount = 16 << 20
+    /// A KeepRequest; the sender cuts what it asks for into such parts.
+    public var keepRequestByteCount = 2 << 20
+    public var entriesPerKeepRequest = 1000
 
     /// A file's name, its components and their number.
     public var nameByteCount = 4096

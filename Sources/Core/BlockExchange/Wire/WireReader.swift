@@ -103,8 +103,10 @@ struct WireReader {
     mutating func borrowed() throws(ProtocolError) -> UnsafeRawBufferPointer {
         let length = try varint()
         guard length <= UInt64(remaining) else { throw Self.truncated }
+        // bounded: the length is at most what remains
         let end = offset + Int(length)
         defer { offset = end }
+        // bounded: the length is at most what remains
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<end])
     }
 

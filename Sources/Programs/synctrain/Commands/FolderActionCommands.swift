@@ -67,10 +67,11 @@ struct FolderRevertCommand: RunnableCommand {
 
 struct FolderConfirmCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "confirm", abstract: "Resume a halted folder: the files were deleted on purpose.",
+        commandName: "confirm", abstract: "Accept a mass deletion: the files were deleted on purpose.",
         discussion: """
-            The other devices delete them too. Asks for confirmation. To restore the files instead, use `synctrain \
-            folder repair`.
+            If files were deleted here and the folder halted, it resumes and the other devices delete them too. If other \
+            devices deleted them and this device held that back, it deletes them too. Asks for confirmation. To restore \
+            files that were deleted here instead, use `synctrain folder repair`.
             """)
 
     @Argument(help: "Folder id.")

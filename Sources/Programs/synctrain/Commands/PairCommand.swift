@@ -5,8 +5,9 @@ struct PairCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Pair with another device by comparing six digits.",
         discussion: """
-            Run it on both devices within two minutes, on one of them with an address, or with --nearby to choose \
-            the other from a list. Both show six digits. If the digits match, answer yes on both: each device stores \
+            Run it on both devices within two minutes, on one of them with the id or an address of the other, or with \
+            --nearby to choose it from a list. A device id is found on the local network or through discovery servers, \
+            and reached over relays if need be. Both show six digits. If the digits match, answer yes on both: each device stores \
             the other, and they connect. If they differ, somebody may be intercepting the connection: answer no.
 
             --yes does not confirm the digits. A script passes the digits shown by the other device with \
@@ -15,7 +16,9 @@ struct PairCommand: RunnableCommand {
             """)
 
     @Argument(
-        help: "Address of the waiting device: tcp://HOST:PORT, ble://AA:BB:CC:DD:EE:FF or virtual://NAME.")
+        help: ArgumentHelp(
+            "Id of the waiting device or an address: tcp://HOST:PORT, ble://AA:BB:CC:DD:EE:FF, virtual://NAME.",
+            valueName: "device"))
     var address: String?
 
     @Flag(help: "List nearby devices to choose from, and wait as well.")
@@ -52,7 +55,8 @@ struct PairCommand: RunnableCommand {
         if global.yes, judge == .person { try context.remark("--yes does not confirm a code: compare it yourself.") }
         let dialogue = PairDialogue(
             judge: judge, isNearby: nearby,
-            isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width)
+            isLarge: context.terminal.isErrorTTY && context.terminal.width >= LargeDigits.width,
+            isDialling: address != nil)
         var run = PairRun(context: context, agent: try context.agent(), dialogue: dialogue)
         try await run.run(PairRequest(address: address, folders: folder, seconds: timeout))
     }

@@ -53,7 +53,7 @@ enum AgentProgram {
                     reach, identity: identity, secret: try LinkKeyFile.load(from: places), sharedPort: sharedPort,
                     logger: logger)
             }
-            let tcp = TCPTransport(setUpLimit: 512, sharedPort: sharedPort)
+            let tcp = TCPTransport(setUpLimit: 512, setUpLimitPerAddress: 64, sharedPort: sharedPort)
             // What listens also dials, where it may: both need the same port.
             var transports: [any LinkTransport] = [
                 try NetworkReach.proxiedStreams(reach.proxies, .streams).map { ProxiedLinks(base: tcp, streams: $0) }
@@ -105,6 +105,7 @@ enum AgentProgram {
             if let machine { services.append(.init(service: MachineFollowing(observer: machine))) }
             services += [
                 .init(service: agent),
+                .init(service: agent.mountServer),
                 .init(service: Settling()),
                 .init(service: stopping, successTerminationBehavior: .gracefullyShutdownGroup),
             ]

@@ -8,7 +8,7 @@ import TransportBluetooth
 
 /// Bluetooth as a part of the agent's program: a service that runs it, a transport, and who is near.
 struct BluetoothRadio: Service, NearbyDevices {
-    /// How long a look around lasts; it is begun anew while the user pairs.
+    /// How long a look around lasts; it is begun again while the user pairs.
     private static let lookAroundLimit: Duration = .seconds(120)
 
     let transport: BluetoothTransport

@@ -45,6 +45,7 @@ struct FolderActionRendering: Sendable {
 
     private func place(_ outcome: FolderActionOutcome) -> String {
         switch outcome.action {
+        case .confirm where outcome.isHere == true: "on this device"
         case .override, .confirm: "on the other devices"
         case .revert, .repair: "on this device"
         }

@@ -58,7 +58,8 @@ struct ReachRendering: Sendable {
         case "configured": "configuration"
         case "local": "local discovery"
         case "global": "discovery server"
-        default: "last known"
+        case "introduced": "introducer"
+        default: source
         }
     }
 }

@@ -74,10 +74,16 @@ struct StatusRendering: Sendable {
                 "\(Quantity.count(folder.refused, "change")) by read-only devices refused; "
                     + "`synctrain refused list` shows them")
         }
+        if let scrub = folder.scrub, let ended = scrub.ended {
+            let result = scrub.damaged == 0 ? "no damage" : Quantity.count(scrub.damaged, "damaged file")
+            remarks.append("scrubbed \(Timestamp.local(ended)), \(Quantity.size(scrub.bytes)), \(result)")
+        }
+        if folder.scrub?.isRunning == true { remarks.append("scrub running") }
         let counts = [
             (folder.conflicts ?? 0, "conflict"), (folder.errors, "error"), (folder.extraneous ?? 0, "extraneous file"),
         ].filter { $0.0 > 0 }.map { Quantity.count($0.0, $0.1) }
         if !counts.isEmpty { remarks.append(counts.joined(separator: ", ")) }
+        remarks += folder.hints.map { "hint: \(style.name($0))" }
         return remarks
     }
 

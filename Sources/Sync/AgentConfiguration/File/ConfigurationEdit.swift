@@ -2,14 +2,14 @@ import BlockExchange
 
 /// A change of the configuration file.
 package enum ConfigurationEdit: Equatable, Sendable {
-    /// One that was ignored is no longer.
+    /// Also removes it from what is ignored.
     case addDevice(DeviceConfiguration)
     case renameDevice(DeviceID, name: String)
     /// Who says where a device is has it for its own: nobody takes it back.
     case setAddresses(DeviceID, [String])
     /// Takes the device out of all folders too.
     case removeDevice(DeviceID)
-    /// One that was ignored is no longer.
+    /// Also removes it from what is ignored.
     case addFolder(FolderConfiguration)
     /// `until` in seconds since 1970; nil: until told otherwise.
     case setFolderPaused(FolderID, Bool, until: Int64? = nil)

@@ -152,11 +152,13 @@ struct ConfigurationReader {
             "paused-until",
             "rescan-interval", "watch",
             "ignore-permissions",
-            "order", "priority", "groups", "minimum-free", "max-conflicts", "min-copies", "keep-free", "bluetooth",
-            "bluetooth-limit", "relays", "introduced",
+            "order", "priority", "groups", "minimum-free", "max-conflicts", "min-copies",
+            "copies-max-age-days", "keep-free", "scrub-every", "bluetooth",
+            "bluetooth-limit", "relays", "guard-incoming-deletions", "introduced",
             "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
             "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
-            "conflicts-command-seconds",
+            "conflicts-command-seconds", "sync-xattrs", "send-xattrs", "sync-ownership", "send-ownership",
+            "xattr-filter", "xattr-max-entry-size", "xattr-max-total-size",
         ])
         let id = try block.required("id", "write `id = \"…\"`, the same on every device that shares the folder")
         let path = try block.required("path", "write `path = \"…\"`, the directory on this device")
@@ -186,10 +188,13 @@ struct ConfigurationReader {
         if let minimumFree = try block.minimumFree("minimum-free") { folder.minimumFree = minimumFree }
         if let count = try block.int("max-conflicts") { folder.maxConflicts = count == -1 ? nil : count }
         if let count = try block.int("min-copies") { folder.minimumCopies = count }
+        if let days = try block.int("copies-max-age-days") { folder.copiesMaximumAgeDays = days }
         folder.keepFree = try block.minimumFree("keep-free")
+        folder.scrubInterval = try block.interval("scrub-every")
         if let use: BluetoothUse = try block.choice("bluetooth") { folder.bluetooth = use }
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
         if let uses = try block.bool("relays") { folder.usesRelays = uses }
+        if let guards = try block.bool("guard-incoming-deletions") { folder.guardsIncomingDeletions = guards }
         folder.introductions = try block.introductions("introduced")
         folder.versions = try versions(block)
         if let policy: FolderConflicts.Policy = try block.choice("conflicts") { folder.conflicts.policy = policy }
@@ -198,6 +203,7 @@ struct ConfigurationReader {
         }
         if let command = try block.strings("conflicts-command") { folder.conflicts.command = command }
         if let seconds = try block.int("conflicts-command-seconds") { folder.conflicts.commandSeconds = seconds }
+        folder.attributes = try attributes(block)
         return folder
     }
 
@@ -210,6 +216,18 @@ struct ConfigurationReader {
                 "`paused-until` is not a time; write it in UTC, as `\"2026-11-21T23:00:00Z\"`, or omit it")
         }
         return isPaused ? moment : nil
+    }
+
+    private func attributes(_ block: SettingsTable) throws(ConfigurationError) -> FolderAttributes {
+        var attributes = FolderAttributes()
+        if let syncs = try block.bool("sync-xattrs") { attributes.syncsXattrs = syncs }
+        if let sends = try block.bool("send-xattrs") { attributes.sendsXattrs = sends }
+        if let syncs = try block.bool("sync-ownership") { attributes.syncsOwnership = syncs }
+        if let sends = try block.bool("send-ownership") { attributes.sendsOwnership = sends }
+        if let patterns = try block.strings("xattr-filter") { attributes.patterns = patterns }
+        if let limit = try block.int("xattr-max-entry-size") { attributes.entryByteLimit = limit }
+        if let limit = try block.int("xattr-max-total-size") { attributes.totalByteLimit = limit }
+        return attributes
     }
 
     private func versions(_ block: SettingsTable) throws(ConfigurationError) -> FolderVersions {

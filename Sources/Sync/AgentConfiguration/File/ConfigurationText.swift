@@ -197,7 +197,13 @@ struct ConfigurationText {
         if folder.minimumCopies != usual.minimumCopies {
             lines.append(("min-copies", String(folder.minimumCopies)))
         }
+        if folder.copiesMaximumAgeDays != usual.copiesMaximumAgeDays {
+            lines.append(("copies-max-age-days", String(folder.copiesMaximumAgeDays)))
+        }
         if let keepFree = folder.keepFree { lines.append(("keep-free", TOMLDraft.quoted(keepFree.text))) }
+        if let seconds = folder.scrubInterval {
+            lines.append(("scrub-every", TOMLDraft.quoted(IntervalText.format(seconds))))
+        }
         if folder.bluetooth != usual.bluetooth {
             lines.append(("bluetooth", TOMLDraft.quoted(folder.bluetooth.rawValue)))
         }
@@ -205,6 +211,9 @@ struct ConfigurationText {
             lines.append(("bluetooth-limit", TOMLDraft.quoted(ByteCountText.format(folder.bluetoothLimit))))
         }
         if folder.usesRelays != usual.usesRelays { lines.append(("relays", String(folder.usesRelays))) }
+        if folder.guardsIncomingDeletions != usual.guardsIncomingDeletions {
+            lines.append(("guard-incoming-deletions", String(folder.guardsIncomingDeletions)))
+        }
         let (versions, usualVersions) = (folder.versions, usual.versions)
         if versions.kind != usualVersions.kind {
             lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))
@@ -228,6 +237,27 @@ struct ConfigurationText {
         if !conflicts.command.isEmpty { lines.append(("conflicts-command", TOMLDraft.list(conflicts.command))) }
         if conflicts.commandSeconds != usualConflicts.commandSeconds {
             lines.append(("conflicts-command-seconds", String(conflicts.commandSeconds)))
+        }
+        return lines + attributeSettings(of: folder.attributes)
+    }
+
+    private static func attributeSettings(of attributes: FolderAttributes) -> [(String, String)] {
+        let usual = FolderAttributes()
+        var lines: [(String, String)] = []
+        for (key, isSet) in [
+            ("sync-xattrs", attributes.syncsXattrs), ("send-xattrs", attributes.sendsXattrs),
+            ("sync-ownership", attributes.syncsOwnership), ("send-ownership", attributes.sendsOwnership),
+        ] where isSet {
+            lines.append((key, "true"))
+        }
+        if attributes.patterns != usual.patterns {
+            lines.append(("xattr-filter", TOMLDraft.list(attributes.patterns)))
+        }
+        for (key, limit, usual) in [
+            ("xattr-max-entry-size", attributes.entryByteLimit, usual.entryByteLimit),
+            ("xattr-max-total-size", attributes.totalByteLimit, usual.totalByteLimit),
+        ] where limit != usual {
+            lines.append((key, String(limit)))
         }
         return lines
     }

@@ -179,9 +179,12 @@ enum DefaultConfiguration {
         #   minimum-free = "1 %"     # of the disk, or a size: space to keep free; 0: none
         #   max-conflicts = -1       # conflict copies to keep of each file; -1: all
         #   min-copies = 1           # other devices that must have a file before it is freed here
+        #   copies-max-age-days = 30 # how long the word of an absent device that keeps everything counts; 0: never
         #   keep-free = "10 %"       # of the disk, or a size: frees files selected with --while-space; default: never
+        #   scrub-every = "30d"      # read all files again and compare them with their hashes, at low priority; default: never
         #   bluetooth = "all"        # all, selected-and-on-demand, index-only or off
         #   bluetooth-limit = "10 MB"    # larger files wait for a network unless requested; 0: no limit
+        #   guard-incoming-deletions = true   # other devices delete over 100 and over half of the files here: ask first
         #   relays = true            # use relays for this folder; false: wait for a direct connection
         #   versions = "none"        # archive replaced and deleted files: trashcan, simple, staggered (as Syncthing)
         #   versions-path = "~/old"  # archive directory; default: .stversions in the folder
@@ -194,6 +197,14 @@ enum DefaultConfiguration {
         #   conflicts-deleted = "newest"  # deleted here, changed elsewhere: newest (keeps the change), mine, theirs, command
         #   conflicts-command = ["/usr/local/bin/decide"]   # a program that decides; see docs/decisions/conflicts.md
         #   conflicts-command-seconds = 60   # its time limit
+        #   sync-xattrs = false      # announce extended attributes and access control lists, and apply those of other devices
+        #   send-xattrs = false      # only announce them
+        #   sync-ownership = false   # the same for owner and group; applying them needs root or CAP_CHOWN
+        #   send-ownership = false
+        #   xattr-filter = ["user.*", "system.posix_acl_access", "system.posix_acl_default"]   # "!user.cache.*" excludes;
+        #                            # the first pattern that matches a name decides, what none matches is left alone
+        #   xattr-max-entry-size = 1024   # bytes of name and value of an attribute to sync; 0: no limit
+        #   xattr-max-total-size = 4096   # bytes of all attributes of a file; 0: no limit
 
         """
     }

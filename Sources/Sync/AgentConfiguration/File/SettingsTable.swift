@@ -99,6 +99,18 @@ struct SettingsTable {
         return free
     }
 
+    /// How often something is done, in seconds.
+    func interval(_ key: String) throws(ConfigurationError) -> Int? {
+        guard let text = try string(key) else { return nil }
+        guard let seconds = IntervalText.parse(text) else {
+            throw error(
+                .invalidValue, key,
+                "`\(key)` cannot be `\(text.prefix(80))`; write an interval such as `\"12h\"`, `\"30d\"` or `\"4w\"`, "
+                    + "from an hour to ten years")
+        }
+        return seconds
+    }
+
     func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ key: String
     ) throws(ConfigurationError) -> Choice? {

@@ -76,8 +76,20 @@ enum StoredFile {
                 guard rename(staged, target) == 0 else { throw failure("write", target) }
             } else {
                 // link(2), unlike rename(2), fails if someone else made the file meanwhile.
-                guard link(staged, target) == 0 else { throw failure("write", target) }
-                unlink(staged)
+                if link(staged, target) == 0 {
+                    unlink(staged)
+                } else {
+                    guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else { throw failure("write", target) }
+                    // No second names, as on exFAT: something empty takes the name first.
+                    let claim = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+                    guard claim >= 0 else { throw failure("write", target) }
+                    close(claim)
+                    guard rename(staged, target) == 0 else {
+                        let error = failure("write", target)
+                        unlink(target)
+                        throw error
+                    }
+                }
             }
         } catch {
             unlink(staged)

@@ -181,6 +181,7 @@ struct SyncthingImportBuilder {
             return
         }
         addVersions(folder.versioning, to: &added, title: title)
+        addAttributes(of: folder, to: &added, title: title)
         added.mode = Self.isSelective(folderIgnores(added.path) ?? "") ? .selective : .full
         for share in folder.shares {
             guard let id = try? DeviceID(parsing: share.device), id != own, !added.devices.contains(id) else {
@@ -189,10 +190,35 @@ struct SyncthingImportBuilder {
             if devices.contains(where: { $0.id == id }) {
                 added.share(with: id, introducedBy: try? DeviceID(parsing: share.introducedBy))
             } else {
-                notes.append("The folder `\(title)` is no longer shared with \(id), which is an unknown device.")
+                notes.append("Did not share the folder `\(title)` with \(id), which is an unknown device.")
             }
         }
         folders.append(added)
+    }
+
+    /// Takes over what the folder does with extended attributes and ownership.
+    private mutating func addAttributes(
+        of folder: SyncthingXML.Folder, to added: inout FolderConfiguration, title: String
+    ) {
+        var attributes = FolderAttributes()
+        attributes.syncsXattrs = folder.attributes.contains("syncXattrs")
+        attributes.sendsXattrs = folder.attributes.contains("sendXattrs")
+        attributes.syncsOwnership = folder.attributes.contains("syncOwnership")
+        attributes.sendsOwnership = folder.attributes.contains("sendOwnership")
+        if !folder.xattrEntries.isEmpty {
+            attributes.patterns = folder.xattrEntries.map { ($0.permits ? "" : "!") + $0.match }
+        }
+        if let limit = folder.xattrLimits["maxSingleEntrySize"] { attributes.entryByteLimit = limit }
+        if let limit = folder.xattrLimits["maxTotalSize"] { attributes.totalByteLimit = limit }
+        let hasClasses = folder.xattrEntries.contains { $0.match.contains("[") }
+        if hasClasses || attributes.problem() != nil {
+            let usual = FolderAttributes()
+            attributes.patterns = usual.patterns
+            (attributes.entryByteLimit, attributes.totalByteLimit) = (usual.entryByteLimit, usual.totalByteLimit)
+            notes.append(
+                "Skipped the xattr filter of the folder `\(title)`: it is not supported; set `xattr-filter` by hand.")
+        }
+        added.attributes = attributes
     }
 
     /// Takes the folder's versioning over where there is the same here.

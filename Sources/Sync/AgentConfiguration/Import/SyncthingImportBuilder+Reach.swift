@@ -1,4 +1,5 @@
 import BlockExchange
+import LinkRules
 
 extension SyncthingImportBuilder {
     /// Whether a listen address is a relay to join.
@@ -44,12 +45,13 @@ extension SyncthingImportBuilder {
         added.isIntroducer = device.isIntroducer
         added.skipsIntroductionRemovals = device.skipsIntroductionRemovals
         let networks = device.allowedNetworks.filter { !$0.isEmpty }
-        if let problem = AllowedNetworkSyntax.problem(networks) {
+        do {
+            _ = try AllowedNetworks(parsing: networks)
+            added.allowedNetworks = networks
+        } catch {
             // Less would be allowed than was meant, or more.
             added.isPaused = true
-            notes.append("Paused the device `\(shown(title))`: of its allowed networks, \(shown(problem.message)).")
-        } else {
-            added.allowedNetworks = networks
+            notes.append("Paused the device `\(shown(title))`: of its allowed networks, \(shown(error.message)).")
         }
         // Kbps are KiB/s there; none is slower than one.
         func rate(_ number: Int) -> Int64? { number > 0 ? Int64(min(number, 1 << 40)) * 1024 : nil }

@@ -36,6 +36,17 @@ struct SyncthingXML: Equatable {
         var isPaused = false
         /// `type`, `fsPath`, `cleanupIntervalS` and what the parameters are called, as far as they are there.
         var versioning: [String: String] = [:]
+        /// `syncXattrs`, `sendXattrs`, `syncOwnership` and `sendOwnership`, those that are true.
+        var attributes: Set<String> = []
+        /// In their order.
+        var xattrEntries: [XattrEntry] = []
+        /// `maxSingleEntrySize`, `maxTotalSize`.
+        var xattrLimits: [String: Int] = [:]
+    }
+
+    struct XattrEntry: Equatable {
+        var match = ""
+        var permits = false
     }
 
     var devices: [Device] = []
@@ -119,6 +130,12 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
                 break
             }
             change(&result.folders) { $0.versioning[key] = attributes["val"] ?? "" }
+        case ["configuration", "folder", "xattrFilter", "entry"]:
+            change(&result.folders) {
+                $0.xattrEntries.append(
+                    SyncthingXML.XattrEntry(
+                        match: attributes["match"] ?? "", permits: attributes["permit"] == "true"))
+            }
         default: break
         }
     }
@@ -146,6 +163,12 @@ private final class SyncthingXMLReader: NSObject, XMLParserDelegate {
         case ["configuration", "device", "numConnections"]:
             change(&result.devices) { $0.numConnections = Int(value) ?? 0 }
         case ["configuration", "folder", "paused"]: change(&result.folders) { $0.isPaused = value == "true" }
+        case ["configuration", "folder", "syncXattrs"], ["configuration", "folder", "sendXattrs"],
+            ["configuration", "folder", "syncOwnership"], ["configuration", "folder", "sendOwnership"]:
+            if value == "true" { change(&result.folders) { $0.attributes.insert(name) } }
+        case ["configuration", "folder", "xattrFilter", "maxSingleEntrySize"],
+            ["configuration", "folder", "xattrFilter", "maxTotalSize"]:
+            if let limit = Int(value) { change(&result.folders) { $0.xattrLimits[name] = limit } }
         case ["configuration", "folder", "versioning", "fsPath"],
             ["configuration", "folder", "versioning", "cleanupIntervalS"]:
             if !value.isEmpty { change(&result.folders) { $0.versioning[name] = value } }

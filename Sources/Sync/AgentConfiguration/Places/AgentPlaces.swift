@@ -17,6 +17,8 @@ package struct AgentPlaces: Equatable, Sendable {
     /// A directory: files that thumbnails are being made of; what is in it is nobody's when the agent starts.
     package let thumbnailWork: String
     package let controlSocket: String
+    /// What mounts connect to, beside it.
+    package let mountSocket: String
     /// The directory of the control socket, for this user alone: `$XDG_RUNTIME_DIR/synctrain`, or with the rest.
     package let runtimeDirectory: String
     /// The one directory of `--home`; nil with the XDG places.
@@ -123,6 +125,7 @@ package struct AgentPlaces: Equatable, Sendable {
         thumbnails = cache + "/thumbnails"
         thumbnailWork = cache + "/thumbnails.work"
         controlSocket = runtime + "/agent.sock"
+        mountSocket = runtime + "/mount.sock"
         runtimeDirectory = runtime
         self.home = home
         self.userHome = userHome

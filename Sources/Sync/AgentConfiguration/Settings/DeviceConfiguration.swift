@@ -1,4 +1,5 @@
 import BlockExchange
+import LinkRules
 
 /// A device that this one knows and accepts links from.
 package struct DeviceConfiguration: Equatable, Sendable {
@@ -19,7 +20,7 @@ package struct DeviceConfiguration: Equatable, Sendable {
     package var isIntroducer = false
     /// Whether what it introduced stays when it no longer lists it.
     package var skipsIntroductionRemovals = false
-    /// Networks that it may connect from and be dialled in, each as `AllowedNetworkSyntax` has it; empty for all.
+    /// Networks that it may connect from and be dialled in, as `AllowedNetworks` reads them; empty for all.
     package var allowedNetworks: [String] = []
     /// Limits of its links over networks, beside those of all links together.
     package var rates = TransferLimits.Rates()
@@ -46,7 +47,11 @@ package struct DeviceConfiguration: Equatable, Sendable {
                 return ("addresses", SettingProblem(.invalidValue, message))
             }
         }
-        if let problem = AllowedNetworkSyntax.problem(allowedNetworks) { return ("allowed-networks", problem) }
+        do {
+            _ = try AllowedNetworks(parsing: allowedNetworks)
+        } catch {
+            return ("allowed-networks", SettingProblem(.invalidValue, error.message))
+        }
         for (key, rate) in [("up", rates.up), ("down", rates.down)] {
             if let problem = TransferLimits.problem(rate: rate) { return (key, problem) }
         }

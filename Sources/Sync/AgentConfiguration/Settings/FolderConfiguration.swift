@@ -64,6 +64,8 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var maxConflicts: Int?
     /// How many other devices must hold a file before it may go from this disk to free space; at least 1.
     package var minimumCopies: Int
+    /// For how many days the word of a device that is away counts as a copy; 0 for not at all.
+    package var copiesMaximumAgeDays: Int = defaultCopiesMaximumAgeDays
     /// How much of the disk is kept free by letting go what is selected while there is space; nil for none.
     package var keepFree: MinimumFree?
     package var bluetooth: BluetoothUse
@@ -71,12 +73,19 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var bluetoothLimit: Int64
     /// Whether its files and its index may go over relays.
     package var usesRelays = true
+    /// Whether deletions of more than half of its files by other devices wait until somebody confirms them.
+    package var guardsIncomingDeletions = true
+
+    /// Seconds from one check of the files on this disk for damage to the next; nil for none.
+    package var scrubInterval: Int?
 
     /// What is kept of what other devices replace or delete.
     package var versions: FolderVersions
     package var conflicts: FolderConflicts
+    package var attributes = FolderAttributes()
 
     package static let defaultBluetoothLimit: Int64 = 10_000_000
+    package static let defaultCopiesMaximumAgeDays = 30
 
     package init(
         id: FolderID, label: String = "", path: String, mode: Mode = .selective, kind: Kind = .sendReceive,
@@ -86,7 +95,7 @@ package struct FolderConfiguration: Equatable, Sendable {
         minimumCopies: Int = 1,
         keepFree: MinimumFree? = nil, bluetooth: BluetoothUse = .all, bluetoothLimit: Int64 = defaultBluetoothLimit,
         versions: FolderVersions = FolderVersions(), conflicts: FolderConflicts = FolderConflicts(),
-        pausedUntil: Int64? = nil
+        pausedUntil: Int64? = nil, scrubInterval: Int? = nil
     ) {
         self.id = id
         self.label = label
@@ -106,6 +115,7 @@ package struct FolderConfiguration: Equatable, Sendable {
         self.maxConflicts = maxConflicts
         self.minimumCopies = minimumCopies
         self.keepFree = keepFree
+        self.scrubInterval = scrubInterval
         self.bluetooth = bluetooth
         self.bluetoothLimit = bluetoothLimit
         self.versions = versions
@@ -136,7 +146,9 @@ package struct FolderConfiguration: Equatable, Sendable {
         } catch {
             return ("groups", SettingProblem(.invalidValue, error.message))
         }
-        if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() { return found }
+        if let found = versions.problem(inFolderAt: path) ?? conflicts.problem() ?? attributes.problem() {
+            return found
+        }
         if let maxConflicts, !(1...1000).contains(maxConflicts) {
             return (
                 "max-conflicts",
@@ -152,6 +164,15 @@ package struct FolderConfiguration: Equatable, Sendable {
                 SettingProblem(
                     .invalidValue,
                     "the number of other devices that must have a file before it is freed here must be between 1 and 100"
+                )
+            )
+        }
+        guard (0...3650).contains(copiesMaximumAgeDays) else {
+            return (
+                "copies-max-age-days",
+                SettingProblem(
+                    .invalidValue,
+                    "the age up to which the word of an absent device counts must be between 0 and 3650 days; 0 for never"
                 )
             )
         }

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import LinkRules
 
 /// The policies that hold at a moment, and what each lets over a link. Pure.
 package struct HeldTransfers: Equatable, Sendable {
@@ -26,9 +27,24 @@ package struct HeldTransfers: Equatable, Sendable {
             .max { $0.restraint < $1.restraint }
     }
 
+    /// Whether the machine runs on its battery, so far as a policy says something of that.
+    package var isOnBattery: Bool { holds.contains { $0.cause == .battery } }
+
     /// What a link of this route may carry in a second each way; nil for no limit.
     package func rate(over route: LinkRoute) -> Int64? {
         holds.contains { $0.restraint == .limit && concerns($0, route) } ? meteredRate : nil
+    }
+
+    /// What each way costs where a policy says so: only those that differ from a way that is free and has no limit.
+    package var costs: [LinkWay: DeviceLinks.Cost] {
+        var costs: [LinkWay: DeviceLinks.Cost] = [:]
+        for way in LinkWay.allCases {
+            let route: LinkRoute = way.isRadio ? .radio : way == .localTCP ? .localNetwork : .internet
+            let isMetered = holds.contains { $0.cause == .metered && concerns($0, route) }
+            let cost = DeviceLinks.Cost(isMetered: isMetered, limit: rate(over: route).map { Double($0) })
+            if cost != DeviceLinks.Cost() { costs[way] = cost }
+        }
+        return costs
     }
 
     private func concerns(_ hold: TransferPolicies.Hold, _ route: LinkRoute) -> Bool {

@@ -50,7 +50,7 @@ package final class PolicyBoard: Sendable {
         changed.notify()
     }
 
-    /// Works out anew what holds. Gives whether that is other than before, and when, in seconds since 1970, to look again
+    /// Works out again what holds. Gives whether that is other than before, and when, in seconds since 1970, to look again
     /// though nothing is said.
     package func refresh(at now: Int64) -> (isOther: Bool, next: Int64?) {
         let conditions = source?.conditions ?? MachineConditions()

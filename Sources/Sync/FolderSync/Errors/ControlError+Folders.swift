@@ -62,7 +62,10 @@ extension ControlError {
         case .notHalted: self.init(.invalidRequest, "\(id) is not halted, so there is nothing to repair", path: id)
         case .notHaltedOverDeletions:
             self.init(
-                .invalidRequest, "\(id) is not halted because of deletions, so there is nothing to confirm", path: id)
+                .invalidRequest, "\(id) holds back no deletions, so there is nothing to confirm", path: id)
+        case .scrubbing:
+            self.init(
+                .busy, "\(id) is being scrubbed by another command; wait for it to end", isRetryable: true, path: id)
         default: self.init(settling: error, folder: folder)
         }
     }
@@ -78,6 +81,10 @@ extension ControlError {
                 path: path)
         case .ambiguousConflict(let path, let copies):
             self.init(.invalidRequest, "\(path) has \(copies) conflict copies; give the path of one of them")
+        case .selectionChanged:
+            self.init(
+                .busy, "\(id): another program is writing .stignore; try again when it has finished", isRetryable: true,
+                path: "\(id):")
         case .copyGone(let path): self.init(.noSuchPath, "\(path) is no longer a file", path: path)
         case .notInStep(let path):
             self.init(

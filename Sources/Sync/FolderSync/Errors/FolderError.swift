@@ -28,6 +28,9 @@ package enum FolderError: Error, Equatable, Sendable {
     case notHalted
     case notHaltedOverDeletions
 
+    /// Another client waits for a check of the folder.
+    case scrubbing
+
     // MARK: conflicts and versions
 
     case noConflict(String)
@@ -40,6 +43,11 @@ package enum FolderError: Error, Equatable, Sendable {
     /// what is there goes to the archive.
     case wouldReplace(String, size: Int64, archived: String, isArchiving: Bool)
     case noSpace(String)
+
+    // MARK: the selection
+
+    /// Somebody wrote `.stignore` while it was edited here.
+    case selectionChanged
 
     // MARK: notes
 

@@ -3,6 +3,7 @@ import BlockExchange
 import ControlAPI
 import Fetching
 import FileAccess
+import IndexStore
 
 /// What `status` says of a name that something is wrong with.
 enum ProblemText {
@@ -16,6 +17,23 @@ enum ProblemText {
     static func obstacle(_ obstacle: String, to name: String, in folder: FolderID) -> String {
         "“\(folder):\(obstacle)” is not a directory here, but “\(name)” needs one; rename, move or delete "
             + "“\(obstacle)”, then the file is downloaded"
+    }
+
+    /// A directory with something needed in it is where other devices have a file.
+    static let directoryInTheWay =
+        "a file on another device has the path of this directory, which holds needed files; rename the directory here or the "
+        + "file there"
+
+    /// The disk takes two names for one.
+    static func twin(_ twin: String, of name: String, in folder: FolderID) -> String {
+        "“\(folder):\(twin)” has the same name in other letters (upper or lower case), and this disk cannot hold both; rename one of "
+            + "them on a device that has both, or move the folder to a disk that can"
+    }
+
+    /// The disk gives other bytes than those that were written.
+    static func damaged(_ file: DamagedFile, in folder: FolderID) -> String {
+        "damaged on this disk: \(file.wrongBlocks) of its \(file.blocks) blocks are not as they were written, and nobody "
+            + "changed the file; `synctrain scrub \(folder) --repair` restores it from other devices"
     }
 
     static func isDiskFull(_ error: any Error) -> Bool {

@@ -159,6 +159,7 @@ package struct FetchJob: Sendable {
     ) async throws {
         do {
             let target = try target(of: entry, root)
+            if root.output == nil, root.outputRoot == nil { try await checkTwin(of: target, in: root.folder) }
             if entry.isDirectory {
                 try await environment.threads.runIfActive { _ = try target.root.createDirectories(target.path) }
                 return
@@ -205,6 +206,14 @@ package struct FetchJob: Sendable {
             tally.counts.withLock { $0.failed += 1 }
             await outbox.sendOrDrop(
                 .failed(path: entry.path, error: told ?? ControlError(describing: error, path: entry.path)))
+        }
+    }
+
+    /// Throws `FetchError.twin` where something that is called otherwise has the place.
+    private func checkTwin(of target: FetchTarget, in folder: Folder) async throws {
+        try await environment.threads.runIfActive {
+            guard let twin = try target.root.twin(of: target.path) else { return }
+            throw FetchError.twin(twin.text, file: target.path.text, folder: folder.id)
         }
     }
 

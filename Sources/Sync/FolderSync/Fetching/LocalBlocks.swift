@@ -6,6 +6,8 @@ import FileAccess
 import IndexStore
 import NIOCore
 
+// bounded-names: size: a key of a dictionary
+
 /// Finds blocks that need no network: in the cache, and in files that are on this disk in any folder.
 package struct LocalBlocks: Sendable {
     package let cache: BlockCache

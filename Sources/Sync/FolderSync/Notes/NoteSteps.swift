@@ -60,7 +60,7 @@ package struct ChangeNotesStep: FolderStep {
         _ file: NoteFile, _ merged: MergedNotes, _ folder: FolderContext
     ) throws -> NoteFile {
         var file = file
-        let now = folder.now.multipliedReportingOverflow(by: 1000).partialValue
+        let now = NoteReading.milliseconds(folder.now)
         let known = merged.notes(of: path)
         let changes = remove.filter { known[$0] != nil }.map { ($0, String?.none) } + set.map { ($0.key, $0.value) }
         guard Set(known.keys).subtracting(remove).union(set.keys).count <= NoteFile.keyLimit else {
@@ -108,31 +108,46 @@ package struct NoteReading: Sendable {
     package func own() async throws -> (NoteFile, MergedNotes) {
         let files = try await noteFiles().files
         let mine = files.first { $0.device == folder.tools.localDevice.shortID.description }?.file ?? NoteFile()
-        return (mine, MergedNotes(files))
+        return (mine, MergedNotes(files, now: Self.milliseconds(folder.now)))
+    }
+
+    static func milliseconds(_ seconds: Int64) -> Int64 {
+        let (product, overflows) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflows ? (seconds < 0 ? .min : .max) : product
     }
 
     package func notes(of path: String) async throws -> Notes {
         let (files, unreadable) = try await noteFiles()
         let devices = folder.tools.knownDevices()
-        let notes = MergedNotes(files).notes(of: path).sorted { $0.key < $1.key }.map { key, note in
-            let device = devices.first { $0.id.shortID.description == note.device }
-            return Notes.Note(
-                key: key, value: note.value ?? "",
-                time: WallTime(seconds: note.time / 1000, nanoseconds: Int32(note.time % 1000) * 1_000_000).rfc3339,
-                device: device?.id.description ?? note.device, name: device?.name ?? "")
-        }
+        let notes = MergedNotes(files, now: Self.milliseconds(folder.now)).notes(of: path).sorted { $0.key < $1.key }
+            .map { key, note in
+                let device = devices.first { $0.id.shortID.description == note.device }
+                return Notes.Note(
+                    key: key, value: note.value ?? "",
+                    time: WallTime(seconds: note.time / 1000, nanoseconds: Int32(note.time % 1000) * 1_000_000).rfc3339,
+                    device: device?.id.description ?? note.device, name: device?.name ?? "")
+            }
         return Notes(
             folder: folder.id.rawValue, path: path,
             isKept: !folder.selection.isLeftOut(NoteFile.fileDirectory + "/x"), notes: notes, unreadable: unreadable)
     }
 
-    /// What is on this disk, by device.
+    /// What is on this disk, by device. A file that another device than its own has changed last is none of its device's notes.
     private func noteFiles() async throws -> (files: [(device: String, file: NoteFile)], unreadable: [String]) {
         let root = folder.root
         let directory = try RelativePath(parsing: NoteFile.fileDirectory)
-        let read = try await folder.onDisk { try Self.noteFiles(in: directory, root) }
-        return (read.0.map { (device: $0.0, file: NoteFile($0.1)) }, read.1)
+        let (found, unreadable) = try await folder.onDisk { try Self.noteFiles(in: directory, root) }
+        let own = folder.tools.localDevice.shortID.description
+        let names = found.map { Self.path(of: $0.0) }
+        let facts = try await folder.index.facts(names)
+        let foreign = zip(found, facts).filter { file, facts in
+            NoteFile.isForeign(to: file.0, changedBy: (facts.local?.file ?? facts.global)?.modifiedBy, own: own)
+        }.map(\.0.0)
+        let files = found.filter { !foreign.contains($0.0) }.map { (device: $0.0, file: NoteFile($0.1)) }
+        return (files, (unreadable + foreign.map(Self.path)).sorted())
     }
+
+    private static func path(of device: String) -> String { "\(NoteFile.fileDirectory)/\(device).json" }
 
     private static func noteFiles(
         in directory: RelativePath, _ root: RootDirectory

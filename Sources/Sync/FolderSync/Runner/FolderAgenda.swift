@@ -189,7 +189,7 @@ package struct FolderAgenda: Sendable {
         doubted = []
     }
 
-    /// The folder cannot be worked on at all; after `pause` all of it is looked at anew.
+    /// The folder cannot be worked on at all; after `pause` all of it is looked at again.
     package mutating func halted(at now: MonotonicTime, pause: Duration) {
         isWholeScanDue = false
         dueScans = []

@@ -8,13 +8,17 @@ package struct FolderBoards: Sendable {
     package let status: FolderStatusBoard
     package let announcements: AnnouncementFeed
     package let peers: PeerBoard
+    package let scrub: ScrubBoard
+    package let changes: FolderChangeFeed
 
     /// Opens the folder's root. Blocks its thread.
-    init(_ configuration: FolderConfiguration, interposer: (any DiskInterposer)? = nil) {
-        places = FolderPlaces(configuration, interposer: interposer)
+    init(_ configuration: FolderConfiguration, isExclusive: Bool, interposer: (any DiskInterposer)?) {
+        places = FolderPlaces(configuration, isExclusive: isExclusive, interposer: interposer)
         inbox = FolderInbox()
         status = FolderStatusBoard()
         announcements = AnnouncementFeed()
         peers = PeerBoard()
+        scrub = ScrubBoard()
+        changes = FolderChangeFeed()
     }
 }

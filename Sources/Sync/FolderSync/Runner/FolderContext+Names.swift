@@ -5,8 +5,11 @@ import Reconciliation
 /// Names that are in the way, and free names for files that have to give way.
 extension FolderContext {
     /// A free name for the loser of a conflict over `path`, in Syncthing's form.
-    func conflictCopy(of path: RelativePath, by device: ShortID) throws -> RelativePath {
-        let time = ConflictTime(unixSeconds: now, utcOffset: tools.utcOffset(now))
+    ///
+    /// - Parameter moment: unix seconds; nil for the current time.
+    func conflictCopy(of path: RelativePath, by device: ShortID, at moment: Int64? = nil) throws -> RelativePath {
+        let moment = moment ?? now
+        let time = ConflictTime(unixSeconds: moment, utcOffset: tools.utcOffset(moment))
         return try RelativePath(
             parsing: ConflictName.copy(of: path.text, at: time, by: device, isTaken: isTaken))
     }
@@ -17,11 +20,22 @@ extension FolderContext {
     }
 
     /// A free name for the loser of a conflict, as the folder's policy has it.
-    func loserName(of path: RelativePath, by device: ShortID) throws -> RelativePath {
+    ///
+    /// - Parameter moment: unix seconds for the name; nil for the current time. Devices that settle the same conflict choose the same.
+    func loserName(of path: RelativePath, by device: ShortID, at moment: Int64? = nil) throws -> RelativePath {
         guard rules.conflictPolicy == .both, rules.kind == .sendReceive else {
-            return try conflictCopy(of: path, by: device)
+            return try conflictCopy(of: path, by: device, at: moment)
         }
         return try ordinaryName(for: path, label: tools.name(of: tools.localDevice))
+    }
+
+    /// A conflict copy of `path` has come: it is scanned, a program may decide, and the oldest ones go where there are too many.
+    func conflictCopyMade(_ copy: RelativePath, of path: RelativePath, _ work: inout FolderWork) async throws {
+        work.effects.rescans.insert(copy)
+        work.noteUndecided(copy, rules)
+        let (archive, limit) = (archive, rules.conflictLimit)
+        let removed = try await onDisk { try archive.removeExcessConflicts(of: path, limit: limit) }
+        work.effects.rescans.formUnion(removed)
     }
 
     /// The first file, link or other thing that is no directory among the names above `path` on this disk, with what to do.

@@ -18,9 +18,13 @@ package struct FolderTools: Sendable {
     /// the same inputs does the same.
     var hashingWorkers = 2
     var filesAtOnce = 32
+    /// Names below a directory at which file systems are mounted; nil if nobody can tell.
+    var mountNames: @Sendable (_ directory: String) -> Set<String>? = { MountTable.names(below: $0) }
     package var time: AgentTime
     /// The clock of the disk's times.
     var diskTime: @Sendable () -> FileTime = ScanOptions.realTime
+    /// Reads a part of a file that is checked; tests give a disk that fails.
+    var readBlock: FileCheck.Reader = FileCheck.readFromDisk
     /// Seconds by which local time is ahead of UTC at a time in unix seconds: names of conflict copies have local time.
     package var utcOffset: @Sendable (Int64) -> Int64 = { _ in 0 }
     /// The devices that this one knows, itself among them, and their names.
@@ -60,6 +64,7 @@ package struct FolderContext: Sendable {
     package let place: FolderPlace
     package let index: FolderIndex
     package let peers: PeerBoard
+    let scrub: ScrubBoard
     package let tools: FolderTools
     /// Why the folder does not propagate deletions now; nil if it does.
     let deletionHalt: FolderHalt?
@@ -73,7 +78,18 @@ package struct FolderContext: Sendable {
     /// Unix seconds by the wall clock.
     package var now: Int64 { tools.time.wall().seconds }
 
-    package var rules: FolderRules { FolderRules(settings, device: tools.localDevice.shortID) }
+    package var rules: FolderRules {
+        var rules = FolderRules(settings, device: tools.localDevice.shortID)
+        rules.disk = DiskRules(root.traits)
+        rules.otherDisks = root.otherDisks.mapValues(DiskRules.init)
+        rules.attributes = AttributeRules(settings.attributes)
+        return rules
+    }
+
+    /// As the user set it, and where the disk keeps none.
+    func ignoresPermissions(at path: String) -> Bool {
+        settings.ignoresPermissions || !root.traits(at: path).keepsPermissions
+    }
 
     /// Throws the halt of a folder that stopped before it propagated deletions: what such a folder says of its files may be
     /// wrong.
@@ -89,14 +105,22 @@ package struct FolderContext: Sendable {
         options.ignoresPermissions = settings.ignoresPermissions
         options.workers = tools.hashingWorkers > 0 ? .threads(tools.hashingWorkers) : .callingTask
         options.now = tools.diskTime
+        options.attributes = attributeWriter.map { AttributeReading($0.access, $0.rules.filter) }
         return options
     }
 
     /// The folder with another selection, for the rest of a step that wrote `.stignore`.
     package func with(_ place: FolderPlace) -> FolderContext {
         FolderContext(
-            settings: settings, place: place, index: index.with(place.selection), peers: peers, tools: tools,
+            settings: settings, place: place, index: index.with(place.selection), peers: peers, scrub: scrub,
+            tools: tools,
             deletionHalt: deletionHalt, foundProblems: foundProblems)
+    }
+}
+
+extension DiskRules {
+    init(_ traits: DiskTraits) {
+        self.init(keepsPermissions: traits.keepsPermissions, hasCoarseTimes: traits.hasCoarseTimes)
     }
 }
 

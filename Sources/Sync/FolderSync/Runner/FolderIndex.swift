@@ -13,25 +13,27 @@ package struct FolderIndex: Sendable {
     package let folder: FolderID
     package let localDevice: ShortID
     package let announcements: AnnouncementFeed
+    private let changes: FolderChangeFeed
     package let now: @Sendable () -> WallTime
     private let selection: Selection
 
     init(
         store: IndexStore, folder: FolderID, localDevice: ShortID, announcements: AnnouncementFeed,
-        now: @escaping @Sendable () -> WallTime, selection: Selection
+        changes: FolderChangeFeed, now: @escaping @Sendable () -> WallTime, selection: Selection
     ) {
         self.store = store
         self.folder = folder
         self.localDevice = localDevice
         self.announcements = announcements
+        self.changes = changes
         self.now = now
         self.selection = selection
     }
 
     package func with(_ selection: Selection) -> FolderIndex {
         FolderIndex(
-            store: store, folder: folder, localDevice: localDevice, announcements: announcements, now: now,
-            selection: selection)
+            store: store, folder: folder, localDevice: localDevice, announcements: announcements, changes: changes,
+            now: now, selection: selection)
     }
 
     // MARK: reading
@@ -116,6 +118,7 @@ package struct FolderIndex: Sendable {
             try await store.applyLocal(in: folder, changes, placed: placed, isIgnored: { selection.isLeftOut($0) })
         }
         announcements.changed()
+        self.changes.changed(result, names: changes.map(\.name))
         work.effects.changes += log
         if changes.contains(where: { ConflictName.isCopy($0.name) }) { work.effects.touchesConflicts = true }
         // A change made here seldom leaves something to get, and a pull of everything looks at all that is selected.

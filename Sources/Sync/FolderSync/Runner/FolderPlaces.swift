@@ -8,18 +8,27 @@ package final class FolderPlaces: Sendable {
     private struct State {
         var configuration: FolderConfiguration
         var place: Result<FolderPlace, FolderHalt>
+        var claim: RootClaim?
     }
 
     private let state: Mutex<State>
     private let interposer: (any DiskInterposer)?
+    private let isExclusive: Bool
 
     /// Opens the folder's root. Blocks its thread.
     ///
-    /// - Parameter interposer: asked before anything in the folder is changed; for simulations.
-    init(_ configuration: FolderConfiguration, interposer: (any DiskInterposer)? = nil) {
+    /// - Parameters:
+    ///   - isExclusive: whether a root that another agent works in is refused.
+    ///   - interposer: asked before anything in the folder is changed; for simulations.
+    init(
+        _ configuration: FolderConfiguration, isExclusive: Bool = false, interposer: (any DiskInterposer)? = nil
+    ) {
         self.interposer = interposer
+        self.isExclusive = isExclusive
         state = Mutex(
             State(configuration: configuration, place: FolderPlace.open(configuration, interposer: interposer)))
+        let place = claimed(state.withLock { $0.place }, configuration)
+        state.withLock { $0.place = place }
     }
 
     package var configuration: FolderConfiguration { state.withLock { $0.configuration } }
@@ -53,7 +62,7 @@ package final class FolderPlaces: Sendable {
 
     package func set(_ place: FolderPlace) { state.withLock { $0.place = .success(place) } }
 
-    /// Looks whether the folder is still where it was, and opens or reads anew what is not as it was. Blocks its thread.
+    /// Looks whether the folder is still where it was, and opens or reads again what is not as it was. Blocks its thread.
     @discardableResult
     package func refresh() -> Result<FolderPlace, FolderHalt> {
         let (configuration, known) = state.withLock { ($0.configuration, $0.place) }
@@ -63,8 +72,32 @@ package final class FolderPlaces: Sendable {
         } else {
             place = FolderPlace.open(configuration, interposer: interposer)
         }
-        state.withLock { $0.place = place }
-        return place
+        let claimed = claimed(place, configuration)
+        state.withLock { $0.place = claimed }
+        return claimed
+    }
+
+    /// Lets other agents work in the root.
+    package func giveUpClaim() { state.withLock { $0.claim = nil } }
+
+    /// The same, if no other agent works there. Blocks its thread.
+    private func claimed(
+        _ place: Result<FolderPlace, FolderHalt>, _ configuration: FolderConfiguration
+    ) -> Result<FolderPlace, FolderHalt> {
+        guard isExclusive, !configuration.isPaused, case .success(let found) = place else { return place }
+        if let claim = state.withLock({ $0.claim }), claim.isOf(found.root) { return place }
+        switch RootClaim.take(found.root) {
+        case .granted(let claim):
+            state.withLock { $0.claim = claim }
+            return place
+        case .unsupported: return place
+        case .held(let process):
+            return .failure(
+                FolderHalt(
+                    reason: .error,
+                    message: "another synctrain agent\(process.map { " (process \($0))" } ?? "") works in "
+                        + "\(configuration.path); stop it, or pause the folder there"))
+        }
     }
 }
 

@@ -22,29 +22,16 @@ package final class FolderRunner: Sendable {
 
     private struct State: Sendable {
         var memory = FolderMemory()
-        var setup: Setup
+        var setup: RunnerSetup
         var watcher: FolderWatcher?
         /// Whether nothing is needed but for names that the inbox has: only these need be looked at then.
         var isInStep = false
     }
 
-    /// What `run` is set up by.
-    private struct Setup: Equatable, Sendable {
-        var isPaused: Bool
-        var isWatched: Bool
-        var path: String
-        var versions: FolderVersions
-
-        init(_ configuration: FolderConfiguration) {
-            (isPaused, isWatched) = (configuration.isPaused, configuration.isWatched)
-            (path, versions) = (configuration.path, configuration.versions)
-        }
-    }
-
     package let id: FolderID
-    private let boards: FolderBoards
+    let boards: FolderBoards
     package let tools: FolderTools
-    private let store: IndexStore
+    let store: IndexStore
     private let events: EventHub
     /// The program that watches directories; nil for none.
     private let watchProgram: String?
@@ -55,7 +42,7 @@ package final class FolderRunner: Sendable {
     /// There may be something for the folder's command to decide.
     private let decisionWake = Signal()
     private let stopped = Signal()
-    /// What `run` does is to be set up anew.
+    /// What `run` does is to be set up again.
     private let restart = Signal()
     /// The root may be another directory than the one that is watched.
     private let rootChanged = Signal()
@@ -73,7 +60,7 @@ package final class FolderRunner: Sendable {
         tools.logger[metadataKey: "folder"] = "\(configuration.id)"
         self.tools = tools
         logger = tools.logger
-        state = Mutex(State(setup: Setup(configuration)))
+        state = Mutex(State(setup: RunnerSetup(configuration)))
         boards.inbox.set(rescanInterval: configuration.rescanPause)
         if case .failure(let problem) = boards.places.current { logger.error("\(problem.message)") }
     }
@@ -85,7 +72,7 @@ package final class FolderRunner: Sendable {
         boards.places.set(configuration)
         boards.places.refresh()
         boards.inbox.set(rescanInterval: configuration.rescanPause)
-        let setup = Setup(configuration)
+        let setup = RunnerSetup(configuration)
         let isOther = state.withLock { state in
             defer { state.setup = setup }
             return state.setup != setup
@@ -119,8 +106,7 @@ package final class FolderRunner: Sendable {
         try context(at: boards.places.current.get(), boards.places.configuration)
     }
 
-    /// Runs a step while nothing else changes the folder, for somebody who waits for what comes of it. Only a halt of the folder
-    /// is kept for `status`: what is wrong with a request says nothing about the folder.
+    /// Runs a step while nothing else changes the folder, for a caller that waits. Only a halt is kept for `status`.
     package func perform<Step: FolderStep>(_ step: Step) async throws -> Step.Output {
         let output: Step.Output
         do {
@@ -170,6 +156,7 @@ package final class FolderRunner: Sendable {
                     "\(places.configuration.path) is missing; mount its disk. The folder is not synced until the directory is back"
             )
         }
+        if boards.scrub.isUnread { try await readDamaged() }
         let folder = context(at: place, settings ?? places.configuration)
         try await folder.applySelection(&work)
         if folder.deletionHalt == nil, boards.status.snapshot.halt != nil { work.effects.endsHalt = true }
@@ -180,9 +167,10 @@ package final class FolderRunner: Sendable {
         let halt = boards.status.snapshot.halt
         let index = FolderIndex(
             store: store, folder: id, localDevice: tools.localDevice.shortID,
-            announcements: boards.announcements, now: tools.time.wall, selection: place.selection)
+            announcements: boards.announcements, changes: boards.changes, now: tools.time.wall,
+            selection: place.selection)
         return FolderContext(
-            settings: settings, place: place, index: index, peers: boards.peers, tools: tools,
+            settings: settings, place: place, index: index, peers: boards.peers, scrub: boards.scrub, tools: tools,
             deletionHalt: halt.flatMap { $0.isOverDeletions ? $0 : nil }, foundProblems: boards.status.snapshot.found)
     }
 
@@ -198,6 +186,7 @@ package final class FolderRunner: Sendable {
         boards.inbox.take(effects, at: tools.time.monotonic())
         if effects.endsHalt { endHalt() }
         if effects.touchesConflicts { await countConflicts() }
+        if boards.scrub.hasDamaged { await rereadDamaged() }
         await record(effects.changes)
         for event in effects.events { events.post(event.type, folder: id, message: event.message) }
         if hasUndecided { decisionWake.notify() }
@@ -257,10 +246,13 @@ package final class FolderRunner: Sendable {
         var isStopped = false
         while !Task.isCancelled, !isStopped {
             let isPaused = boards.places.configuration.isPaused
-            if isPaused { boards.inbox.firstScan.open() }
+            if isPaused {
+                boards.places.giveUpClaim()
+                boards.inbox.firstScan.open()
+            }
             isStopped = await withTaskGroup(of: Bool.self) { group in
                 if !isPaused {
-                    for job in [scans, pulls, followLinks, watch, cleanArchive, decideConflicts] {
+                    for job in [scans, pulls, followLinks, watch, cleanArchive, scrubOnSchedule, decideConflicts] {
                         group.addTask {
                             await job()
                             return false
@@ -283,6 +275,7 @@ package final class FolderRunner: Sendable {
             // The one that was due may have been done before the end.
             boards.inbox.scanEverything()
         }
+        boards.places.giveUpClaim()
     }
 
     /// A folder of which nothing is on this disk needs no scan before announcements are taken.
@@ -355,12 +348,14 @@ package final class FolderRunner: Sendable {
         await Signal().wait()
     }
 
-    /// Runs something; what goes wrong is kept for `status`, and tried again.
+    /// Runs something; what goes wrong is kept for `status`.
     private func attempt(_ body: () async throws -> Void) async {
         do {
             try await body()
         } catch is CancellationError {
             return
+        } catch FolderError.selectionChanged {
+            boards.inbox.scanEverything()
         } catch {
             halted(by: error)
         }
@@ -379,7 +374,7 @@ package final class FolderRunner: Sendable {
         }
         if try await turn.withUnits(1, { try await self.execute(FollowElsewhereStep(names: asked)) }) { names = nil }
         var account = PullOutcomesStep.Account()
-        var cursor: String?
+        var (cursor, clearance): (String?, DeletionClearance?) = (nil, nil)
         defer { boards.status.set(isSyncing: false) }
         repeat {
             var attempted: Set<String> = []
@@ -387,9 +382,9 @@ package final class FolderRunner: Sendable {
             while true {
                 let step = PlanPullStep(
                     names: names, cursor: cursor, attempted: attempted, deletions: boards.inbox.takeDeletions(),
-                    countsNeed: !boards.status.snapshot.isSyncing)
+                    countsNeed: !boards.status.snapshot.isSyncing, clearance: clearance)
                 let round = try await turn.withUnits(1) { try await self.execute(step) }
-                next = round.next
+                (next, clearance) = (round.next, round.clearance)
                 account.isComplete = account.isComplete && round.isComplete
                 if round.isNeeded, !boards.status.snapshot.isSyncing {
                     boards.status.set(isSyncing: true)
@@ -412,6 +407,7 @@ package final class FolderRunner: Sendable {
         let isInStep = account.isComplete && boards.status.snapshot.need == NeededTotals()
         state.withLock { $0.isInStep = isInStep }
         if account.isComplete { boards.status.set(isShortOfSpace: false) }
+        try await keepFree()
         statusChanged()
     }
 
@@ -459,7 +455,7 @@ package final class FolderRunner: Sendable {
         return outcome ?? FolderActionOutcome(folder: id.rawValue, action: .revert, isDryRun: isDryRun)
     }
 
-    /// What is gone was meant to go. Throws `FolderError.notHaltedOverDeletions`.
+    /// What is gone, or what other devices deleted, was meant to go. Throws `FolderError.notHaltedOverDeletions`.
     package func confirm(isDryRun: Bool) async throws -> FolderActionOutcome {
         let outcome = try await perform(
             ConfirmStep(heldDeletions: boards.status.snapshot.heldDeletions, isDryRun: isDryRun))
@@ -467,8 +463,7 @@ package final class FolderRunner: Sendable {
         return outcome
     }
 
-    /// What is gone was not meant to go: the root and its marker are created, and what is missing is needed again. Throws
-    /// `FolderError.notHalted`, and `FolderHalt` where the cause is one that a person has to end.
+    /// What is gone was not meant to go: it is needed again. Throws `FolderError.notHalted`, and `FolderHalt` for a person to end.
     package func repair(isDryRun: Bool) async throws -> FolderActionOutcome {
         guard let halt = boards.status.snapshot.halt ?? boards.places.current.failure else {
             throw FolderError.notHalted

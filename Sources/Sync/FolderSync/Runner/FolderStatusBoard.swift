@@ -75,6 +75,8 @@ package final class FolderStatusBoard: Sendable {
         package var found = Problems()
         /// What pulls could not do, each forgotten by the next pull that can, or need not.
         package var undone = Problems()
+        /// Files whose bytes are not those that were hashed.
+        package var damaged = Problems()
         /// Names that the pull under way could not do, and those that the one before could not.
         fileprivate var failing: Set<String> = []
         fileprivate var failed: Set<String> = []
@@ -86,17 +88,23 @@ package final class FolderStatusBoard: Sendable {
         /// Names on this disk that are not selected, so far as they were counted.
         package var extraneous: Int64 = 0
         package var conflicts: Int64 = 0
-        /// Deletions that a halt holds back.
-        var heldDeletions: Int64 = 0
+        /// Deletions that a halt holds back, or that other devices made and nobody has confirmed.
+        package var heldDeletions: Int64 = 0
         /// When the last look at the whole folder ended.
         package var lastScan: WallTime?
         package var watch = (state: "off", message: String?.none, watched: 0)
 
         /// Names that something is wrong with, each once.
-        package var problemCount: Int { found.count + undone.names.count(where: { !found.contains($0) }) }
+        package var problemCount: Int {
+            found.count + undone.names.count(where: { !found.contains($0) })
+                + damaged.names.count(where: { !found.contains($0) && !undone.contains($0) })
+        }
 
         /// By name, so far as messages are kept.
-        package var problems: [String: String] { found.messages.merging(undone.messages) { _, undone in undone } }
+        package var problems: [String: String] {
+            damaged.messages.merging(found.messages) { _, found in found }
+                .merging(undone.messages) { _, undone in undone }
+        }
 
         /// In the order of their names.
         package func firstProblems(_ count: Int) -> [Problem] {
@@ -159,6 +167,11 @@ package final class FolderStatusBoard: Sendable {
     package func set(extraneous: Int64) { state.withLock { $0.extraneous = extraneous } }
     package func set(conflicts: Int64) { state.withLock { $0.conflicts = conflicts } }
     package func set(isShortOfSpace: Bool) { state.withLock { $0.isShortOfSpace = isShortOfSpace } }
+    func set(damaged: [(name: String, message: String)]) {
+        var problems = Problems()
+        for file in damaged { problems.note(file.message, at: file.name) }
+        state.withLock { $0.damaged = problems }
+    }
     func setWatch(_ watchState: String, _ message: String? = nil, watched: Int = 0) {
         state.withLock { $0.watch = (watchState, message, watched) }
     }

@@ -19,6 +19,13 @@ package struct FolderMemory: Sendable {
     var deletionGuard = DeletionGuard()
     /// Deletions that would halt the folder are taken for meant, once.
     var confirmsDeletions = false
+    var incomingGuard = IncomingGuard()
+    /// Deletions by other devices that are not carried out; nil for none.
+    var heldDeletions: HeldDeletions?
+    /// Deletions by other devices that a person has confirmed, until they are carried out; nil until the index was asked.
+    var confirmedDeletions: ConfirmedDeletions?
+    /// Where a disk was mounted and is not any more.
+    var vanishedMounts = VanishedNames()
     /// Temporary files that may be of use to a fetch yet.
     var temporaries: Set<RelativePath> = []
     /// A group may be half in its place: `SettleGroupsStep` ends that.
@@ -72,13 +79,13 @@ package struct FolderEffects: Sendable {
     /// The own index changed in a way that may let a failed pull succeed.
     var mayUnblockPull = false
     package var problems = ProblemJournal()
-    /// Counts of `status` that the step has found anew; nil for those it has not looked at.
+    /// Counts of `status` that the step has found again; nil for those it has not looked at.
     package var counts = FolderCounts()
     /// Conflict copies came or went.
     var touchesConflicts = false
     /// The halt that the folder was in is over.
     var endsHalt = false
-    /// The selection was read anew.
+    /// The selection was read again.
     package var place: FolderPlace?
     /// Other directories are to be watched.
     package var selectionChanged = false
@@ -112,7 +119,7 @@ package struct ProblemJournal: Sendable {
         case undone(String, at: String)
         /// All problems of the name are over.
         case clear(String)
-        /// What scans found of these names and all below them is found out anew; nil for everything. What pulls could not
+        /// What scans found of these names and all below them is found out again; nil for everything. What pulls could not
         /// do stays: a scan ends none of it.
         case forgetFound(below: [RelativePath]?)
     }

@@ -1,32 +1,87 @@
+import AsyncTools
 import BlockExchange
 import IndexStore
-import Reconciliation
 import Synchronization
 
-/// What the connected devices say of their index of a folder on this link: up to where it goes.
+/// What the devices that the folder is shared with have said of it since this device started.
 package final class PeerBoard: Sendable {
-    private let announced = Mutex<[DeviceID: IndexStore.IndexState]>([:])
-
-    package var all: [DeviceID: IndexStore.IndexState] { announced.withLock { $0 } }
-
-    package func set(_ device: DeviceID, _ state: IndexStore.IndexState?) { announced.withLock { $0[device] = state } }
-}
-
-extension FolderContext {
-    /// Which devices count as copies now.
-    func copyRule() async throws -> CopyRule {
-        let announced = peers.all
-        let modes = try await index.store.modes(in: id)
-        var rule = CopyRule(isFull: settings.mode == .full, peers: [:])
-        for device in settings.devices {
-            var peer = CopyRule.Peer(mode: modes[device].flatMap(PeerMode.init) ?? .unknown)
-            if let announced = announced[device],
-                let known = try await index.store.remoteIndex(of: id, device: device)
-            {
-                peer.isCurrent = known.indexID == announced.indexID && known.maxSequence >= announced.maxSequence
-            }
-            rule.peers[device] = peer
-        }
-        return rule
+    /// What one device has said, on its last link.
+    package struct Standing: Equatable, Sendable {
+        /// Up to where its index goes.
+        package var announced: IndexStore.IndexState
+        /// Whether it takes keep requests for the folder.
+        package var takesKeepRequests: Bool
+        package var isConnected = true
+        /// Whether it has heard on that link how much this device keeps, and what that has promised.
+        package var hasHeard = false
+        /// When the link ended.
+        package var seen: MonotonicTime?
     }
+
+    private struct State {
+        var standings: [DeviceID: Standing] = [:]
+        /// Those that have stated on their links what they have promised; a statement may be heeded before what is shared is.
+        var stated: Set<DeviceID> = []
+        /// How often somebody gathers promises now.
+        var gatherings = 0
+        /// Counts gatherings that have ended: what they left is to be released.
+        var ended = 0
+    }
+
+    private let state = Mutex(State())
+    /// One at a time: a file that is freed, and a device that says it has lost its promises.
+    let keepTurn = Budget(limit: 1)
+
+    /// The indexes of the devices that are connected.
+    package var all: [DeviceID: IndexStore.IndexState] {
+        state.withLock { $0.standings.filter(\.value.isConnected).mapValues(\.announced) }
+    }
+
+    package var standings: [DeviceID: Standing] { state.withLock { $0.standings } }
+
+    package func takesKeepRequests(_ device: DeviceID) -> Bool {
+        state.withLock { $0.standings[device].map { $0.isConnected && $0.takesKeepRequests } ?? false }
+    }
+
+    /// The device has said on a link which index it has; nil: what it said holds no longer.
+    package func set(_ device: DeviceID, _ announced: IndexStore.IndexState?, takesKeepRequests: Bool = false) {
+        state.withLock { state in
+            state.standings[device] = announced.map {
+                Standing(announced: $0, takesKeepRequests: takesKeepRequests)
+            }
+        }
+    }
+
+    /// The link is over. What the device said is remembered.
+    package func ended(_ device: DeviceID, at now: MonotonicTime) {
+        state.withLock { state in
+            state.stated.remove(device)
+            guard state.standings[device]?.isConnected == true else { return }
+            state.standings[device]?.isConnected = false
+            state.standings[device]?.seen = now
+        }
+    }
+
+    /// The device has heard this one's statement.
+    func noteHeard(_ device: DeviceID) { state.withLock { $0.standings[device]?.hasHeard = true } }
+
+    /// The device has stated what it promised.
+    func noteStated(_ device: DeviceID) { state.withLock { _ = $0.stated.insert(device) } }
+
+    /// Those of the connected devices that have stated on their links what they have promised.
+    package var stated: Set<DeviceID> { state.withLock { $0.stated } }
+
+    // MARK: gathering
+
+    func beginGathering() { state.withLock { $0.gatherings += 1 } }
+
+    func endGathering() {
+        state.withLock { state in
+            state.gatherings -= 1
+            state.ended += 1
+        }
+    }
+
+    /// A number that changes with the end of each gathering; nil while there is one.
+    var quietNumber: Int? { state.withLock { $0.gatherings == 0 ? $0.ended : nil } }
 }

@@ -79,7 +79,12 @@ struct SelectionChangeStep: FolderStep {
     }
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Change {
-        let edit = try edit(try folder.selectionEditor())
+        try await folder.withSelection { try await change(folder, &work) }
+    }
+
+    private func change(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Change {
+        let editor = try folder.selectionEditor()
+        let edit = try edit(editor)
         let new = try Selection(edit.file, include: folder.place.readIncluded)
         var outcome = SelectionOutcome(
             folder: folder.id.rawValue, mode: folder.settings.mode.rawValue, isDryRun: isDryRun, added: edit.added,
@@ -93,7 +98,8 @@ struct SelectionChangeStep: FolderStep {
                     isException: Self.isException(path, isSelecting: isSelecting, in: new)))
         }
         outcome.cost = try await folder.cost(of: PathSet.topmost(paths), to: new)
-        let changed = !isDryRun && edit.isChange ? try await folder.writing(edit.file, &work) : folder
+        let changed =
+            !isDryRun && edit.isChange ? try await folder.writing(edit.file, over: editor.file, &work) : folder
         return Change(outcome: outcome, folder: changed, selection: new)
     }
 
@@ -118,6 +124,10 @@ struct ConvertStep: FolderStep {
     var isDryRun = false
 
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
+        try await folder.withSelection { try await convert(folder, &work) }
+    }
+
+    private func convert(_ folder: FolderContext, _ work: inout FolderWork) async throws -> SelectionOutcome {
         let editor = try folder.selectionEditor()
         let edit = try mode == .selective ? editor.convertedToSelective() : editor.convertedToFull()
         let new = try Selection(edit.file, include: folder.place.readIncluded)
@@ -125,7 +135,9 @@ struct ConvertStep: FolderStep {
             folder: folder.id.rawValue, mode: mode.rawValue, isDryRun: isDryRun, added: edit.added,
             removed: edit.removed)
         outcome.cost = try await folder.cost(of: [""], to: new)
-        if !isDryRun, edit.isChange { _ = try await folder.writing(edit.file, &work) }
+        if !isDryRun, edit.isChange {
+            _ = try await folder.writing(edit.file, over: editor.file, &work)
+        }
         return outcome
     }
 }

@@ -5,12 +5,31 @@ import Selection
 extension FolderContext {
     /// Replaces the folder's `.stignore`, and brings the index in line with it before anyone asks for its totals. Gives
     /// the folder with the selection that it has then.
-    func writing(_ file: IgnoreFile, _ work: inout FolderWork) async throws -> FolderContext {
-        let root = root
-        try await onDisk {
-            let staged = try root.stage(try RelativePath(parsing: FolderPlace.ignoreFile), resuming: false)
-            try staged.write(file.bytes, at: 0)
-            _ = try staged.commit(replacing: .anything, permissions: nil, modified: nil)
+    ///
+    /// - Parameter edited: what the new lines were made of.
+    /// - Throws: `FolderError.selectionChanged` if the file says something else by now; nothing is written then.
+    func writing(_ file: IgnoreFile, over edited: IgnoreFile, _ work: inout FolderWork) async throws -> FolderContext {
+        let (root, place) = (root, place)
+        do {
+            try await onDisk {
+                let path = try RelativePath(parsing: FolderPlace.ignoreFile)
+                // Taken before the file is read: a write after that is detected when the file is replaced.
+                let status = try root.status(of: path)
+                guard try place.ignoreFile() == edited else {
+                    throw FileAccessError(.changedOnDisk, .rename, path: path.text)
+                }
+                let staged = try root.stage(path, resuming: false)
+                try staged.write(file.bytes, at: 0)
+                do {
+                    _ = try staged.commit(
+                        replacing: status.map { .exactly($0) } ?? .nothing, permissions: nil, modified: nil)
+                } catch {
+                    try? staged.discard()
+                    throw error
+                }
+            }
+        } catch let error as FileAccessError where error.code == .changedOnDisk || error.code == .exists {
+            throw FolderError.selectionChanged
         }
         let changed = try await reread(&work)
         work.effects.counts.need = try await changed.index.neededTotals()
@@ -39,6 +58,14 @@ extension FolderContext {
         // Something that is selected from now on may be on this disk already.
         if applied != nil { work.effects.scansEverything = true }
         work.effects.selectionChanged = true
+    }
+
+    /// Does something with the ignore file again if somebody wrote it meanwhile, a few times.
+    func withSelection<Result>(_ body: () async throws -> Result) async throws -> Result {
+        for _ in 0..<3 {
+            do { return try await body() } catch FolderError.selectionChanged {}
+        }
+        throw FolderError.selectionChanged
     }
 
     /// An editor of the selection as `.stignore` has it now.

@@ -80,7 +80,7 @@ package struct ResolveExtraneousStep: FolderStep {
             return names.sorted { $0.0.text.utf8.lexicographicallyPrecedes($1.0.text.utf8) }
         }
         var found: [ExtraneousFile] = []
-        let rule = try await folder.copyRule()
+        let rule = try await folder.copyCounting().rule
         for start in stride(from: 0, to: names.count, by: FolderIndex.pageLimit) {
             let part = names[start..<min(start + FolderIndex.pageLimit, names.count)]
             for ((path, status), facts) in zip(part, try await folder.index.facts(part.map(\.0.text))) {
@@ -88,7 +88,8 @@ package struct ResolveExtraneousStep: FolderStep {
                     ExtraneousFile(
                         path: path, status: status, facts: facts,
                         reason: Freeing.reason(
-                            against: facts.localVersion, global: facts.global, copies: rule.copies(facts.holders),
+                            against: facts.localVersion, global: facts.global,
+                            copies: rule.possibleCopies(facts.holders),
                             minimumCopies: folder.settings.minimumCopies,
                             sight: SpaceFreeing.sight(status, facts.local))))
             }
@@ -130,14 +131,14 @@ package struct ExtraneousListing: Sendable {
 
     /// What was found, with what others have in its place and what can be done about it.
     private func entries(_ found: [ExtraneousEntry]) async throws -> [Entry] {
-        let rule = try await folder.copyRule()
+        let rule = try await folder.copyCounting().rule
         return zip(found, try await folder.index.facts(found.map(\.name))).compactMap { found, facts in
             var entry = Entry(extraneous: found, in: folder.id)
             guard let path = RelativePath(found.name), entry.kind != .directory else { return entry }
             let file = ExtraneousFile(
                 path: path, status: found.status, facts: facts,
                 reason: Freeing.reason(
-                    against: facts.localVersion, global: facts.global, copies: rule.copies(facts.holders),
+                    against: facts.localVersion, global: facts.global, copies: rule.possibleCopies(facts.holders),
                     minimumCopies: folder.settings.minimumCopies,
                     sight: SpaceFreeing.sight(found.status, facts.local)))
             entry.choices = ["select", "delete", "ignore", "move-to"]
@@ -182,7 +183,7 @@ struct ExtraneousFile: Sendable {
     var other: FileInfo? {
         guard let global = facts.global, !global.isDeleted, !global.isInvalid else { return nil }
         switch reason {
-        case nil, .tooFewCopies, .uncertainCopies, .unsettled: return nil
+        case nil, .tooFewCopies, .uncertainCopies, .failedCopies, .promised, .unsettled: return nil
         default: return global
         }
     }

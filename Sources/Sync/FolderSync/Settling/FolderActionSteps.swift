@@ -4,6 +4,7 @@ import FileAccess
 import IndexStore
 import Reconciliation
 import Selection
+import SyncDecisions
 
 /// What this device has replaces what the others made of it, in a folder that only sends.
 package struct OverrideStep: FolderStep {
@@ -90,7 +91,8 @@ struct RevertStep: FolderStep {
     }
 }
 
-/// What is gone was meant to go: it is deleted on the other devices too.
+/// What is gone was meant to go: it is deleted on the other devices too. Where nothing is gone and other devices have deleted
+/// more than is carried out unasked, that was meant.
 struct ConfirmStep: FolderStep {
     /// Deletions that the halt holds back.
     let heldDeletions: Int64
@@ -98,7 +100,9 @@ struct ConfirmStep: FolderStep {
 
     /// - Throws: `FolderError.notHaltedOverDeletions`.
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome {
-        guard folder.deletionHalt != nil else { throw FolderError.notHaltedOverDeletions }
+        guard folder.deletionHalt != nil || !work.memory.vanishedMounts.isEmpty else {
+            return try await confirmIncoming(folder, &work)
+        }
         var outcome = FolderActionOutcome(folder: folder.id.rawValue, action: .confirm, isDryRun: isDryRun)
         guard !isDryRun else {
             outcome.deletions = heldDeletions
@@ -115,6 +119,40 @@ struct ConfirmStep: FolderStep {
         let after = try await folder.index.store.totals(of: folder.id).local
         outcome.deletions = max(0, (before.files &+ before.directories) &- (after.files &+ after.directories))
         return outcome
+    }
+
+    /// Lets the next pull carry out the deletions that wait now, and no others.
+    private func confirmIncoming(_ folder: FolderContext, _ work: inout FolderWork) async throws -> FolderActionOutcome
+    {
+        guard let held = work.memory.heldDeletions else { throw FolderError.notHaltedOverDeletions }
+        var outcome = FolderActionOutcome(folder: folder.id.rawValue, action: .confirm, isDryRun: isDryRun)
+        (outcome.deletions, outcome.isHere) = (Int64(held.files), true)
+        guard !isDryRun else { return outcome }
+        let deletions = IncomingDeletions(folder: folder, names: nil)
+        let confirmed = try await deletions.confirmed()
+        try await folder.setConfirmedDeletions(confirmed.deletions, &work)
+        outcome.deletions = confirmed.count
+        work.memory.heldDeletions = nil
+        work.effects.pull = .everything
+        return outcome
+    }
+}
+
+extension FolderMemory {
+    /// What `ConfirmStep` would carry out in a folder that has not halted: what is below a missing disk first.
+    ///
+    /// - Parameter held: names that are missing below such a disk.
+    package func unconfirmed(_ folder: FolderID, held: Int64) -> FolderStatus.HeldDeletions? {
+        let mounts = vanishedMounts.names
+        guard mounts.isEmpty else {
+            let places = mounts.sorted().prefix(3).joined(separator: ", ") + (mounts.count > 3 ? ", …" : "")
+            let message = VanishedMounts.message(folder: folder.rawValue)
+            return FolderStatus.HeldDeletions(names: held, isHere: false, message: "\(places): \(message)")
+        }
+        return heldDeletions.map {
+            FolderStatus.HeldDeletions(
+                names: Int64($0.files), isHere: true, message: $0.message(folder: folder.rawValue))
+        }
     }
 }
 

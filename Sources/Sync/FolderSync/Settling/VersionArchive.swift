@@ -38,7 +38,7 @@ package struct VersionArchive: Sendable {
         let root: RootDirectory
         do {
             if let path = settings.path {
-                root = try isCreating ? RootDirectory(creating: path) : RootDirectory(path: path)
+                root = try isCreating ? RootDirectory(creating: path, like: folder) : RootDirectory(path: path)
                 guard try !root.isSameOrInside(folder), try !folder.isSameOrInside(root) else {
                     throw FolderHalt(
                         reason: .error,
@@ -60,18 +60,36 @@ package struct VersionArchive: Sendable {
 
     // MARK: archiving
 
+    /// A second name, in the archive, of a file that something is about to take the place of.
+    package struct Kept: Sendable {
+        /// The file's place in the folder.
+        package let path: RelativePath
+        /// Its name in the archive.
+        package let name: RelativePath
+        /// What must be in its place from now on.
+        package let left: FileAccess.FileStatus
+        /// Whether it is to replace the last version in a trashcan, which stays until it is certain that this one is to be
+        /// kept.
+        fileprivate let replacesLast: Bool
+
+        /// What it is called in the archive once it has lost its place.
+        package var lastName: RelativePath { replacesLast ? path : name }
+    }
+
     /// Gives a file that something is about to take the place of a second name, in the archive. What comes of the
-    /// replacement is told by `finish` or `withdraw`. Throws `changedOnDisk` if the file is not what was `expected`.
+    /// replacement is told by `finish` or `withdraw`; until then, nothing in the archive has given way. Throws
+    /// `changedOnDisk` if the file is not what was `expected`.
     ///
     /// - Parameter isTagged: Whether the name gets the time in any case, so that no other version gives way.
     package func keep(
         _ path: RelativePath, expecting expected: FileAccess.FileStatus, isTagged: Bool = false,
         durability: Durability = .immediate
-    ) throws -> RelativePath {
-        try archiving(path, isTagged: isTagged) { target, isReplacing in
-            try folder.preserve(
-                path, in: root, as: target, expecting: expected, isReplacing: isReplacing, durability: durability)
+    ) throws -> Kept {
+        var left = expected
+        let (name, replacesLast) = try archiving(path, isTagged: isTagged) { target in
+            left = try folder.preserve(path, in: root, as: target, expecting: expected, durability: durability)
         }
+        return Kept(path: path, name: name, left: left, replacesLast: replacesLast)
     }
 
     /// Moves a file into the archive. Throws `changedOnDisk` if it is not what was `expected`.
@@ -81,45 +99,58 @@ package struct VersionArchive: Sendable {
     ) throws -> RelativePath {
         // The time that a trashcan's file gets must not outlast its way there: in its old place it would look changed.
         let durability = rules?.isTagging == false ? Durability.immediate : durability
-        let archived = try archiving(path) { target, isReplacing in
-            try folder.move(
-                path, into: root, as: target, expecting: expected, isReplacing: isReplacing, durability: durability)
+        let (name, replacesLast) = try archiving(path, isTagged: false) { target in
+            try folder.move(path, into: root, as: target, expecting: expected, durability: durability)
         }
-        try finish(archived)
-        return archived
+        return try finish(Kept(path: path, name: name, left: expected, replacesLast: replacesLast))
     }
 
-    /// The file that was kept has lost its place: the archive's name is all that it has.
-    package func finish(_ archived: RelativePath) throws {
-        // Without the time in its name, it is the time of the file that says when it was archived, as in Syncthing.
-        guard VersionName.parse(archived.name) == nil else { return }
-        try root.setModificationTime(FileTime(seconds: now), of: archived)
+    /// The file that was kept has lost its place: the archive's name is all that it has. Gives that name.
+    @discardableResult
+    package func finish(_ kept: Kept) throws -> RelativePath {
+        let name = kept.lastName
+        if kept.replacesLast {
+            try root.rename(kept.name, to: name, replacing: .anything, durability: .deferred)
+            // Two names of one file: nothing was moved.
+            _ = try root.remove(kept.name, expecting: nil, durability: .deferred)
+        }
+        // Without the time in its name, it is the time of the file that says when it was archived, as in Syncthing. A file that
+        // has another name yet may be known by its time there.
+        guard VersionName.parse(name.name) == nil, try root.status(of: name)?.linkCount == 1 else { return name }
+        try root.setModificationTime(FileTime(seconds: now), of: name)
+        return name
     }
 
-    /// The file that was kept has not lost its place.
-    package func withdraw(_ archived: RelativePath) {
+    /// The file that was kept has not lost its place, or nobody knows. If it has, it stays in the archive as it is, in a
+    /// trashcan beside the version before it.
+    package func withdraw(_ kept: Kept) {
+        guard let now = try? folder.status(of: kept.path), let archived = try? root.status(of: kept.name),
+            now.isSameFile(as: archived) || now.isUnchanged(since: kept.left.beforeRenaming)
+        else { return }
         // What cannot be removed is a version too many.
-        _ = try? root.remove(archived, expecting: nil, durability: .deferred)
+        _ = try? root.remove(kept.name, expecting: nil, durability: .deferred)
     }
 
     /// Makes names that were given with deferred durability durable.
     package func synchronize() throws { try root.synchronizeFileSystem() }
 
+    /// - Returns: The name that `body` has filled, and whether it is to replace the last version in a trashcan.
     private func archiving(
-        _ path: RelativePath, isTagged: Bool = false,
-        _ body: (_ target: RelativePath, _ isReplacing: Bool) throws -> Void
-    ) throws -> RelativePath {
+        _ path: RelativePath, isTagged: Bool, _ body: (_ target: RelativePath) throws -> Void
+    ) throws -> (name: RelativePath, replacesLast: Bool) {
         try makeDirectory(for: path)
-        if !isTagged, rules?.isTagging == false, try root.status(of: path)?.type != .directory {
-            try body(path, true)
-            return path
+        let isLast = !isTagged && rules?.isTagging == false
+        let last = isLast ? try root.status(of: path) : nil
+        if isLast, last == nil {
+            try body(path)
+            return (path, false)
         }
         var time = ConflictTime(unixSeconds: now, utcOffset: utcOffset(now))
         for _ in 1..<Self.sameSecondLimit {
             let target = try path.replacingName(with: VersionName.tagged(path.name, at: time))
             do {
-                try body(target, false)
-                return target
+                try body(target)
+                return (target, last.map { $0.type != .directory } ?? false)
             } catch let error as FileAccessError where error.code == .exists {
                 time = time.next
             }
@@ -243,35 +274,6 @@ package struct VersionArchive: Sendable {
         for index in rules.dropped(ages: ages) {
             try root.remove(versions[index].path, expecting: versions[index].status, durability: .deferred)
         }
-    }
-}
-
-extension VersionArchive? {
-    /// Puts a staged file into the place of what was seen there, which goes to the archive if there is one; if it cannot
-    /// be, the staged file is given up. Gives the archive's name of it.
-    ///
-    /// - Parameter isTagged: As `VersionArchive.keep`.
-    @discardableResult
-    package func replacing(
-        _ path: RelativePath, _ present: FileAccess.FileStatus?, by staged: StagedFile, permissions: UInt32?,
-        modified: FileTime?, isTagged: Bool = false
-    ) throws -> RelativePath? {
-        let archive = self.flatMap { $0.rules == nil ? nil : $0 }
-        var kept: RelativePath?
-        do {
-            if let archive, let present, present.type == .regular {
-                kept = try archive.keep(path, expecting: present, isTagged: isTagged)
-            }
-            _ = try staged.commit(
-                replacing: present.map { .exactly($0) } ?? .nothing, permissions: permissions, modified: modified)
-        } catch {
-            if let kept { archive?.withdraw(kept) }
-            try staged.discard()
-            throw error
-        }
-        if let kept { try archive?.finish(kept) }
-        try archive?.expire([path])
-        return kept
     }
 }
 

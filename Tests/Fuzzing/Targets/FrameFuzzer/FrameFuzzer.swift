@@ -62,11 +62,15 @@ private func check(_ event: ConnectionEvent) {
             precondition(file.blocks.reduce(0) { $0 + Int64($1.size) } == file.size, "size")
             precondition(BlockSize.isValid(file.effectiveBlockSize), "block size")
             precondition(file.carriedFields.count <= limits.carriedByteCount, "carried")
+            precondition(file.diskAttributes == nil, "a peer has told what this disk has")
+            var again = file
+            again.setAttributes(file.attributes, onDisk: nil)
+            precondition(again.attributes == file.attributes, "attributes")
         }
     case .request(_, let request):
         precondition(request.offset >= 0 && request.size >= 0 && request.offset <= .max - Int64(request.size), "range")
     case .clusterConfig(let config):
         precondition(Set(config.folders.map(\.id)).count == config.folders.count, "folder twice")
-    case .hello, .response, .downloadProgress, .closed: break
+    case .hello, .response, .downloadProgress, .keepRequest, .keepAnswer, .closed: break
     }
 }

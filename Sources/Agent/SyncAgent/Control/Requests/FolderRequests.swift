@@ -5,6 +5,7 @@ import ControlAPI
 import FileAccess
 import FolderSync
 import PeerLinks
+import Selection
 
 /// The verbs of folders: each path goes to the folder that it is in.
 struct FolderRequests: RequestGroup {
@@ -17,6 +18,7 @@ struct FolderRequests: RequestGroup {
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.perform) { try await perform($0) }
         table.on(Endpoints.scan) { try await scan($0) }
+        table.on(Endpoints.scrub) { try await scrub($0, emit: $1) }
         table.on(Endpoints.refused) { id, emit in
             try await finder.each(id) {
                 try await RefusedReading(folder: try $0.runner.reading()).list(emit: emit)
@@ -48,9 +50,26 @@ struct FolderRequests: RequestGroup {
         }
     }
 
+    /// What is at `paths`; every folder that is not paused for none.
+    private func parts(of paths: [PathReference]) throws -> [FolderFinder.Part] {
+        guard paths.isEmpty else { return try finder.parts(of: paths.map(finder.naming)) }
+        return finder.all.filter { !$0.configuration.isPaused }.map { FolderFinder.Part(folder: $0, paths: [""]) }
+    }
+
+    private func scrub(
+        _ request: ScrubRequest, emit: @Sendable (ScrubEvent) async throws -> Void
+    ) async throws {
+        for part in try parts(of: request.paths) {
+            for path in PathSet.topmost(part.paths) {
+                try await part.folder.namingErrors {
+                    try await part.folder.runner.scrub(below: path, isRepairing: request.isRepairing, emit: emit)
+                }
+            }
+        }
+    }
+
     private func scan(_ request: ScanRequest) async throws -> ScanSummary {
-        let whole = finder.all.filter { !$0.configuration.isPaused }.map { FolderFinder.Part(folder: $0, paths: [""]) }
-        let parts = request.paths.isEmpty ? whole : try finder.parts(of: request.paths.map(finder.naming))
+        let parts = try parts(of: request.paths)
         var found: [ScanSummary.Folder] = []
         for part in parts {
             found.append(
@@ -116,7 +135,7 @@ struct FolderRequests: RequestGroup {
         for folder in chosen where request.folder != nil || !folder.configuration.isPaused {
             answers.append(
                 try await folder.namingErrors {
-                    try await folder.runner.perform(
+                    try await folder.runner.free(
                         FreeStep(
                             until: request.until, unusedFor: request.unusedFor, isDryRun: request.isDryRun))
                 })

@@ -85,18 +85,8 @@ struct InvitationRequests: RequestGroup {
     /// The own ones, and the relay that is joined: the guest may be anywhere.
     private func addresses() async -> [String] {
         let relay = await reach?.report.relays.compactMap(\.address).first
-        let own = dialableAddresses().prefix(InvitationCode.addressLimit - (relay == nil ? 0 : 1))
+        let own = OwnAddresses.dialable(listeners.addresses).map(\.description)
+            .prefix(InvitationCode.addressLimit - (relay == nil ? 0 : 1))
         return own + [relay].compactMap { $0 }
-    }
-
-    /// Where another device may reach this one, as far as this one knows: a port of all addresses is of no use in a code,
-    /// but for those that the machine has.
-    private func dialableAddresses() -> [String] {
-        listeners.addresses.flatMap { address -> [String] in
-            guard address.isUnspecified, case .tcp(_, let port) = address else {
-                return address.isDialable ? [address.description] : []
-            }
-            return OwnAddresses.all().map { LinkAddress.tcp(host: $0, port: port).description }
-        }
     }
 }

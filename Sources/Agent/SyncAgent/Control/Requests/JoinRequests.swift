@@ -15,7 +15,6 @@ struct JoinRequests: RequestGroup {
     let pairing: PairingRegistry
     let dialer: LinkDialer
     let ways: WayFinder
-    let discovery: (any DeviceDiscovery)?
     let places: AgentPlaces
     let ownIntroduction: @Sendable () -> PairingIntroduction
     let time: AgentTime
@@ -130,47 +129,63 @@ struct JoinRequests: RequestGroup {
         return directory == "/" ? "/" + name : directory + "/" + name
     }
 
+    /// The secret is for that device alone: a link to any other is closed.
+    private func connect(to host: DeviceID, at addresses: [LinkAddress]) async throws -> (SecureLink, LinkAddress) {
+        try await ways.connect(to: host, at: addresses, clock: time.clock, install: pairing.diallingToJoin())
+    }
+
     private func dialHost(
         _ host: DeviceID, _ code: InvitationCode, _ address: String?
     ) async throws -> (SecureLink, LinkAddress) {
-        var addresses = try address.map { [try dialer.address(parsing: $0)] } ?? []
-        if addresses.isEmpty {
-            let known = code.addresses.compactMap { try? LinkAddress(parsing: $0) }
-            for address in known + (discovery?.addresses(of: host) ?? [])
-            where address.isDialable && !addresses.contains(address) {
-                addresses.append(address)
-            }
-        }
-        var last: (any Error)?
-        for address in addresses.prefix(8) {
+        let given = try address.map { [try dialer.address(parsing: $0)] }
+        let named = given ?? code.addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isDialable)
+        do {
+            return try await connect(to: host, at: named)
+        } catch let error as CancellationError {
+            throw error
+        } catch let error where ControlError.isWithoutInvitation(error) {
+            throw ControlError(notJoining: error)
+        } catch {
+            // It may be elsewhere than when the code was made.
+            let found = given == nil ? await ways.find(host).filter { !named.contains($0) } : []
+            guard !found.isEmpty else { throw ControlError(notJoining: named.isEmpty ? nil : error) }
             do {
-                let link = try await ways.dial(address, .searching, to: host, install: pairing.diallingToJoin())
-                // The secret is for that device alone.
-                if link.peer == host { return (link, address) }
-                await link.close()
+                return try await connect(to: host, at: found)
             } catch let error as CancellationError {
                 throw error
             } catch {
-                last = error
+                throw ControlError(notJoining: error)
             }
         }
-        let reason =
-            switch last {
-            case let error as LinkSecurityError where error.code == .notPairing || error.code == .notWelcome:
-                "the device has no open invitation; ask for a new code"
-            case let error?: "\(error)"
-            case nil:
-                addresses.isEmpty
-                    ? "the code has no address, and the device was not found nearby" : "other devices answer there"
-            }
-        throw ControlError(
-            .pairingFailed,
-            "Nothing was stored: the inviting device was not reached: \(reason). Give its address with --address HOST.",
-            isRetryable: true)
     }
 }
 
 extension ControlError {
+    /// Whether the device answered that it expects nobody.
+    fileprivate static func isWithoutInvitation(_ error: any Error) -> Bool {
+        guard let error = error as? LinkSecurityError else { return false }
+        return error.code == .notPairing || error.code == .notWelcome
+    }
+
+    /// Why the inviting device was not spoken to.
+    ///
+    /// - Parameter error: what became of the last try; nil if there was no address to try.
+    fileprivate init(notJoining error: (any Error)?) {
+        if let error, Self.isWithoutInvitation(error) {
+            self.init(
+                .pairingFailed, "Nothing was stored: the device has no open invitation; ask for a new code.",
+                isRetryable: true)
+            return
+        }
+        let reason =
+            error.map { "\($0)" }
+            ?? "the code has no address, and neither local discovery nor the servers know the device"
+        self.init(
+            .pairingFailed,
+            "Nothing was stored: the inviting device was not reached: \(reason). Give its address with --address HOST.",
+            isRetryable: true)
+    }
+
     /// Why an invitation was not redeemed, to the guest.
     init(_ refusal: InvitationRefusal) {
         let (code, message): (Code, String) =

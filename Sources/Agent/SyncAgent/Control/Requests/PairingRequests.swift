@@ -22,15 +22,23 @@ struct PairingRequests: RequestGroup {
 
     private func pair(_ request: PairRequest, emit: @Sendable (PairEvent) async throws -> Void) async throws {
         let session = PairingSession(
-            address: try request.address.map { try dialer.address(parsing: $0) },
+            target: try request.address.map { try target(parsing: $0) },
             folders: try request.folders.map { try finder.folder($0).id },
             seconds: request.seconds ?? PairRequest.longestWait, environment: environment,
             failures: pairing.failures)
         try pairing.begin(session)
         defer { pairing.end(session) }
-        await session.begin(listening: listeners.addresses.map(\.description))
-        if request.address != nil { tasks.start { await session.dialAddress() } }
+        await session.begin(listening: OwnAddresses.dialable(listeners.addresses).map(\.description))
+        if request.address != nil { tasks.start { await session.dialTarget() } }
         try await session.run(emit: emit)
+    }
+
+    private func target(parsing text: String) throws(ControlError) -> PairingTarget {
+        guard let device = try? DeviceID(parsing: text) else { return .address(try dialer.address(parsing: text)) }
+        guard device != environment.localDevice else {
+            throw ControlError(.invalidRequest, "\(device) is this device; give the id of the other one.", path: text)
+        }
+        return .device(device)
     }
 
     private func answerPairing(_ answer: PairAnswer) async throws {
@@ -39,8 +47,8 @@ struct PairingRequests: RequestGroup {
         case .confirm(let code): try await session.confirm(code)
         case .refuse: await session.refuse()
         case .dial(let text):
-            let address = try dialer.address(parsing: text)
-            tasks.start { await session.dial(address) }
+            let target = try target(parsing: text)
+            tasks.start { await session.dial(target) }
         }
     }
 

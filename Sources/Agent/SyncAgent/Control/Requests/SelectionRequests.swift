@@ -35,7 +35,7 @@ struct SelectionRequests: RequestGroup {
                     return try await part.folder.runner.perform(
                         SelectStep(paths: part.paths, whileSpace: change.whileSpace ?? false, isDryRun: isDryRun))
                 }
-                return try await part.folder.runner.perform(
+                return try await part.folder.runner.deselect(
                     DeselectStep(paths: part.paths, local: change.local ?? .free, isDryRun: isDryRun))
             })
     }

@@ -12,7 +12,7 @@ struct TransferRequests: RequestGroup {
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.transfers) { transfers.list { devices.device($0)?.session?.kind.rawValue } }
         table.on(Endpoints.syncNow) { try await syncNow($0) }
-        table.on(Endpoints.setPolicies) { setPolicies($0) }
+        table.on(Endpoints.setPolicies) { await setPolicies($0) }
     }
 
     private func syncNow(_ request: SyncRequest) async throws {
@@ -23,9 +23,9 @@ struct TransferRequests: RequestGroup {
         }
     }
 
-    private func setPolicies(_ change: PolicyChange) {
+    private func setPolicies(_ change: PolicyChange) async {
         policies.policies.setIgnored(
             change.isIgnored, until: change.seconds.map { policies.time.wall().seconds + $0 })
-        policies.refresh()
+        await policies.refresh()
     }
 }

@@ -1,0 +1,65 @@
+// How this device is reached, and which addresses of the others are in use, failed or are not tried.
+import { h, when } from "./dom.js";
+import { draw, poll, transportName } from "./parts.js";
+
+const sources = { configured: "entered here", local: "local network", introduced: "introducer", global: "discovery server" };
+
+/** Details that are read from the agent while they are open. */
+export function reachViews(app) {
+  const views = [];
+  async function load() {
+    const open = views.filter((view) => view.element.open && view.element.isConnected);
+    if (open.length === 0) return;
+    try {
+      const report = await app.api.get("reach");
+      for (const view of open) draw(view.body, view.part(report), () => view.lines(report));
+    } catch (error) {
+      for (const view of open) draw(view.body, error.message, () => h("p", {}, error.message));
+    }
+  }
+  function details(title, part, lines) {
+    const body = h("div", {});
+    const element = h("details", { ontoggle: () => { if (element.open) load(); } }, h("summary", {}, title), body);
+    views.push({ element, body, part, lines });
+    return element;
+  }
+  return {
+    stop: poll(load, 5000),
+    ofDevice(id) {
+      const part = (report) => report.devices.find((device) => device.id === id) ?? null;
+      return details("Connections and addresses tried", part, (report) => deviceLines(part(report)));
+    },
+    ofThis: () => details("How other devices reach this one",
+      ({ announcedAddresses, servers, relays, routers, proxy }) => [announcedAddresses, servers, relays, routers, proxy], ownLines),
+  };
+}
+
+function deviceLines(device) {
+  const links = (device?.links ?? []).map((link) => {
+    const [kind, ...address] = link.split(" ");
+    return item(address.join(" "), `in use (${transportName(kind)})`);
+  });
+  const failures = (device?.failures ?? []).map((failure) =>
+    item(failure.address, `${failure.message} (${sources[failure.source] ?? failure.source}, ${when(failure.time)})`));
+  const untried = (device?.untried ?? []).map((one) => item(one.address, `not tried: ${one.message}`));
+  return list([...links, ...failures, ...untried], "No address is known yet.");
+}
+
+function ownLines(report) {
+  return h("dl", { class: "pairs" },
+    h("dt", {}, "announced addresses"), h("dd", {}, list(report.announcedAddresses.map((address) => item(address)), "none")),
+    h("dt", {}, "discovery servers"), h("dd", {}, list(report.servers.map((server) => item(server.url, serverState(server))), "off")),
+    h("dt", {}, "relays"), h("dd", {}, list(report.relays.map((relay) => item(relay.address ?? relay.source, relayState(relay))), "off")),
+    h("dt", {}, "routers"), h("dd", {}, list(report.routers.map((router) => item(router)), "not asked for a port")),
+    report.proxy && [h("dt", {}, "proxy"), h("dd", {}, report.proxy)]);
+}
+
+const serverState = (server) => server.problem
+  ?? (server.announcedSeconds === undefined ? "not announced yet" : `announced ${server.announcedSeconds} s ago`);
+
+const relayState = (relay) => relay.state === "joined"
+  ? ["joined", relay.roundTripMilliseconds !== undefined && `${relay.roundTripMilliseconds} ms`].filter(Boolean).join(", ")
+  : [relay.state, relay.problem].filter(Boolean).join(": ");
+
+const item = (name, text) => h("li", {}, h("span", { class: "id" }, name), text && `: ${text}`);
+const list = (items, none) => items.length === 0 ? h("p", { class: "quiet" }, none) : h("ul", { class: "plain" }, items);
