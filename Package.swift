@@ -30,7 +30,7 @@ let layers = [
             // Messages with descriptors between programs of this machine, and the threads that wait for them.
             .target(name: "LocalSocket", dependencies: ["CLinux"]),
             // What async code waits on, and child processes.
-            .target(name: "AsyncTools", dependencies: [nioPosix]),
+            .target(name: "AsyncTools", dependencies: ["CLinux", nioPosix]),
             .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
         ]),
     // Pure: values in, values out.

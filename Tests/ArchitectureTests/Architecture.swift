@@ -14,7 +14,7 @@ struct Architecture {
 
     static let synctrain = Architecture(
         targets: [
-            "AsyncTools": [],
+            "AsyncTools": ["CLinux"],
             "CLinux": [],
             "WebPage": [],
             "CLZ4": [],

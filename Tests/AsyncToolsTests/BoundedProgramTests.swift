@@ -24,6 +24,18 @@ import Testing
         #expect(missing.end == .notStarted(ENOENT) || missing.end == .exited(127))
     }
 
+    /// A file that a child has open for writing counts as in use for as long as the child runs.
+    @Test func hasNoOtherDescriptorsOfThisProcess() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "bounded-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let descriptor = open(file, O_WRONLY | O_CREAT, 0o600)
+        try #require(descriptor > STDERR_FILENO)
+        defer { close(descriptor) }
+        let outcome = await run("ls -l /proc/$$/fd")
+        #expect(outcome.end == .exited(0))
+        #expect(!outcome.output.isEmpty && !String(decoding: outcome.output, as: UTF8.self).contains(file))
+    }
+
     @Test func isEndedWithAllThatItStarted() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "bounded-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: file) }

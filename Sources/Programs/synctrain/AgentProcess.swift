@@ -73,7 +73,6 @@ enum AgentProcess {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ControlError) -> pid_t {
         do throws(ChildProcess.StartError) {
-            try ChildProcess.keepDescriptors()
             return try ChildProcess.start(
                 arguments[0], Array(arguments.dropFirst()), environment: environment.map { "\($0.key)=\($0.value)" },
                 group: .newSession, signals: ignoredSignals

@@ -113,11 +113,10 @@ enum Mounting {
         let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
         do throws(ChildProcess.StartError) {
             defer { close(writing) }
-            try ChildProcess.keepDescriptors()
             _ = try ChildProcess.start(
                 executable, ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "3", directory],
                 environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
-                signals: AgentProcess.ignoredSignals
+                signals: AgentProcess.ignoredSignals, upTo: 3
             ) { actions in
                 posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
                 posix_spawn_file_actions_addopen(

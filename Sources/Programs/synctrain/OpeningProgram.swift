@@ -40,7 +40,6 @@ enum OpeningProgram {
 
     private static func spawn(_ arguments: [String], _ variables: [String: String]) throws(ControlError) -> pid_t {
         do throws(ChildProcess.StartError) {
-            try ChildProcess.keepDescriptors()
             return try ChildProcess.start(
                 arguments[0], Array(arguments.dropFirst()), environment: variables.map { "\($0.key)=\($0.value)" },
                 group: .inherited, signals: AgentProcess.ignoredSignals

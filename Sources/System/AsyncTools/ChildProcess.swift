@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Another program, started by this one.
@@ -27,15 +28,19 @@ package enum ChildProcess {
     ///   - environment: `NAME=value` each; the program gets no others.
     ///   - signals: those that the program does not ignore though this process may; nil for all of them, and then none
     ///     is blocked.
-    ///   - files: what the program has of this one's descriptors, beside those not marked close-on-exec.
+    ///   - last: the highest descriptor that the program has. It gets no copies beyond: a file that a child has open for writing
+    ///     is in use, and a socket that it holds is not closed when this process closes it.
+    ///   - files: what the program's descriptors up to `last` are; the others are those of this process.
     package static func start(
         _ program: String, _ arguments: [String], environment: [String], group: Group, signals: [CInt]? = nil,
-        files: (inout posix_spawn_file_actions_t) -> Void
+        upTo last: CInt = STDERR_FILENO, files: (inout posix_spawn_file_actions_t) -> Void
     ) throws(StartError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         files(&actions)
+        let refused = clinux_close_from(&actions, last + 1)
+        guard refused == 0 else { throw StartError(errno: refused) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -67,21 +72,5 @@ package enum ChildProcess {
         let result = posix_spawn(&child, program, &actions, &attributes, &words, &variables)
         guard result == 0 else { throw StartError(errno: result) }
         return child
-    }
-
-    /// Marks this process's descriptors, beyond the three usual ones, as close-on-exec: a socket that a child holds, too, is
-    /// not closed when this process closes it.
-    package static func keepDescriptors() throws(StartError) {
-        guard let directory = opendir("/proc/self/fd") else {
-            throw StartError(errno: errno, reason: "/proc is not mounted")
-        }
-        defer { closedir(directory) }
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard let descriptor = CInt(name), descriptor > STDERR_FILENO else { continue }
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        }
     }
 }

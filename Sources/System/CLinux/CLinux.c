@@ -4,6 +4,7 @@
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -71,4 +72,8 @@ int64_t clinux_peer_user(int socket) {
 
 int clinux_accept(int socket) {
     return accept4(socket, 0, 0, SOCK_CLOEXEC);
+}
+
+int clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }

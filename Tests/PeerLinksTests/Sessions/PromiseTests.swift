@@ -63,7 +63,8 @@ import Testing
             try scene[0].write([1, 2, 3], to: "a")
             let wire = try await connect(scene)
             try await scene.until { try await scene.haveBoth(["a": [1, 2, 3]]) }
-            #expect(try await free(scene[0]).freed == ["a"])
+            let freed = try await free(scene[0])
+            #expect(freed.freed == ["a"], "\(freed)")
             #expect(scene[0].read("a") == nil)
             let held = try await notes(scene[0])
             #expect(held.held[scene.ids[1]]?.standing == .promised)

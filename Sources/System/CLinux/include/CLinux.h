@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <linux/openat2.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -116,3 +117,6 @@ int64_t clinux_peer_user(int socket);
 
 // accept4(2) with SOCK_CLOEXEC.
 int clinux_accept(int socket);
+
+// posix_spawn_file_actions_addclosefrom_np(3): 0 or an errno.
+int clinux_close_from(posix_spawn_file_actions_t *actions, int first);
