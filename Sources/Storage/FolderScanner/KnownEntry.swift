@@ -52,9 +52,13 @@ package struct KnownEntry: Hashable, Sendable {
 /// Asked while a scan runs, from one task, one question after the other. Whatever it throws ends the scan.
 package protocol KnownEntries: Sendable {
     /// The entries directly in `directory` (`""` for the root), ordered by the UTF-8 bytes of their names.
+    ///
+    /// - Throws: whatever keeps the index from being read; the scan ends with it.
     func children(of directory: String) async throws -> [KnownEntry]
 
     /// Those of `names` (components, each once, ordered by their UTF-8 bytes) that are known directly in `directory`,
     /// in that order.
+    ///
+    /// - Throws: as the other `children`.
     func children(of directory: String, named names: [String]) async throws -> [KnownEntry]
 }

@@ -8,6 +8,7 @@ extension IndexStore {
     ///
     /// - parameter limit: at most so many entries.
     /// - parameter blockLimit: ends the page once it has so many blocks; one entry comes in any case.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localUpdates(
         of folder: FolderID, after sequence: Int64, limit: Int, blockLimit: Int = 5000
     ) async throws -> [FileInfo] {

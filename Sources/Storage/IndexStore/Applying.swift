@@ -43,6 +43,7 @@ extension IndexStore {
     /// is announced under a new sequence.
     ///
     /// - parameter isIgnored: whether this device does not select a name; asked for what is forgotten.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     @discardableResult
     package func applyLocal(
         in folder: FolderID, _ changes: [LocalChange], isIgnored: @escaping @Sendable (String) -> Bool
@@ -79,6 +80,8 @@ extension IndexStore {
     ///
     /// - parameter place: where the selection changed: this name, all below it, and the directories above it; empty for
     ///   the whole folder, which at 1,000,000 names takes seconds.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`. What was done before
+    ///   stays done.
     @discardableResult
     package func reselect(
         _ folder: FolderID, at place: String = "", isIgnored: @escaping @Sendable (String) -> Bool

@@ -5,6 +5,8 @@ import GRDB
 /// What the command line, the page and fetching read of a folder.
 extension IndexStore {
     /// The entry at `path` (empty for the root); nil if nobody ever named it. It may be deleted, or invalid everywhere.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func global(_ folder: FolderID, _ path: String) async throws -> GlobalEntry? {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
@@ -17,6 +19,7 @@ extension IndexStore {
     /// directories that nobody announced but that hold such. Empty for what is no directory.
     ///
     /// - parameter after: the name of the last entry of the page before, nil for the first page; it may be gone since.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func children(
         _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int = .max
     ) async throws -> [GlobalEntry] {
@@ -42,6 +45,7 @@ extension IndexStore {
     /// The next `limit` entries below `directory`, each directory before what is in it, by the bytes of the names.
     ///
     /// - parameter after: the path of the last entry of the page before, nil for the first page; it may be gone since.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func descendants(
         _ folder: FolderID, of directory: String = "", after: String? = nil, limit: Int
     ) async throws -> [GlobalEntry] {
@@ -61,6 +65,8 @@ extension IndexStore {
     }
 
     /// The blocks of the global version of `path`; empty if there is none or it has none.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func blocks(_ folder: FolderID, _ path: String) async throws -> [BlockInfo] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
@@ -72,11 +78,15 @@ extension IndexStore {
     }
 
     /// The global version of `path` with its blocks; nil if nobody has one, or it is deleted or invalid.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func file(_ folder: FolderID, _ path: String) async throws -> FileInfo? {
         try await files(folder, [path])[0]
     }
 
     /// The same of many paths, in their order; all in one read.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func files(_ folder: FolderID, _ paths: [String]) async throws -> [FileInfo?] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
@@ -91,6 +101,8 @@ extension IndexStore {
     }
 
     /// What `device` announced of `path`, whole; nil if it did not.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func file(_ folder: FolderID, _ path: String, announcedBy device: DeviceID) async throws -> FileInfo? {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -104,6 +116,8 @@ extension IndexStore {
     }
 
     /// What this device has of `path`, with its blocks; nil if it has nothing of its own to say of it.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func local(_ folder: FolderID, _ path: String) async throws -> LocalEntry? {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
@@ -120,6 +134,8 @@ extension IndexStore {
     }
 
     /// How much is in `folder` and how much of it on this disk, without counting.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func totals(of folder: FolderID) async throws -> FolderTotals {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -129,6 +145,8 @@ extension IndexStore {
     }
 
     /// Files on this disk, of any folder, that hold a block with `hash`; at most `limit`.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func localBlocks(_ hash: SHA256Digest, limit: Int = 8) async throws -> [LocalBlock] {
         try await read { database in
             let select = try RawStatement(database, "SELECT entry, block FROM localBlock WHERE hash = ?1")
@@ -157,6 +175,8 @@ extension IndexStore {
     }
 
     /// Those of `hashes` that a file on this disk may hold; `localBlocks` says for sure, and where. One read.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func blocksOnDisk(_ hashes: [SHA256Digest]) async throws -> Set<SHA256Digest> {
         try await read { database in
             let select = try RawStatement(database, "SELECT 1 FROM localBlock WHERE hash = ?1 LIMIT 1")

@@ -49,6 +49,8 @@ extension IndexStore {
     package static let changeLimit: Int64 = 10_000
 
     /// Keeps `changes` as the newest of the folder; of a folder that is gone meanwhile, none.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func record(_ changes: [RecordedChange], in folder: FolderID) async throws {
         try await write { database in
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
@@ -85,6 +87,7 @@ extension IndexStore {
     /// - parameter path: only of this name and what is below it; empty for all.
     /// - parameter after: only those with a higher number.
     /// - parameter since: only those at this time or later, in seconds since 1970.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func changes(
         in folder: FolderID, below path: String = "", after number: Int64 = 0, since time: Int64 = .min, limit: Int
     ) async throws -> [RecordedChange] {

@@ -4,6 +4,8 @@ import GRDB
 /// Deletions by other devices that a person has confirmed.
 extension IndexStore {
     /// Digests of names and versions, as the caller made them.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func confirmedDeletions(in folder: FolderID) async throws -> Set<Int64> {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -17,6 +19,8 @@ extension IndexStore {
     }
 
     /// Replaces all of them.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func setConfirmedDeletions(_ marks: Set<Int64>, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)

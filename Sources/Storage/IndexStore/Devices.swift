@@ -44,6 +44,8 @@ extension IndexStore {
     private static let textLimit = 1024
 
     /// Notes that `device` was seen at `time`, in seconds since 1970; also in a task that was cancelled.
+    ///
+    /// - Throws: `IndexStoreError`.
     package func noteSeen(_ device: DeviceID, at time: Int64) async throws {
         try await writeRegardless { database in
             let replace = try RawStatement(database, "INSERT OR REPLACE INTO device (id, lastSeen) VALUES (?1, ?2)")
@@ -54,6 +56,8 @@ extension IndexStore {
     }
 
     /// When each device was seen last, in seconds since 1970.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func lastSeen() async throws -> [DeviceID: Int64] {
         try await read { database in
             let select = try RawStatement(database, "SELECT id, lastSeen FROM device")
@@ -64,6 +68,9 @@ extension IndexStore {
         }
     }
 
+    /// Notes that an unknown device tried to connect; of more than `pendingLimit` only the last ones are kept.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func notePending(_ pending: PendingDevice) async throws {
         try await write { database in
             let replace = try RawStatement(
@@ -84,6 +91,10 @@ extension IndexStore {
         }
     }
 
+    /// Notes that a device offers a folder; of more than `offersPerDevice` from one device, or `pendingLimit` in all,
+    /// only the last ones are kept.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func notePending(_ pending: PendingFolder) async throws {
         try await write { database in
             let replace = try RawStatement(
@@ -115,6 +126,8 @@ extension IndexStore {
     }
 
     /// The newest first.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func pendingDevices() async throws -> [PendingDevice] {
         try await read { database in
             let select = try RawStatement(
@@ -132,6 +145,8 @@ extension IndexStore {
     }
 
     /// The newest first.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func pendingFolders() async throws -> [PendingFolder] {
         try await read { database in
             let select = try RawStatement(
@@ -150,6 +165,8 @@ extension IndexStore {
     }
 
     /// Forgets that `device` is pending, after it was added or refused.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func forgetPending(_ device: DeviceID) async throws {
         try await write { database in
             let delete = try RawStatement(database, "DELETE FROM pendingDevice WHERE id = ?1")
@@ -159,6 +176,8 @@ extension IndexStore {
     }
 
     /// Forgets the offers of `folder`, all or those of one device.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func forgetPending(_ folder: FolderID, from device: DeviceID? = nil) async throws {
         try await write { database in
             let delete = try RawStatement(
@@ -170,6 +189,8 @@ extension IndexStore {
     }
 
     /// Notes that the user does not want `folder`, or, with false, wants it again.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func setDeclined(_ folder: FolderID, _ isDeclined: Bool) async throws {
         try await write { database in
             let change = try RawStatement(
@@ -182,6 +203,9 @@ extension IndexStore {
         }
     }
 
+    /// The folders that the user does not want.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func declinedFolders() async throws -> Set<FolderID> {
         try await read { database in
             let select = try RawStatement(database, "SELECT folder FROM declinedFolder")

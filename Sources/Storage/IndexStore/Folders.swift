@@ -16,6 +16,8 @@ extension IndexStore {
 
     /// Adds a folder with `newIndexID`, a random number, as the id of this device's index; a folder that is there keeps
     /// its own id and takes the label.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func addFolder(_ folder: FolderID, newIndexID: IndexID, label: String = "") async throws {
         try await write { database in
             if let existing = try Folder.findIfPresent(folder, in: database) {
@@ -48,6 +50,8 @@ extension IndexStore {
     }
 
     /// Forgets a folder and all that was announced of it; one that is not there is no error.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func removeFolder(_ folder: FolderID) async throws {
         try await write { database in
             guard let row = try Folder.findIfPresent(folder, in: database) else { return }
@@ -87,6 +91,8 @@ extension IndexStore {
     }
 
     /// The ids of all folders, in order, with their labels.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func folders() async throws -> [(folder: FolderID, label: String)] {
         try await read { database in
             let statement = try RawStatement(database, "SELECT id, label FROM folder ORDER BY id")
@@ -97,6 +103,8 @@ extension IndexStore {
     }
 
     /// This device's index id and highest sequence in `folder`.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localIndex(of folder: FolderID) async throws -> IndexState {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -106,6 +114,8 @@ extension IndexStore {
 
     /// The sequence of the last entry that this device announces of `folder`; 0 if it announces none. Whoever has that one
     /// has all. Below `maxSequence` where the last ones were withdrawn.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func lastAnnounced(of folder: FolderID) async throws -> Int64 {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -116,6 +126,8 @@ extension IndexStore {
     }
 
     /// What is known of the index that `device` has of `folder`; nil if it has to send it from the start.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func remoteIndex(of folder: FolderID, device: DeviceID) async throws -> IndexState? {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -131,6 +143,9 @@ extension IndexStore {
     /// Dropping goes in several transactions and may be cancelled between them; the id is then unknown, so that
     /// `remoteIndex` asks for the whole index and the rest is dropped with it. Calls about one device in one folder
     /// must not overlap.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`. The id may be unknown
+    ///   then.
     package func setRemoteIndex(of folder: FolderID, device: DeviceID, to indexID: IndexID) async throws {
         let isSame = try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -148,6 +163,8 @@ extension IndexStore {
     }
 
     /// Says which index that was that `device` has announced so far; nothing is dropped.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func nameRemoteIndex(of folder: FolderID, device: DeviceID, as indexID: IndexID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -159,6 +176,9 @@ extension IndexStore {
 
     /// Forgets all that `device` announced, in `folder` when it shares that no longer, or everywhere (and when it was
     /// seen) when it is removed.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` if a folder is removed meanwhile); `CancellationError`. What was
+    ///   dropped before stays dropped.
     package func dropDevice(_ device: DeviceID, in folder: FolderID? = nil) async throws {
         let all = try await folders().map(\.folder)
         for folder in all.filter({ folder == nil || $0 == folder }) {

@@ -194,6 +194,9 @@ package final class IndexStore: Sendable {
     }
 
     /// Makes all that was written before survive a loss of power, which `write` alone does not promise.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. A loss of power may still undo what was
+    ///   written before.
     package func makeDurable() async throws {
         try await translating {
             if blocksCaller {

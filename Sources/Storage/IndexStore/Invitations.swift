@@ -33,6 +33,9 @@ extension IndexStore {
 
     /// Adds an invitation and gives its number, nil if there are too many; those that expired before `now` go. Survives a
     /// loss of power on return.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The invitation may be stored, and a loss of power may
+    ///   undo that.
     package func addInvitation(
         digest: SHA256Digest, folder: FolderID, role: String, expires: Int64, now: Int64
     ) async throws -> Int64? {
@@ -56,6 +59,8 @@ extension IndexStore {
     }
 
     /// Those that were not withdrawn, in the order in which they were made; expired ones may be among them.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func invitations() async throws -> [StoredInvitation] {
         try await read { database in
             let select = try RawStatement(
@@ -77,6 +82,9 @@ extension IndexStore {
 
     /// Notes that `device` has redeemed the invitation; false if it is gone or another device has. Survives a loss of power
     /// on return, so that it is good once.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The invitation may be noted as used; the same device can
+    ///   redeem it again.
     package func redeemInvitation(_ number: Int64, by device: DeviceID) async throws -> Bool {
         let isRedeemed = try await write { database in
             let update = try RawStatement(
@@ -92,6 +100,8 @@ extension IndexStore {
     }
 
     /// Withdraws an invitation; false if there is none of that number.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The invitation may be withdrawn.
     package func removeInvitation(_ number: Int64) async throws -> Bool {
         let isRemoved = try await write { database in
             let delete = try RawStatement(database, "DELETE FROM invitation WHERE number = ?1")

@@ -5,6 +5,8 @@ import GRDB
 /// `makeDurable`.
 extension IndexStore {
     /// What is noted of each of `names`, in their order.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func keepRows(in folder: FolderID, names: [String]) async throws -> [[KeepRow]] {
         try await read { database in
             let table = try KeepTable(database, folder: try Folder.find(folder, in: database))
@@ -18,6 +20,7 @@ extension IndexStore {
     ///   - device: the one that asks, where `body` may give it promises.
     ///   - body: called once for each name, with its position; true if it has given `device` a promise.
     /// - Returns: how many transactions have given `device` a promise, this one included.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`; what `body` throws.
     @discardableResult
     package func changeKeepRows(
         in folder: FolderID, names: [String], for device: DeviceID? = nil,
@@ -49,6 +52,8 @@ extension IndexStore {
     }
 
     /// The names with a note about `device` that has one of `standings`, in order.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func keepNames(
         in folder: FolderID, device: DeviceID, isGiven: Bool, standings: [Int64], after: String, limit: Int
     ) async throws -> [String] {
@@ -77,11 +82,15 @@ extension IndexStore {
     // MARK: devices
 
     /// How often this device has promised `device` something.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func promiseCount(for device: DeviceID, in folder: FolderID) async throws -> Int64 {
         try await changeKeepRows(in: folder, names: [], for: device) { _, _, _ in false }
     }
 
     /// Notes how often `device` has promised this one something, as an answer says.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteHeardPromises(_ count: Int64, of device: DeviceID, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -93,6 +102,7 @@ extension IndexStore {
     /// was before, the device has lost its notes, and all that it promised is forgotten here.
     ///
     /// - Returns: whether that is so.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteStatement(
         mode: Int64, promiseCount: Int64, of device: DeviceID, in folder: FolderID
     ) async throws -> Bool {
@@ -146,6 +156,8 @@ extension IndexStore {
     }
 
     /// Notes what this device keeps of a folder from `now` on, in unix seconds, unless that is noted already.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteOwnMode(_ mode: Int64, in folder: FolderID, at now: Int64) async throws -> OwnMode {
         if let known = try await ownMode(in: folder), known.mode == mode { return known }
         try await write { database in
@@ -191,6 +203,8 @@ extension IndexStore {
     }
 
     /// `device` has heard that this one keeps what `mode` says; of no account if it keeps something else by now.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteTold(_ device: DeviceID, mode: Int64, in folder: FolderID) async throws {
         guard let own = try await ownMode(in: folder), own.mode == mode, !own.told.contains(device) else { return }
         try await write { database in

@@ -24,6 +24,9 @@ package struct ListingStamp: Hashable, Sendable {
 
 /// Reading large directories in parts.
 extension IndexStore {
+    /// The state of what `folder` lists, to compare with an earlier one.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func listingStamp(of folder: FolderID) async throws -> ListingStamp {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -38,6 +41,8 @@ extension IndexStore {
 
     /// Hands every name that `children` would list to `update`, by the bytes of the names, in one read. Nothing for what
     /// is no directory.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`; what `update` throws.
     package func foldListing<Result: Sendable>(
         of folder: FolderID, in directory: String, into initial: Result,
         _ update: @escaping @Sendable (inout Result, ListedName) throws -> Void
@@ -77,6 +82,8 @@ extension IndexStore {
     }
 
     /// The entries of `directory` with these ids, in their order; nil for those that are not listed there any more.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func entries(_ folder: FolderID, of directory: String, ids: [Int64]) async throws -> [GlobalEntry?] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))

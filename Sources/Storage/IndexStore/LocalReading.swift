@@ -32,6 +32,7 @@ extension IndexStore {
     ///
     /// - parameter after: the last component of the last entry of the page before, nil for the first page; it may be gone
     ///   since.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localChildren(
         of folder: FolderID, directory: String = "", after: String? = nil, limit: Int = .max
     ) async throws -> [LocalEntry] {
@@ -43,6 +44,8 @@ extension IndexStore {
     }
 
     /// Those of `names` that are on this disk directly in `directory`, in the order of `names`, which are components.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localChildren(
         of folder: FolderID, directory: String, named names: [String]
     ) async throws -> [LocalEntry] {
@@ -55,6 +58,8 @@ extension IndexStore {
     }
 
     /// What is on this disk at `paths`, in their order; nil for what is not, and for what is no path.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localEntries(of folder: FolderID, at paths: [String]) async throws -> [LocalEntry?] {
         try await read { database in
             var last: (directory: Substring, children: LocalChildren?)?
@@ -77,6 +82,7 @@ extension IndexStore {
     /// - parameter after: `next` of the page before, in the same order; nil for the first. It need not exist any more.
     /// - parameter deepestFirst: what is in a directory comes before it, and the last name first: the order in which a
     ///   tree is taken away. Else each directory comes before what is in it, by the bytes of the names.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localDescendants(
         of folder: FolderID, below directory: String = "", after: String? = nil, limit: Int,
         deepestFirst: Bool = false
@@ -119,6 +125,8 @@ extension IndexStore {
     /// place: at most `limit`, in no order. Looking through a tree from its root does not come by them.
     ///
     /// Reads the rows of what this device has, of all folders, and those of their directories.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localOrphans(of folder: FolderID, limit: Int) async throws -> [String] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -161,6 +169,7 @@ extension IndexStore {
     /// Reads the rows of what this device has, of all folders: 1,000,000 in less than 0.1 s if none is flagged.
     ///
     /// - parameter after: `next` of the page before; nil for the first.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localEntries(
         in folder: FolderID, flags: LocalFlags, after: Int64? = nil, limit: Int
     ) async throws -> FlaggedPage {
@@ -205,6 +214,8 @@ extension IndexStore {
     /// bytes of their paths; with the hash over the blocks. Whoever uses one looks at the file itself before.
     ///
     /// Of files that end with the same block, so many are compared and no more: 1,000. Empty without blocks.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localFiles(
         in folder: FolderID, withBlocks blocks: [BlockInfo], limit: Int = 8
     ) async throws -> [LocalEntry] {
@@ -216,6 +227,8 @@ extension IndexStore {
 
     /// For each of `names` the files of `localFiles` with the content of its global version, at most `limit` of each;
     /// the name itself may be one of them. Empty where that is no file or deleted.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func localCopies(of folder: FolderID, names: [String], limit: Int = 4) async throws -> [[LocalEntry]] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))

@@ -4,6 +4,8 @@ import GRDB
 /// What other devices said of how much of a folder they keep.
 extension IndexStore {
     /// Notes what `device` said, as a number that means something to the caller.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteMode(_ mode: Int64, of device: DeviceID, in folder: FolderID) async throws {
         try await write { database in
             let announcer = try Announcer.ensure(device, in: try Folder.find(folder, in: database), database)
@@ -15,6 +17,8 @@ extension IndexStore {
     }
 
     /// What each device that ever announced something of `folder` said last; 0 for nothing.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func modes(in folder: FolderID) async throws -> [DeviceID: Int64] {
         try await read { database in
             let row = try Folder.find(folder, in: database)

@@ -4,6 +4,8 @@ import GRDB
 /// Where in a folder other file systems were mounted when it was looked at last.
 extension IndexStore {
     /// The names at which something was mounted.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func mountPoints(in folder: FolderID) async throws -> Set<String> {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -17,6 +19,8 @@ extension IndexStore {
     }
 
     /// Replaces all of them.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func setMountPoints(_ names: Set<String>, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)

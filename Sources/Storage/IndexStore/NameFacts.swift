@@ -25,6 +25,8 @@ package struct NameFacts: Equatable, Sendable {
 
 extension IndexStore {
     /// What is known of each of `names`, in their order, needed or not; all in one read.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func facts(in folder: FolderID, names: [String]) async throws -> [NameFacts] {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))

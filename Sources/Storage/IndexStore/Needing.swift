@@ -21,6 +21,7 @@ extension IndexStore {
     /// - parameter after: `next` of the page before, nil for the first; it need not exist any more.
     /// - parameter isKept: whether this device keeps a name.
     /// - parameter mayContain: whether anything below a directory may be kept; others are not opened.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func needed(
         in folder: FolderID, below directory: String = "", after: String? = nil, limit: Int,
         isKept: @escaping @Sendable (String) -> Bool, mayContain: @escaping @Sendable (String) -> Bool
@@ -42,6 +43,8 @@ extension IndexStore {
     }
 
     /// Those of `names` that are needed, in the order given, a name that comes twice once.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func needed(
         in folder: FolderID, names: [String], isKept: @escaping @Sendable (String) -> Bool
     ) async throws -> [NeededEntry] {
@@ -66,6 +69,8 @@ extension IndexStore {
     ///
     /// Costs what `needed` costs without block lists. Reads in several transactions, so that a sum over a folder that
     /// changes meanwhile is of no one moment.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func neededTotals(
         in folder: FolderID, below directory: String = "", isKept: @escaping @Sendable (String) -> Bool,
         mayContain: @escaping @Sendable (String) -> Bool

@@ -27,6 +27,8 @@ extension IndexStore {
     ///
     /// - parameter groups: what is done at the names of each group that changes at once. With any, the note survives a loss
     ///   of power.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`. With groups, the note
+    ///   may be stored, and a loss of power may undo that.
     package func notePlacing(
         _ files: [FileInfo], groups: [[GroupPlacing]] = [], in folder: FolderID
     ) async throws {
@@ -91,6 +93,8 @@ extension IndexStore {
     }
 
     /// The groups of which it was noted what is about to be done, and that are not over; in the order of their names.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func placingGroups(in folder: FolderID) async throws -> [[GroupPlacing]] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -118,6 +122,8 @@ extension IndexStore {
     }
 
     /// These groups are as they are to be.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func endPlacing(_ groups: [[GroupPlacing]], in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -131,6 +137,8 @@ extension IndexStore {
     }
 
     /// What was noted and is not over, by name; without blocks.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func placing(in folder: FolderID) async throws -> [String: FileInfo] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -155,6 +163,8 @@ extension IndexStore {
     }
 
     /// The same as `applyLocal`, and in the same transaction what was noted of `placed` is over, whatever became of it.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     @discardableResult
     package func applyLocal(
         in folder: FolderID, _ changes: [LocalChange], placed: some Sequence<String> & Sendable,

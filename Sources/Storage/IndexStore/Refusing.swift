@@ -41,6 +41,7 @@ extension IndexStore {
     /// done by the next call.
     ///
     /// - parameter isIgnored: whether this device does not select a name.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     @discardableResult
     package func setReaders(
         of folder: FolderID, to readers: Set<DeviceID>, writers: Set<DeviceID>,
@@ -111,6 +112,7 @@ extension IndexStore {
     /// The next of what is refused and makes a difference.
     ///
     /// - parameter after: `next` of the page before, nil for the first.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func refused(
         in folder: FolderID, after: RefusedPage.Cursor? = nil, limit: Int
     ) async throws -> RefusedPage {
@@ -150,6 +152,8 @@ extension IndexStore {
     }
 
     /// How many versions are refused and make a difference, counted up to `limit`; and of which devices.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func refusedCount(in folder: FolderID, limit: Int) async throws -> (count: Int, devices: [DeviceID]) {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -179,6 +183,7 @@ extension IndexStore {
     ///
     /// - parameter isIgnored: whether this device does not select a name.
     /// - Returns: the names of those that count now, and what changed by it.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func accept(
         _ versions: [RefusedVersion], in folder: FolderID, isIgnored: @escaping @Sendable (String) -> Bool
     ) async throws -> (names: [String], result: ApplyResult) {

@@ -51,6 +51,8 @@ extension IndexStore {
 
     /// The damaged files that are still on this disk as they were found, and the names of those that were changed, replaced or
     /// removed since. In the order of their names.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func damagedFiles(in folder: FolderID) async throws -> (current: [DamagedFile], stale: [String]) {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -88,6 +90,8 @@ extension IndexStore {
     }
 
     /// Remembers a file, unless there are `damagedLimit` others.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteDamaged(_ file: DamagedFile, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -112,6 +116,8 @@ extension IndexStore {
     }
 
     /// A damaged file has another name now.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func renameDamaged(_ name: String, to newName: String, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -124,6 +130,9 @@ extension IndexStore {
         }
     }
 
+    /// Forgets damaged files, those of `names`.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func forgetDamaged(_ names: [String], in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -139,11 +148,15 @@ extension IndexStore {
     // MARK: how far it is
 
     /// The check of what is at and below `path` (empty for the folder) that has not ended.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func scrubUnderWay(in folder: FolderID, below path: String) async throws -> ScrubTally? {
         try await scrub(in: folder, below: path, isEnded: false)
     }
 
     /// The last check of the whole folder that ended; nil if none has.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func lastScrub(in folder: FolderID) async throws -> ScrubTally? {
         try await scrub(in: folder, below: "", isEnded: true)
     }
@@ -172,6 +185,8 @@ extension IndexStore {
     }
 
     /// Notes how far a check has come. Of checks of a part of the folder only the last one is remembered.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func noteScrub(_ tally: ScrubTally, below path: String, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
@@ -181,6 +196,8 @@ extension IndexStore {
     }
 
     /// Notes that a check has ended; what one of the whole folder came to is remembered.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func endScrub(_ tally: ScrubTally, below path: String, in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)

@@ -10,6 +10,8 @@ extension IndexStore {
     /// names, deleted ones included, until `limit` are found; only what `children` would list is.
     ///
     /// A large index is read in two halves at the same time, each as it is at its own moment.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown `folder`); `CancellationError`.
     package func search(
         _ text: String, in folder: FolderID? = nil, limit: Int = 1000
     ) async throws -> SearchResult {

@@ -55,6 +55,8 @@ package struct FolderCompletion: Equatable, Sendable {
 /// What other devices have, name by name and in sum.
 extension IndexStore {
     /// What the other devices have said of the name, in the order of their ids; empty if none has said anything.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func standings(in folder: FolderID, of path: String) async throws -> [DeviceStanding] {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -68,6 +70,8 @@ extension IndexStore {
     }
 
     /// The devices that have told what they have of `folder`, be it nothing.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func announcers(of folder: FolderID) async throws -> Set<DeviceID> {
         try await read { database in
             let row = try Folder.find(folder, in: database)
@@ -85,6 +89,8 @@ extension IndexStore {
     ///
     /// Goes by the rows as they lie, in several transactions, so that a sum over a folder that changes meanwhile is of no
     /// one moment.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func completion(of folder: FolderID) async throws -> FolderCompletion {
         var completion = FolderCompletion()
         var next: Int64? = 1
@@ -108,6 +114,8 @@ extension IndexStore {
     /// How much each device has of what is below a directory.
     ///
     /// Costs a look-up for each name below it.
+    ///
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func completion(of folder: FolderID, below directory: String) async throws -> FolderCompletion {
         var completion = FolderCompletion()
         var cursor: String?
@@ -134,6 +142,7 @@ extension IndexStore {
     /// another version. A name that it knows and does not keep is none of them.
     ///
     /// - parameter after: `next` of the page before, nil for the first.
+    /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
     package func needed(
         by device: DeviceID, in folder: FolderID, after: String? = nil, limit: Int
     ) async throws -> IndexPage<GlobalEntry> {
