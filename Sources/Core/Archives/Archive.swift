@@ -17,6 +17,8 @@ package struct Archive: Sendable {
     /// Reads the directory: of a zip the end of the file, of an image its beginning.
     ///
     /// - Parameter name: which of the two is looked for first, by its ending.
+    /// - Throws: `ArchiveError` (`notArchive`, `damaged`, `unsupported`, `encrypted`, `tooLarge`); what `source`
+    ///   throws.
     package init(_ source: any ArchiveSource, name: String) async throws {
         reader = WindowReader(source)
         let zip = { @Sendable [reader] in try await ZipDirectory(reader).map { Directory.zip($0) } }
@@ -75,6 +77,7 @@ package struct Archive: Sendable {
     ///
     /// - Parameter range: within the member's size; nil for all, and the only choice if the member is not seekable. All of
     ///   a zip's member is checked against its checksum before the last bytes are given.
+    /// - Throws: `ArchiveError` (`damaged`, `unsupported`, `encrypted`); what the source and `emit` throw.
     package func read(
         _ member: ArchiveMember, range: ClosedRange<Int64>?, emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {

@@ -134,6 +134,9 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         case type, code, message, isRetryable = "retryable", path
     }
 
+    /// Reads the error; without `retryable` it is permanent.
+    ///
+    /// - Throws: `DecodingError`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(Code.self, forKey: .code)
@@ -142,6 +145,9 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         path = try container.decodeIfPresent(String.self, forKey: .path)
     }
 
+    /// Writes the error, with the `type` that marks it in a stream.
+    ///
+    /// - Throws: what the encoder throws.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode("error", forKey: .type)

@@ -230,8 +230,14 @@ extension DropNotice: ControlLine {
         return line
     }
 
+    /// Writes the event with its `type`.
+    ///
+    /// - Throws: what the encoder throws.
     package func encode(to encoder: any Encoder) throws { try line.encode(to: encoder) }
 
+    /// Reads the event that `type` names.
+    ///
+    /// - Throws: `DecodingError`, also for an unknown `type`.
     package init(from decoder: any Decoder) throws {
         let line = try Line(from: decoder)
         func need<Value>(_ value: Value?, _ name: String) throws -> Value {

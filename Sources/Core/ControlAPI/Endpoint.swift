@@ -43,6 +43,8 @@ package struct Endpoint<Request: Sendable, Answer: Sendable>: AnyEndpoint {
     }
 
     /// Reads an answer that is not `Lines`.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest` if it is not the JSON of an `Answer`; `failed` for `Lines`).
     package func answer(_ bytes: [UInt8]) throws -> Answer { try decodeAnswer(bytes) }
 }
 

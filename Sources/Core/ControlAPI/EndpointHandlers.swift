@@ -86,6 +86,10 @@ package struct EndpointHandlers: AgentControl {
 
     // MARK: asking
 
+    /// Checks a request and has its handler answer it.
+    ///
+    /// - Throws: `ControlError` (`notFound` without a handler, what the check refuses); what `failure` makes of the
+    ///   handler's error; `CancellationError`.
     @discardableResult
     package func call<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ request: Request
@@ -97,6 +101,9 @@ package struct EndpointHandlers: AgentControl {
         return try await handler.run(request)
     }
 
+    /// Checks a request and has its handler emit the elements.
+    ///
+    /// - Throws: as the other `call`; what `emit` throws.
     package func call<Request, Element>(
         _ endpoint: Endpoint<Request, Lines<Element>>, _ request: Request,
         emit: @Sendable (Element) async throws -> Void
@@ -108,6 +115,9 @@ package struct EndpointHandlers: AgentControl {
         try await handler.run(request, emit)
     }
 
+    /// Reads a file as `AgentControl` says.
+    ///
+    /// - Throws: what `failure` makes of the handler's error; what `start` and `emit` throw; `CancellationError`.
     package func read(
         _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
@@ -121,6 +131,9 @@ package struct EndpointHandlers: AgentControl {
         }
     }
 
+    /// Reads a file in an archive as `AgentControl` says.
+    ///
+    /// - Throws: what `failure` makes of the handler's error; what `start` and `emit` throw; `CancellationError`.
     package func readMember(
         _ member: MemberReference, range: ByteRange?,
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
@@ -135,6 +148,9 @@ package struct EndpointHandlers: AgentControl {
         }
     }
 
+    /// Gives the facts of a file in an archive.
+    ///
+    /// - Throws: what `failure` makes of the handler's error; `CancellationError`.
     package func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
         try await Self.answering(failure) { _ in try await bytes.memberFacts(member) }
     }
@@ -192,6 +208,9 @@ package enum EndpointReply: Sendable {
 
 /// Takes the lines of an answer, whatever they are.
 package protocol LineWriter: Sendable {
+    /// Takes the next line and returns when there is room for another.
+    ///
+    /// - Throws: `ControlError` if the line cannot be written as JSON; what the receiver throws to end the stream.
     func write(_ line: some ControlLine) async throws
 }
 

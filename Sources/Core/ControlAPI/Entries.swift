@@ -207,6 +207,9 @@ package struct Whereabouts: Codable, Equatable, Sendable {
             /// It has not told yet what it has of the folder.
             case unknown
 
+            /// Reads a word; an unknown one is `nothing`.
+            ///
+            /// - Throws: `DecodingError` for what is not text.
             package init(from decoder: any Decoder) throws {
                 self = Holding(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .nothing
             }

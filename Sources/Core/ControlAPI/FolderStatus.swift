@@ -217,6 +217,9 @@ extension FolderStatus: Codable {
         case isIncomplete = "incomplete"
     }
 
+    /// Reads the status; what an older agent does not say is nil, empty or false.
+    ///
+    /// - Throws: `DecodingError`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -251,6 +254,9 @@ extension FolderStatus: Codable {
             heldDeletions: try container.decodeIfPresent(HeldDeletions.self, forKey: .heldDeletions))
     }
 
+    /// Writes the status; what is nil has no key.
+    ///
+    /// - Throws: what the encoder throws.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)

@@ -29,6 +29,9 @@ package struct FolderWait: Codable, Equatable, Sendable {
         /// Names that something is wrong with.
         case problems
 
+        /// Reads a word; an unknown one is `unavailable`.
+        ///
+        /// - Throws: `DecodingError` for what is not text.
         package init(from decoder: any Decoder) throws {
             self = Reason(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .unavailable
         }

@@ -8,6 +8,9 @@ package struct LoginRequest: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey { case hasPage = "page" }
 
+    /// Reads the request; `page` may be missing.
+    ///
+    /// - Throws: `DecodingError`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         hasPage = try container.decodeIfPresent(Bool.self, forKey: .hasPage) ?? false

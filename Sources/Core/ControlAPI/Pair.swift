@@ -16,6 +16,9 @@ package struct PairRequest: Codable, Equatable, Sendable {
         self.seconds = seconds
     }
 
+    /// Reads the request; every field may be missing.
+    ///
+    /// - Throws: `DecodingError`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         address = try container.decodeIfPresent(String.self, forKey: .address)
@@ -53,6 +56,9 @@ package enum PairAnswer: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey { case action, code, address }
 
+    /// Reads the answer that `action` names.
+    ///
+    /// - Throws: `DecodingError`, also for an unknown `action`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         switch try container.decode(String.self, forKey: .action) {
@@ -65,6 +71,9 @@ package enum PairAnswer: Codable, Equatable, Sendable {
         }
     }
 
+    /// Writes the answer with its `action`.
+    ///
+    /// - Throws: what the encoder throws.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
@@ -168,6 +177,9 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
         case isMutual = "mutual"
     }
 
+    /// Reads the event that `type` names.
+    ///
+    /// - Throws: `DecodingError`, also for an unknown `type`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func text(_ key: CodingKeys) throws -> String { try container.decode(String.self, forKey: key) }
@@ -197,6 +209,9 @@ package enum PairEvent: ControlLine, Equatable, Sendable {
         }
     }
 
+    /// Writes the event with its `type`.
+    ///
+    /// - Throws: what the encoder throws.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(type, forKey: .type)

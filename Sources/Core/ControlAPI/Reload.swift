@@ -7,6 +7,9 @@ package struct ReloadRequest: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey { case isConfirmed = "confirmed" }
 
+    /// Reads the request; `confirmed` may be missing.
+    ///
+    /// - Throws: `DecodingError`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         isConfirmed = try container.decodeIfPresent(Bool.self, forKey: .isConfirmed) ?? false

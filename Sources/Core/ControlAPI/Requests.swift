@@ -172,6 +172,9 @@ package enum FetchEvent: ControlLine, Equatable, Sendable {
         case failed, seconds
     }
 
+    /// Reads the event that `type` names.
+    ///
+    /// - Throws: `DecodingError`, also for an unknown `type`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         switch try container.decode(String.self, forKey: .type) {
@@ -208,6 +211,9 @@ package enum FetchEvent: ControlLine, Equatable, Sendable {
         }
     }
 
+    /// Writes the event with its `type`.
+    ///
+    /// - Throws: what the encoder throws.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {

@@ -126,6 +126,9 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
 
 /// Written by hand so that what an older agent does not say yet is read as nothing.
 extension DeviceStatus: Decodable {
+    /// Reads the status; what an older agent does not say is nil or false.
+    ///
+    /// - Throws: `DecodingError`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

@@ -50,6 +50,8 @@ public struct SHA256Digest: Hashable, Sendable, Comparable, CustomStringConverti
     }
 
     /// Calls `body` with the 32 bytes.
+    ///
+    /// - Throws: what `body` throws.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let ordered = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
         return try Swift.withUnsafeBytes(of: ordered, body)
