@@ -24,6 +24,8 @@ package final class Budget: Sendable {
     }
 
     /// Takes `count` units of the budget (all of it, if it is less) for as long as `body` runs.
+    ///
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled before `body` begins.
     package func withUnits<Result>(
         _ count: Int, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async throws -> Result {

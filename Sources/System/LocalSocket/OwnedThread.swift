@@ -65,6 +65,8 @@ package final class Guarded<Value>: @unchecked Sendable {
     }
 
     /// Looks at or changes the value, and wakes all that wait. `body` does not block.
+    ///
+    /// - Throws: what `body` throws.
     package func with<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -75,6 +77,8 @@ package final class Guarded<Value>: @unchecked Sendable {
     }
 
     /// The same, and wakes nobody.
+    ///
+    /// - Throws: what `body` throws.
     package func quietly<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }

@@ -49,6 +49,8 @@ package final class SystemBus: Sendable {
     }
 
     /// Connects and stays connected until the task is cancelled; the listener hears what happens. To be called once.
+    ///
+    /// - Throws: nothing: the listener also hears that no thread could be started.
     package func run(_ listener: any BusListener) async throws {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
