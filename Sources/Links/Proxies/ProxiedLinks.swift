@@ -17,6 +17,9 @@ package struct ProxiedLinks<Base: LinkTransport>: LinkTransport {
 
     package func serves(_ address: LinkAddress) -> Bool { base.serves(address) }
 
+    /// Connects to `address`, through the proxy where it is a host's.
+    ///
+    /// - Throws: `LinkError`, or what `install` failed with; nothing is left open then. `CancellationError`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
@@ -31,6 +34,9 @@ package struct ProxiedLinks<Base: LinkTransport>: LinkTransport {
         }
     }
 
+    /// Listens at `address` without the proxy.
+    ///
+    /// - Throws: `LinkError`.
     package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {

@@ -33,6 +33,9 @@ package struct ProxiedStreams: StreamDialing {
         self.clock = clock
     }
 
+    /// Connects to `host`, through the proxy if one is set.
+    ///
+    /// - Throws: `LinkError`, or what `install` failed with; nothing is left open then. `CancellationError`.
     package func connect<Output: Sendable>(
         to host: String, port: UInt16, timeout: Duration,
         install: @escaping @Sendable (any Channel) -> EventLoopFuture<Output>

@@ -17,6 +17,8 @@ package protocol LegacyTransport: LinkTransport {
 
     /// Connects to the device at `address` for a v1 transfer, by L2CAP or else by GATT, and gives what `install` makes of
     /// the link. As `dial` otherwise.
+    ///
+    /// - Throws: as `dial`.
     func dialLegacy<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
     ) async throws -> Output

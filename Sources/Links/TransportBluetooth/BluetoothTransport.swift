@@ -39,6 +39,8 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
 
     /// Connects to bluetoothd, keeps this device reachable while somebody listens, and recovers from whatever goes away,
     /// until the task is cancelled. To be called once.
+    ///
+    /// - Throws: nothing: `states` says what is wrong.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             let (core, acceptor, states) = (core, acceptor, stateContinuation)
@@ -65,12 +67,18 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
     }
 
     /// Connects by an L2CAP channel, or by GATT when there is none or it fails; the link's information says which.
+    ///
+    /// - Throws: `LinkError`, or what `install` failed with; nothing is left open then. `CancellationError`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
         try await dial(address, .searching, timeout: timeout, install: install)
     }
 
+    /// Connects as `dial` does, with as much of a search as `effort` allows.
+    ///
+    /// - Throws: `LinkError` (`unreachable` at once if `effort` does not allow the search that it takes), or what
+    ///   `install` failed with; nothing is left open then. `CancellationError`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
@@ -82,6 +90,8 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
     package var legacyDoor: LegacyDoor { core.legacyDoor }
 
     /// Connects by an L2CAP channel or by GATT, as `dial` does, for GhostDrop's first version.
+    ///
+    /// - Throws: as `dial`.
     package func dialLegacy<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
     ) async throws -> Output {
@@ -107,6 +117,7 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
     /// whether it can. One listener at a time.
     ///
     /// - Parameter address: `ble://00:00:00:00:00:00`, as the adapter is chosen by the configuration.
+    /// - Throws: `LinkError` (`unsupportedAddress`; `addressInUse` with another listener).
     package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {
@@ -147,6 +158,9 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
         return nearby()
     }
 
+    /// Scans until one of the devices is heard; see `RadioTransport`.
+    ///
+    /// - Throws: `LinkError` if Bluetooth cannot be used; `CancellationError`.
     package func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
         let peers = addresses.compactMap { address -> BluetoothAddress? in
             guard case .bluetooth(let text) = address else { return nil }

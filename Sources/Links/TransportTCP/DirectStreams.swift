@@ -25,6 +25,9 @@ package struct DirectStreams: StreamDialing {
         self.localAddress = localAddress
     }
 
+    /// Connects to `host` as `StreamDialing` says, from the shared port or the chosen address.
+    ///
+    /// - Throws: `LinkError`, or what `install` failed with; nothing is left open then. `CancellationError`.
     package func connect<Output: Sendable>(
         to host: String, port: UInt16, timeout: Duration,
         install: @escaping @Sendable (any Channel) -> EventLoopFuture<Output>

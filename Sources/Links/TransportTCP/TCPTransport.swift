@@ -41,6 +41,9 @@ package struct TCPTransport: LinkTransport {
         if case .tcp = address { true } else { false }
     }
 
+    /// Connects to a host and port; to a public IP address from the port that this device listens on, too.
+    ///
+    /// - Throws: `LinkError`, or what `install` failed with; nothing is left open then. `CancellationError`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
@@ -82,6 +85,10 @@ package struct TCPTransport: LinkTransport {
         return try await attempt.output(of: output)
     }
 
+    /// Listens at a port of all interfaces, or of the one with an IP address.
+    ///
+    /// - Throws: `LinkError` (`unsupportedAddress`; `invalidAddress` for a name; `addressInUse`, `addressUnavailable`,
+    ///   `permissionDenied` or `failed` as the system says).
     package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {

@@ -66,6 +66,8 @@ package final class VirtualAir: Sendable {
     }
 
     /// Changes the radio for all connections, those that there are and those to come.
+    ///
+    /// - Throws: what the event loop throws after its end.
     package func change(_ change: @escaping @Sendable (inout RadioConditions) -> Void) async throws {
         try await perform { switchboard in
             var conditions = switchboard.conditions
@@ -75,14 +77,21 @@ package final class VirtualAir: Sendable {
     }
 
     /// Moves a device: its signal, -60 dBm at first. Below -100 dBm it is out of range of everyone.
+    ///
+    /// - Throws: what the event loop throws after its end.
     package func setSignal(_ strength: Int, of name: String) async throws {
         try await perform { $0.setSignal(strength, of: name) }
     }
 
     /// Ends all connections without a word, and gives their number. What is under way is lost.
+    ///
+    /// - Throws: what the event loop throws after its end.
     @discardableResult
     package func cut() async throws -> Int { try await perform { $0.cut() } }
 
+    /// What has happened on the air so far.
+    ///
+    /// - Throws: what the event loop throws after its end.
     package func statistics() async throws -> AirStatistics { try await perform { $0.statistics } }
 
     /// Closes the air and all connections on it.

@@ -47,6 +47,9 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
     }
 
     /// Connects to a device on the air, waiting for it to advertise and come into range until the timeout.
+    ///
+    /// - Throws: `LinkError`, what `install` failed with, or `IOError` if the connection to the air breaks before there
+    ///   is a link; nothing is left open then. `CancellationError`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
@@ -56,6 +59,9 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
         }
     }
 
+    /// Connects as `dial` does; without a search it waits a shorter time.
+    ///
+    /// - Throws: as the other `dial`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, _ effort: RadioEffort, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {
@@ -63,6 +69,9 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
         return try await dial(address, timeout: limit, install: install)
     }
 
+    /// Asks the air for the devices until one of them is in range.
+    ///
+    /// - Throws: `LinkError` without an air; `CancellationError`.
     package func search(for addresses: Set<LinkAddress>, within limit: Duration) async throws -> Set<LinkAddress> {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
@@ -74,6 +83,9 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
     }
 
     /// Reads the device's capabilities, and connects by L2CAP if it offers that, else by single GATT values.
+    ///
+    /// - Throws: `LinkError` (`refused` if the capabilities cannot be read), or what `install` failed with; nothing is
+    ///   left open then. `CancellationError`.
     package func dialLegacy<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LegacyInstaller<Output>
     ) async throws -> Output {
@@ -150,6 +162,9 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
         return try await attempt.output(of: promise.futureResult)
     }
 
+    /// Advertises on the air under the address's name, and accepts links.
+    ///
+    /// - Throws: `LinkError`.
     package func listen<Output: Sendable>(
         on address: LinkAddress, install: @escaping LinkInstaller<Output>
     ) async throws -> LinkListener<Output> {
@@ -161,6 +176,8 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
     }
 
     /// The devices that advertise on the air and are in range of this one, strongest first.
+    ///
+    /// - Throws: `LinkError` without an air.
     package func nearby() async throws -> [NearbyDevice] {
         try await ask(.nearby(name: name)).devices
     }

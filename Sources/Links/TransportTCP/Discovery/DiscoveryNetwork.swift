@@ -20,6 +20,8 @@ package struct DiscoveryNetwork: Sendable {
     package static let defaultPort = 21027
 
     /// The local network: IPv4 broadcast and IPv6 multicast on every interface there is at the time of sending.
+    ///
+    /// - Throws: nothing: its addresses are literals.
     package static func local(port: Int = defaultPort) throws -> DiscoveryNetwork {
         let group = try SocketAddress(ipAddress: "ff12::8384", port: port)
         return DiscoveryNetwork(endpoints: [
