@@ -4,6 +4,7 @@ extension EventHub {
     /// Hands out what happens behind an event, or from now on, until cancelled; with an event `gap` where some are missing.
     ///
     /// - Parameter begin: Is told, before the first event, the id to come back with.
+    /// - Throws: what `begin` and `emit` throw. A cancellation ends it without an error.
     package func stream(
         after id: String?, begin: @Sendable (_ id: String) async throws -> Void,
         emit: @Sendable (AgentEvent) async throws -> Void

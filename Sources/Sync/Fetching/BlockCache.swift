@@ -21,6 +21,9 @@ package final class BlockCache: Sendable {
     private let state: Mutex<State>
 
     /// Opens the cache in `directory`, which is made if need be, and gives up what is over the limit.
+    ///
+    /// - Throws: what `FileManager` throws if the directory cannot be made. A directory that cannot be read is an empty
+    ///   cache.
     package init(directory: String, byteLimit: Int) throws {
         self.directory = directory
         self.byteLimit = byteLimit

@@ -115,6 +115,9 @@ package protocol BlockSource: Sendable {
 }
 
 extension BlockSource {
+    /// Refuses every request about promises.
+    ///
+    /// - Throws: `RequestError.linkLost`, as sources without such requests do.
     package func keep(_ request: KeepRequest) async throws -> KeepAnswer { throw RequestError.linkLost }
 }
 
@@ -210,6 +213,8 @@ package struct BlockFetch: Sendable {
     }
 
     /// Delivers every block of `blocks` in their order, with no more kept or under way than `readAhead` lets.
+    ///
+    /// - Throws: `FetchError` when nobody is left to ask; what `deliver` and `store` throw; `CancellationError`.
     package func runInOrder(
         _ blocks: [Int], readAhead: ReadAhead, deliver: (_ block: Int, _ bytes: ByteBuffer) async throws -> Void
     ) async throws {

@@ -74,6 +74,9 @@ package final class FolderExchange: Sendable {
     }
 
     /// The device keeps the folder encrypted: from now on it gets nothing of it, and what it announced before does not count.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. It is distrusted anyway; some of what it announced may still
+    ///   count.
     package func distrust(_ device: DeviceID) async throws {
         state.withLock { _ = $0.untrusted.insert(device) }
         try await index.dropDevice(device, in: id)
@@ -81,6 +84,8 @@ package final class FolderExchange: Sendable {
     }
 
     /// Makes the index refuse what devices announce that may only read. Before links exchange anything of the folder.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The next call does the rest.
     package func applyRoles(_ configuration: FolderConfiguration) async throws {
         let result = try await index.setReaders(
             of: id, to: Set(configuration.readers),
@@ -94,6 +99,8 @@ package final class FolderExchange: Sendable {
 
     /// What a device is told of the folder, and who else shares it. Nobody but itself is told of a device that may not have the
     /// folder unencrypted: whom it introduces devices to would share the folder with that one.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func clusterConfigEntry(for device: DeviceID, localDevice: DeviceID) async throws -> ClusterConfig.Folder {
         let configuration = configuration
         // Before anybody hears of it.
@@ -115,6 +122,8 @@ package final class FolderExchange: Sendable {
     }
 
     /// What is known of this device's index and of another one's.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func facts(of device: DeviceID) async throws -> IndexExchange.Facts {
         func position(_ state: IndexStore.IndexState) -> IndexPosition {
             IndexPosition(indexID: state.indexID, sequence: state.maxSequence)
@@ -154,6 +163,8 @@ package final class FolderExchange: Sendable {
 
     /// Forgets which index of a device is stored: another one comes that has no name yet, or a part of it is missing. What is
     /// stored stays until the index comes from the start.
+    ///
+    /// - Throws: `IndexStoreError`; the folder then says that something is missing. `CancellationError`.
     package func forgetIndexName(of device: DeviceID) async throws {
         guard try await index.remoteIndex(of: id, device: device) != nil else { return }
         try await storing(from: device) { try await index.nameRemoteIndex(of: id, device: device, as: .none) }
@@ -173,6 +184,9 @@ package final class FolderExchange: Sendable {
     }
 
     /// Stores what a device announced.
+    ///
+    /// - Throws: `IndexStoreError` (also `diskAlmostFull`, `tooManyEntries`); the folder then says that something is
+    ///   missing. `CancellationError`, and the batch may be stored.
     package func apply(_ batch: IndexBatch, from device: DeviceID) async throws {
         let isNews = state.withLock { state in
             state.batchCount += 1
@@ -264,6 +278,8 @@ package final class FolderExchange: Sendable {
     }
 
     /// Our own index after a sequence, as it is announced.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func updates(after sequence: Int64, limit: Int) async throws -> [FileInfo] {
         try await index.localUpdates(of: id, after: sequence, limit: limit)
     }

@@ -104,6 +104,9 @@ package struct FolderPlace: Sendable {
     }
 
     /// The ignore file as it is now, for editing; an empty one if there is none.
+    ///
+    /// - Throws: `FileAccessError`; `IgnoreError` for what is not a pattern; `FolderHalt` (`selection`) if the file is
+    ///   too large.
     package func ignoreFile() throws -> IgnoreFile {
         var sources: [String: FileAccess.FileStatus?] = [:]
         return try IgnoreFile(parsing: try Self.read(Self.ignoreFile, in: root, noting: &sources) ?? "")

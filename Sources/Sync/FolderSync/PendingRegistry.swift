@@ -55,6 +55,9 @@ package final class PendingRegistry: Sendable {
         }
     }
 
+    /// The unknown devices that tried to connect and are not ignored, the newest first.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func devices() async throws -> [ControlAPI.PendingDevice] {
         try await index.pendingDevices().filter { isPending($0.id) }.map {
             ControlAPI.PendingDevice(
@@ -63,6 +66,9 @@ package final class PendingRegistry: Sendable {
         }
     }
 
+    /// The folders that devices offer and that are not ignored, the newest first.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func folders() async throws -> [ControlAPI.PendingFolder] {
         let ignored = ignored()
         return try await index.pendingFolders().filter { !ignored.contains($0.id, from: $0.device) }.map {

@@ -17,7 +17,11 @@ package struct LinkDialer: Sendable {
         self.transports = transports
     }
 
+    /// Connects to `address` by the transport that serves it.
+    ///
     /// - Parameter effort: what may be done to find a device on a radio first.
+    /// - Throws: `LinkError` (`unsupportedAddress` without a transport for it), or what `install` failed with; nothing
+    ///   is left open then. `CancellationError`.
     package func dial(
         _ address: LinkAddress, _ effort: RadioEffort = .searching, install: @escaping LinkInstaller<SecureLink>
     ) async throws -> SecureLink {

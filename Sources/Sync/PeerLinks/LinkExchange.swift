@@ -13,15 +13,26 @@ package protocol IndexExchangeOwner: Sendable {
     func terms() -> [FolderID: IndexExchange.Terms]
     func terms(of folder: FolderID) -> IndexExchange.Terms?
     /// What is known of the indexes of each folder with open terms.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The link ends.
     func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts]
     /// What this device tells the peer of its folders.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The link ends.
     func clusterConfig() async throws -> ClusterConfig
     /// The peer said what it shares; nothing of it was heeded yet.
     func heard(_ config: ClusterConfig) async
     /// Performs any action but `announce`.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The link ends.
     func perform(_ action: IndexExchange.Action) async throws
+    /// Stores what the peer announces; with `isUnnamed`, of an index whose id is not known.
+    ///
+    /// - Throws: `IndexStoreError` (also `diskAlmostFull`, `tooManyEntries`); `CancellationError`. The link ends.
     func store(_ batch: IndexBatch, isUnnamed: Bool) async throws
     /// A part of a folder's index is not stored.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The link ends.
     func dropped(_ folder: FolderID) async throws
     /// Where a folder's index is read from; nil if it is gone.
     func exchange(of folder: FolderID) -> FolderExchange?

@@ -27,12 +27,12 @@ package struct StrangerSession: PeerSessionOwner {
     package func found(_ finding: LinkGauge.Finding, _ session: PeerSession) async {}
     package func terms() -> [FolderID: IndexExchange.Terms] { [:] }
     package func terms(of folder: FolderID) -> IndexExchange.Terms? { nil }
-    package func facts(_ terms: [FolderID: IndexExchange.Terms]) async throws -> [FolderID: IndexExchange.Facts] { [:] }
-    package func clusterConfig() async throws -> ClusterConfig { ClusterConfig() }
+    package func facts(_ terms: [FolderID: IndexExchange.Terms]) async -> [FolderID: IndexExchange.Facts] { [:] }
+    package func clusterConfig() async -> ClusterConfig { ClusterConfig() }
     package func heard(_ config: ClusterConfig) async {}
-    package func perform(_ action: IndexExchange.Action) async throws {}
-    package func store(_ batch: IndexBatch, isUnnamed: Bool) async throws {}
-    package func dropped(_ folder: FolderID) async throws {}
+    package func perform(_ action: IndexExchange.Action) async {}
+    package func store(_ batch: IndexBatch, isUnnamed: Bool) async {}
+    package func dropped(_ folder: FolderID) async {}
     package func exchange(of folder: FolderID) -> FolderExchange? { nil }
     package func serve(_ requests: [BlockRequest]) async -> [BlockAnswer] {
         requests.map { _ in BlockAnswer(.generic) }

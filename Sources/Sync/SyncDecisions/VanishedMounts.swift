@@ -7,6 +7,7 @@ package enum VanishedMounts {
     ///   - mounted: where something is mounted now.
     ///   - before: what had vanished when it was looked at last; it stays so whatever is put there, until it is mounted again.
     ///   - isEmptied: whether nothing is at or in the directory of that name. Who puts something there uses it without the disk.
+    /// - Throws: what `isEmptied` throws.
     package static func names(
         recorded: Set<String>, mounted: Set<String>, before: Set<String>, isEmptied: (String) throws -> Bool
     ) rethrows -> Set<String> {

@@ -63,6 +63,8 @@ package final class ThumbnailSandbox: Sendable {
     }
 
     /// What a command wrote to its output; nil if it failed, took too long or wrote too much.
+    ///
+    /// - Throws: `CancellationError`.
     package func run(_ command: ThumbnailCommand) async throws -> [UInt8]? {
         let program = BoundedProgram(
             path: command.path, arguments: command.arguments, environment: [], timeLimit: Self.childTime,

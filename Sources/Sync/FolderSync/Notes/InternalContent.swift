@@ -20,6 +20,8 @@ package enum InternalContent {
     }
 
     /// How much of the folder it is: what is there for somebody, what of that is selected, and what of that is here.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package static func sums(
         in folder: FolderID, _ index: IndexStore, _ selection: Selection?
     ) async throws -> (below: Aggregate, selected: Aggregate, present: Aggregate) {

@@ -105,6 +105,8 @@ package struct NoteReading: Sendable {
     }
 
     /// This device's file, and all of them put together.
+    ///
+    /// - Throws: `FileAccessError` if the directory cannot be read; `IndexStoreError`; `CancellationError`.
     package func own() async throws -> (NoteFile, MergedNotes) {
         let files = try await noteFiles().files
         let mine = files.first { $0.device == folder.tools.localDevice.shortID.description }?.file ?? NoteFile()
@@ -116,6 +118,9 @@ package struct NoteReading: Sendable {
         return overflows ? (seconds < 0 ? .min : .max) : product
     }
 
+    /// The notes of the name `path`, by key, and the files of notes that cannot be read.
+    ///
+    /// - Throws: `FileAccessError` if the directory cannot be read; `IndexStoreError`; `CancellationError`.
     package func notes(of path: String) async throws -> Notes {
         let (files, unreadable) = try await noteFiles()
         let devices = folder.tools.knownDevices()

@@ -28,6 +28,8 @@ extension FolderContext {
     }
 
     /// On which devices the needed files are whole.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func lacks() async throws -> [FolderOutlook.Lack] {
         var lacks: [FolderOutlook.Lack] = []
         var seen = 0

@@ -39,12 +39,20 @@ package struct FolderIndex: Sendable {
     // MARK: reading
 
     /// What is known of these names, in their order.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func facts(_ names: [String]) async throws -> [NameFacts] {
         try await store.facts(in: folder, names: names)
     }
 
+    /// What is known of one name.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func facts(_ name: String) async throws -> NameFacts? { try await facts([name]).first }
 
+    /// The entry of a name; nil if no device ever had it.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func global(_ name: String) async throws -> GlobalEntry? { try await store.global(folder, name) }
 
     /// Names at and below `path` that any device has, in pages; the name itself is not among them.
@@ -59,11 +67,15 @@ package struct FolderIndex: Sendable {
     }
 
     /// Of these names, what this device has not as it should.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func needed(_ names: [String]) async throws -> [NeededEntry] {
         try await store.needed(in: folder, names: names, isKept: { !selection.isLeftOut($0) })
     }
 
     /// A page of everything that this device has not as it should.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func needed(after cursor: String?, limit: Int = pageLimit) async throws -> (
         entries: [NeededEntry], next: String?
     ) {
@@ -73,6 +85,9 @@ package struct FolderIndex: Sendable {
         return (page.entries, page.next)
     }
 
+    /// Hands everything that this device has not as it should to `body`, page by page.
+    ///
+    /// - Throws: `IndexStoreError`; what `body` throws; `CancellationError`.
     package func eachNeeded(_ body: ([NeededEntry]) async throws -> Void) async throws {
         var cursor: String?
         repeat {
@@ -83,6 +98,8 @@ package struct FolderIndex: Sendable {
     }
 
     /// How much is needed: of `names`, or of everything for nil.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func neededTotals(_ names: [String]? = nil) async throws -> NeededTotals {
         if let names { return NeededTotals(try await needed(names)) }
         return try await store.neededTotals(
@@ -90,6 +107,8 @@ package struct FolderIndex: Sendable {
     }
 
     /// `file` with its block list, from what this device or another announces; nil if nobody has it any more.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func withBlocks(_ file: FileInfo) async throws -> FileInfo? {
         guard file.kind == .file, !file.isDeleted, file.blocks.isEmpty, file.blocksHash != nil else { return file }
         var file = file
@@ -111,6 +130,7 @@ package struct FolderIndex: Sendable {
     /// - Parameters:
     ///   - placed: names of which it was noted what is about to be put there, and for which that is over.
     ///   - work: told what is needed now, what is to be logged, and whether conflict copies came or went.
+    /// - Throws: `IndexStoreError`; `CancellationError`. The changes may be written; then nobody has been told.
     package func apply(_ changes: [LocalChange], placed: Set<String> = [], _ work: inout FolderWork) async throws {
         guard !changes.isEmpty || !placed.isEmpty else { return }
         let made = placed.isEmpty ? namesChangedHere(changes) : []
@@ -128,6 +148,8 @@ package struct FolderIndex: Sendable {
     }
 
     /// Brings what this device announces in line with the selection.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`. The next call does the rest.
     package func reselect() async throws {
         let selection = selection
         try await store.reselect(folder, isIgnored: { selection.isLeftOut($0) })

@@ -107,6 +107,7 @@ package final class FolderRunner: Sendable {
     }
 
     /// Runs a step while nothing else changes the folder, for a caller that waits. Only a halt is kept for `status`.
+    /// Throws what `FolderStep.run` throws; `FolderHalt` if the folder cannot be read.
     package func perform<Step: FolderStep>(_ step: Step) async throws -> Step.Output {
         let output: Step.Output
         do {
@@ -433,7 +434,8 @@ package final class FolderRunner: Sendable {
     }
 
     /// Puts staged files into their places, in turn with everything else that changes the folder. Gives an outcome for each,
-    /// by its position.
+    /// by its position; what is wrong with one file is its outcome.
+    /// Throws `FolderHalt`, `IndexStoreError`, `FileAccessError` or `CancellationError`.
     package func place(_ units: [StagedUnit]) async throws -> [(Int, PlacementOutcome)] {
         try await turn.withUnits(1) { try await self.execute(FilePlacer(units: units)) }
     }
@@ -482,6 +484,7 @@ package final class FolderRunner: Sendable {
 
     /// Edits the ignore file so that it is one of the other mode. Its being lost is no obstacle: a change of the mode is one
     /// way out of that.
+    /// Throws what `FolderStep.run` throws, such as `IgnoreError` or `FolderError.selectionChanged`.
     package func convert(to mode: FolderConfiguration.Mode, isDryRun: Bool) async throws -> SelectionOutcome {
         var settings = boards.places.configuration
         settings.mode = .full

@@ -187,6 +187,10 @@ package struct SelectionReading: Sendable {
         self.folder = folder
     }
 
+    /// Lists the paths that `.stignore` selects by name, in the order of their lines.
+    ///
+    /// - Throws: `FileAccessError`, `IgnoreError` or `FolderHalt` if `.stignore` cannot be read; `IndexStoreError`;
+    ///   what `emit` throws; `CancellationError`.
     package func list(emit: @Sendable (SelectedPath) async throws -> Void) async throws {
         for path in try folder.selectionEditor().list() {
             let found = try await folder.index.global(path)
@@ -195,6 +199,9 @@ package struct SelectionReading: Sendable {
         }
     }
 
+    /// Says why a path is selected or not.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func explain(_ path: String) async throws -> ExplainedPath {
         let explanation = folder.selection.explain(path)
         let found = try await folder.index.global(path)

@@ -11,6 +11,8 @@ package struct ArchiveAccess: Sendable {
     package let utcOffset: @Sendable (Int64) -> Int64
 
     /// Opens the folder's archive; nil if it keeps nothing, or, unless it is to be made, has none yet. Blocks its thread.
+    ///
+    /// - Throws: as `VersionArchive.open`.
     package func open(isCreating: Bool = true) throws -> VersionArchive? {
         if isCreating, settings.kind == .none { return nil }
         return try VersionArchive.open(of: root, settings, isCreating: isCreating, now: now, utcOffset: utcOffset)

@@ -17,6 +17,9 @@ package struct ConflictReading: Sendable {
         self.folder = folder
     }
 
+    /// Lists the conflicts, by the names of their copies.
+    ///
+    /// - Throws: as `copies` and `conflict`.
     package func list() async throws -> [Conflict] {
         var conflicts: [Conflict] = []
         for copy in try await copies() { conflicts.append(try await conflict(copy).shown) }
@@ -42,6 +45,8 @@ package struct ConflictReading: Sendable {
 
     /// The conflict copies on this disk: those that the index knows, and those beside files that are selected by name, which
     /// are not selected themselves.
+    ///
+    /// - Throws: `IndexStoreError`; `FileAccessError`; `CancellationError`.
     package func copies() async throws -> [RelativePath] {
         let known = try await folder.index.store.search(
             ".sync-conflict-", in: folder.id, limit: Self.copyLimit
@@ -81,6 +86,8 @@ package struct ConflictReading: Sendable {
     }
 
     /// The copy that is named, or all copies of the file that is.
+    ///
+    /// - Throws: `FolderError.noConflict` if there is none; `FileAccessError`; `CancellationError`.
     package func copies(meantBy path: RelativePath) async throws -> [RelativePath] {
         let root = folder.root
         let copies = try await folder.onDisk { () throws -> [RelativePath] in
@@ -97,6 +104,10 @@ package struct ConflictReading: Sendable {
         return copies.sorted()
     }
 
+    /// The conflict that `copy` is one side of, with what is known of both sides.
+    ///
+    /// - Throws: `RelativePathError` if the name of the original is not a path, as of `..sync-conflict-…`;
+    ///   `IndexStoreError`; `FileAccessError`; `CancellationError`.
     package func conflict(_ copy: RelativePath) async throws -> FoundConflict {
         let winner = ConflictName.winner(of: copy.text) ?? ""
         let original = try RelativePath(parsing: ConflictName.original(of: copy.text) ?? copy.text)

@@ -107,6 +107,8 @@ package struct ExtraneousListing: Sendable {
     }
 
     /// Gives how many files and links there are.
+    ///
+    /// - Throws: what `FolderScanner.extraneous` throws; `IndexStoreError`; what `emit` throws; `CancellationError`.
     package func list(emit: @Sendable (Entry) async throws -> Void) async throws -> Int64 {
         let scanner = FolderScanner(
             root: folder.root, selection: folder.selection, known: NothingKnown(), options: ScanOptions())

@@ -17,6 +17,9 @@ package struct RefusedReading: Sendable {
         self.folder = folder
     }
 
+    /// Lists the changes by devices that may only read.
+    ///
+    /// - Throws: `IndexStoreError`; what `emit` throws; `CancellationError`.
     package func list(emit: @Sendable (RefusedChange) async throws -> Void) async throws {
         let known = folder.tools.knownDevices()
         for version in try await versions() {
@@ -37,6 +40,8 @@ package struct RefusedReading: Sendable {
     }
 
     /// By name, those of one name by device.
+    ///
+    /// - Throws: `IndexStoreError`; `CancellationError`.
     package func versions() async throws -> [RefusedVersion] {
         var versions: [RefusedVersion] = []
         var cursor: RefusedPage.Cursor?

@@ -31,6 +31,8 @@ package struct VersionArchive: Sendable {
     package let utcOffset: @Sendable (Int64) -> Int64
 
     /// Opens the folder's archive; nil if there is none and it is not to be made.
+    ///
+    /// - Throws: `FileAccessError`; `FolderHalt` (`error`) if the archive and the folder are nested.
     package static func open(
         of folder: RootDirectory, _ settings: FolderVersions, isCreating: Bool, now: Int64,
         utcOffset: @escaping @Sendable (Int64) -> Int64
@@ -106,6 +108,8 @@ package struct VersionArchive: Sendable {
     }
 
     /// The file that was kept has lost its place: the archive's name is all that it has. Gives that name.
+    ///
+    /// - Throws: `FileAccessError`; the file stays in the archive.
     @discardableResult
     package func finish(_ kept: Kept) throws -> RelativePath {
         let name = kept.lastName
@@ -132,6 +136,8 @@ package struct VersionArchive: Sendable {
     }
 
     /// Makes names that were given with deferred durability durable.
+    ///
+    /// - Throws: `FileAccessError`.
     package func synchronize() throws { try root.synchronizeFileSystem() }
 
     /// - Returns: The name that `body` has filled, and whether it is to replace the last version in a trashcan.
@@ -188,6 +194,8 @@ package struct VersionArchive: Sendable {
     }
 
     /// The versions in a directory of the archive, nil for its top, of all names that are wanted.
+    ///
+    /// - Throws: `FileAccessError`; a directory that is not there is an empty listing.
     package func list(_ directory: RelativePath?, isWanted: (String) -> Bool = { _ in true }) throws -> Listing {
         var listing = Listing()
         let entries: [DirectoryEntry]
@@ -220,6 +228,8 @@ package struct VersionArchive: Sendable {
     }
 
     /// The versions of one name, oldest first.
+    ///
+    /// - Throws: `FileAccessError`.
     package func versions(of path: RelativePath) throws -> [Version] {
         try list(path.parent) { $0.utf8.elementsEqual(path.text.utf8) }.versions.flatMap(\.versions)
     }
@@ -235,6 +245,8 @@ package struct VersionArchive: Sendable {
     }
 
     /// Lets go what the rules do not keep of these names.
+    ///
+    /// - Throws: `FileAccessError`; what was removed before stays removed.
     package func expire(_ names: some Sequence<RelativePath>) throws {
         guard rules?.isTagging == true else { return }
         for (directory, names) in Dictionary(grouping: names, by: \.parent) {
@@ -244,6 +256,8 @@ package struct VersionArchive: Sendable {
     }
 
     /// Lets go what the rules do not keep, and what is left of copies that were cut short; then empty directories.
+    ///
+    /// - Throws: `FileAccessError`; what was removed before stays removed.
     package func clean() throws {
         guard rules != nil else { return }
         try clean(nil)

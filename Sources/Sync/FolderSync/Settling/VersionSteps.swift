@@ -13,6 +13,9 @@ package struct VersionReading: Sendable {
     }
 
     /// Those of a file, or of all at and below a directory; of everything for an empty path.
+    ///
+    /// - Throws: `RelativePathError` for what is not a path; `FileAccessError`; `FolderHalt` if the archive and the
+    ///   folder are nested; what `emit` throws; `CancellationError`.
     package func list(below path: String, emit: @Sendable (ArchivedVersion) async throws -> Void) async throws {
         let access = folder.archive
         guard let archive = try await folder.onDisk({ try access.open(isCreating: false) }) else { return }
