@@ -25,6 +25,8 @@ package final class MountServer: Service, Sendable {
     }
 
     /// Runs until the service group shuts down. That nothing can be listened on leaves an agent without mounts.
+    ///
+    /// - Throws: nothing: what fails is logged, and the agent goes on without mounts.
     package func run() async throws {
         let listening = LocalSocket.listen(at: path)
         guard listening >= 0 else {

@@ -172,6 +172,10 @@ package final class NetworkReach: WideReach {
         for listening in state.state.withLock({ $0.listenings }) { listening.networkChanged() }
     }
 
+    /// Connects to a device through the relay that it has joined.
+    ///
+    /// - Throws: `LinkError` (`unreachable` if the device has not joined that relay), or what `install` failed with;
+    ///   nothing is left open then. `CancellationError`.
     package func dial(
         _ relay: RelayAddress, to device: DeviceID, timeout: Duration, install: @escaping LinkInstaller<SecureLink>
     ) async throws -> SecureLink {

@@ -203,6 +203,8 @@ package final class Agent: Service, Sendable {
     }
 
     /// Runs until the service group shuts down or the task is cancelled.
+    ///
+    /// - Throws: nothing: what ends early is logged, and the rest goes on.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in

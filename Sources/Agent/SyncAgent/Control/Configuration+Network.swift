@@ -20,6 +20,9 @@ extension Configuration {
             })
     }
 
+    /// The edits that change settings of the network.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest`) if no setting is given.
     package func edits(applying change: NetworkChange) throws -> [ConfigurationEdit] {
         let values = [
             (NetworkSwitch.localDiscovery, change.localDiscovery), (.globalDiscovery, change.globalDiscovery),
@@ -30,6 +33,10 @@ extension Configuration {
         return edits
     }
 
+    /// The edits that change settings of a device.
+    ///
+    /// - Throws: `ConfigurationError` (`noSuchDevice`, `duplicate`); `ControlError` (`invalidRequest`) if no setting is
+    ///   given.
     package func edits(applying change: DeviceChange) throws -> [ConfigurationEdit] {
         let device = try device(change.device)
         var edits: [ConfigurationEdit] = []
@@ -51,11 +58,18 @@ extension Configuration {
         return edits
     }
 
+    /// The edit that says whether a folder may go over relays.
+    ///
+    /// - Throws: `ConfigurationError` (`noSuchFolder`).
     package func edits(applying change: FolderRelaysChange) throws -> [ConfigurationEdit] {
         [.setFolderRelays(try folder(FolderID(change.folder)).id, change.relays)]
     }
 
+    /// The edit that ignores a device or an offered folder, or ends that.
+    ///
     /// - Parameter localDevice: this device's own id, which cannot be ignored; nil if it is not known here.
+    /// - Throws: `ControlError` (`invalidRequest` for a request without a subject, what is not a device id, this
+    ///   device, a known device or a shared folder); `ConfigurationError` (`duplicate`).
     package func edits(applying change: IgnoreChange, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
         try change.check()
         let device = try change.device.map { try deviceID($0) }

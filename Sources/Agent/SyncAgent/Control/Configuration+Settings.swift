@@ -6,6 +6,8 @@ extension Configuration {
     /// The edits that add a device, or give one that is known the name and addresses that were said.
     ///
     /// - Parameter localDevice: this device's own id, which cannot be added; nil if it is not known here.
+    /// - Throws: `ControlError` (`invalidRequest` for what is not another device's id; `alreadyExists` for a known
+    ///   device without a new name or address).
     package func edits(adding settings: DeviceSettings, localDevice: DeviceID?) throws -> [ConfigurationEdit] {
         let id: DeviceID
         do {
@@ -31,6 +33,9 @@ extension Configuration {
             .compactMap { $0 }
     }
 
+    /// The edit that says what of a folder goes over Bluetooth.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest`); `ConfigurationError` (`noSuchFolder`).
     package func edits(applying change: FolderBluetoothChange) throws -> [ConfigurationEdit] {
         if let limit = change.limit, limit < 0 {
             throw ControlError(.invalidRequest, "\(limit) is not a limit; use a number of bytes, 0 for no limit")
@@ -42,11 +47,19 @@ extension Configuration {
         return [.setFolderBluetooth(try folder(FolderID(change.folder)).id, use, limit: change.limit)]
     }
 
+    /// The edit that says what goes over Bluetooth to and from a device.
+    ///
+    /// - Throws: `ConfigurationError` (`noSuchDevice`, `duplicate`); `ControlError` (`invalidRequest`) for an unknown
+    ///   word.
     package func edits(applying change: DeviceBluetoothChange) throws -> [ConfigurationEdit] {
         [.setDeviceBluetooth(try device(change.device).id, try Self.bluetoothUse(change.use))]
     }
 
+    /// The edits that pause or resume folders and devices.
+    ///
     /// - Parameter now: seconds since 1970.
+    /// - Throws: `ControlError` (`invalidRequest`, `tooLarge`); `ConfigurationError` (`noSuchFolder`, `noSuchDevice`,
+    ///   `duplicate`).
     package func edits(applying change: PauseChange, now: Int64) throws -> [ConfigurationEdit] {
         try change.check()
         let until = change.seconds.map { now + $0 }
@@ -123,6 +136,9 @@ extension Configuration {
     }
 
     /// The edit that says what a device may do in a folder that is shared with it.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest` for an unknown role, or a folder not shared with the device);
+    ///   `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `duplicate`).
     package func edits(applying change: FolderRoleChange) throws -> [ConfigurationEdit] {
         guard let role = DeviceRole(rawValue: change.role) else {
             throw ControlError(.invalidRequest, "unknown role \(change.role.prefix(80)); use read, write or admin")
@@ -148,6 +164,9 @@ extension Configuration {
     }
 
     /// The edits that add a folder, or share one that is here at the same path with the devices that were said.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest` for an unknown word; `alreadyExists` if the folder is at another
+    ///   path); `ConfigurationError` (`noSuchDevice`, `duplicate`).
     package func edits(adding settings: FolderSettings) throws -> [ConfigurationEdit] {
         guard let mode = FolderConfiguration.Mode(rawValue: settings.mode) else {
             throw ControlError(.invalidRequest, "unknown folder mode \(settings.mode); use selective or full")
