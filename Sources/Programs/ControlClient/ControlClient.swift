@@ -6,7 +6,8 @@ import NIOPosix
 /// Asks a running agent over its control socket.
 ///
 /// Every call opens a connection of its own; cancelling the calling task closes it, which ends the agent's work. All
-/// calls throw `ControlError`: what the agent answered, `noAgent` if none listens, `interrupted` if the answer broke off.
+/// calls throw `ControlError`: what the agent answered, `noAgent` if none listens, `interrupted` if the answer broke off;
+/// after a cancellation `CancellationError`.
 package struct ControlClient: AgentControl {
     private let socketPath: String
     private let group: any EventLoopGroup
@@ -16,6 +17,9 @@ package struct ControlClient: AgentControl {
         self.group = group
     }
 
+    /// Asks for something and gives the answer.
+    ///
+    /// - Throws: `ControlError` (also `tooLarge` or `failed` for an answer that cannot be read); `CancellationError`.
     @discardableResult
     package func call<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ request: Request
@@ -32,6 +36,9 @@ package struct ControlClient: AgentControl {
         }
     }
 
+    /// Asks for a stream; `emit` gets each element as its line arrives.
+    ///
+    /// - Throws: `ControlError`, also after some elements; what `emit` throws; `CancellationError`.
     package func call<Request, Element>(
         _ endpoint: Endpoint<Request, Lines<Element>>, _ request: Request,
         emit: @Sendable (Element) async throws -> Void
@@ -48,6 +55,9 @@ package struct ControlClient: AgentControl {
 
     /// As `AgentControl.read`. The entry given to `start` is asked for first, by `stat`; a file that changes in between
     /// is found by its size and ends the read.
+    ///
+    /// - Throws: `ControlError` (`interrupted` if the file changes in between); what `start` and `emit` throw;
+    ///   `CancellationError`.
     package func read(
         _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
@@ -67,6 +77,9 @@ package struct ControlClient: AgentControl {
         }
     }
 
+    /// As `AgentControl.readMember`; the facts are those of the answer's head.
+    ///
+    /// - Throws: `ControlError`, also after some bytes; what `start` and `emit` throw; `CancellationError`.
     package func readMember(
         _ member: MemberReference, range: ByteRange?,
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
@@ -87,6 +100,9 @@ package struct ControlClient: AgentControl {
         }
     }
 
+    /// Asks for the facts of a file in an archive, without its bytes.
+    ///
+    /// - Throws: `ControlError`; `CancellationError`.
     package func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
         try await exchange(Endpoints.member, member, method: .head) { head, _ in try MemberFacts(head) }
     }
