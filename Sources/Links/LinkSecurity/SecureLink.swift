@@ -47,6 +47,7 @@ package struct SecureLink: Sendable {
     /// - There is no half-closed link: the peer's end ends both directions, and writing throws from then on. What was
     ///   written before closing is sent, and the closing waits one second at most for the peer's end.
     /// - Cancellation ends the inbound sequence and makes writes throw.
+    /// - Throws: what `body` throws; what the channel throws if closing fails.
     package func executeThenClose<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: LinkWriter) async throws ->

@@ -24,6 +24,8 @@ package final class LinkAttempt<Output: Sendable>: Sendable {
     }
 
     /// What `future` gives. When it fails or the task is cancelled, every channel is closed before this throws.
+    ///
+    /// - Throws: what `future` fails with; `CancellationError` if the task is cancelled.
     package func output(of future: EventLoopFuture<Output>) async throws -> Output {
         // A promise of its own, as a name resolution that hangs must not hold up a cancelled dial.
         let promise = future.eventLoop.makePromise(of: Output.self)
