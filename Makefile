@@ -65,7 +65,7 @@ browser-test: debug ## the page, driven in a headless Chromium; screenshots go t
 lint: toolchain language wire-arithmetic ## formatting, language and arithmetic, as CI checks them
 	swift format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 
-language: ## help, messages, the page and the documents: terms, length, full stops
+language: ## help, messages, the page and the documents: terms, length, full stops; what doc comments say of errors
 	$(PYTHON) Tests/Language/test_check.py
 	$(PYTHON) Tests/Language/check.py
 

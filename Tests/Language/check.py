@@ -4,13 +4,15 @@
     check.py [ROOT]     lists violations as FILE:LINE: rule: text, and ends with 1 if there are any
 
 A rule is a pattern with the reason for it and the kinds of text that it applies to. Names in code spans and code
-blocks are not prose and are not checked.
+blocks are not prose and are not checked. Of doc comments it checks that they say what their functions throw (throwing.py).
 """
 
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+import throwing
 
 HELP, MESSAGE, PAGE, GUIDE, DECISION = "help", "message", "page", "guide", "decision"
 USER = {HELP, MESSAGE, PAGE, GUIDE}
@@ -206,6 +208,13 @@ def violations(text):
             yield f"{name}: {problem}"
 
 
+def silent_throws(root):
+    """(path, line, declaration) of each function of Sources whose doc comment does not say what it throws."""
+    for path in sorted((root / "Sources").rglob("*.swift")):
+        for line, declaration in throwing.undocumented(path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(root)), line, declaration
+
+
 def main(arguments):
     root = Path(arguments[0] if arguments else Path(__file__).resolve().parents[2])
     count = 0
@@ -213,6 +222,9 @@ def main(arguments):
         for problem in violations(text):
             count += 1
             print(f"{text.path}:{text.line}: {problem}")
+    for path, line, declaration in silent_throws(root):
+        count += 1
+        print(f"{path}:{line}: throws: `{declaration}`; {throwing.REASON}")
     if count:
         print(f"{count} texts to correct; Tests/Language/check.py has the rules", file=sys.stderr)
     return 1 if count else 0

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """What the rules of check.py find and what they leave alone. Runs alone or by pytest."""
 
+import contextlib
+import io
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import check
+import throwing
 
 
 def found(words, kind=check.MESSAGE, role=""):
@@ -69,6 +73,65 @@ def test_scripts_and_documents():
     assert list(check.script_texts(script)) == [(2, "Two words"), (2, "of … here")]
     document = "One\ntwo.\n\n```\ncode anew\n```\n- Three\n  four\n"
     assert list(check.document_texts(document)) == [(1, "One two."), (7, "- Three four")]
+
+
+SILENT = [
+    "package func a() throws {}",
+    "    public init(_ x: Int) async throws {",
+    "package func a<T>(_ body: () throws -> T) rethrows -> T {",
+    "/// Does it.\npackage static func a() throws {}",
+    "/// - Throws: `E`.\n\npackage func a() throws {}",
+    "/// Closes it before this throws.\npackage func a() throws {}",
+    "package func a() throws(any Error) {}",
+    "@discardableResult package func a(\n    b: Int\n) async throws -> Int {",
+    "package func a<T: Sequence<() -> Int>>(_ b: T = c(1)) throws where T: D {",
+    "package protocol P: Sendable {\n    func a() throws\n}",
+    "package extension P {\n    func a() throws {}\n}",
+    'package func a(b: String = "){") throws {}',
+]
+
+SAID = [
+    "/// - Throws: `E`.\npackage func a() throws {}",
+    "/// Does it.\n///\n/// - Throws: what `body` throws.\n@discardableResult\npackage func a() rethrows {}",
+    "/// Does it. Throws `E` for nothing.\npackage init() throws {}",
+    "package func a() throws(E) {}",
+    "package func a() async {}",
+    "package func a(_ body: () throws -> Void) {}",
+    "func a() throws {}",
+    "private func a() throws {}",
+    "protocol P {\n    func a() throws\n}",
+    "package protocol P {\n    /// - Throws: `E`.\n    func a() throws\n}",
+    "package extension P {\n    private func a() throws {}\n    func b() {\n        func c() throws {}\n    }\n}",
+    "package struct S {\n    func a() throws {}\n}",
+    "/* package func a() throws {} */\n// package func a() throws {}",
+    'let text = """\n    package func a() throws {}\n    """',
+    "package let a: () throws -> Void",
+]
+
+
+def test_functions_say_what_they_throw():
+    for source in SILENT:
+        assert len(list(throwing.undocumented(source))) == 1, source
+    for source in SAID:
+        assert list(throwing.undocumented(source)) == [], source
+
+
+def test_silent_functions_are_reported_with_their_places():
+    source = "struct S {\n    // no `\"`\n    /// Does it.\n    @inlinable\n    package func a() throws {}\n}\n"
+    assert list(throwing.undocumented(source)) == [(5, "func a")]
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        (root / "Sources/Core").mkdir(parents=True)
+        (root / "docs").mkdir()
+        for name in ["README.md", "CHANGELOG.md"]:
+            (root / name).write_text("")
+        (root / "Sources/Core/S.swift").write_text(source)
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
+            assert check.main([directory]) == 1
+        assert output.getvalue().startswith("Sources/Core/S.swift:5: throws: `func a`; "), output.getvalue()
+        (root / "Sources/Core/S.swift").write_text(source.replace("Does it.", "- Throws: `E`."))
+        assert check.main([directory]) == 0
 
 
 def test_every_rule_has_a_reason_and_every_exception_a_rule():
