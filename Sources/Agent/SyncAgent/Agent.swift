@@ -204,7 +204,7 @@ package final class Agent: Service, Sendable {
 
     /// Runs until the service group shuts down or the task is cancelled.
     ///
-    /// - Throws: nothing: what ends early is logged, and the rest goes on.
+    /// - Throws: nothing: an index that cannot be closed is logged.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in

@@ -202,7 +202,7 @@ package struct BlockFetch: Sendable {
     }
 
     /// Delivers every block of `blocks` (indexes into the file's) once, as it comes. `deliver` is called by one task at
-    /// a time. Throws `FetchError` when nobody is left to ask, and whatever `deliver` throws.
+    /// a time. Throws `FetchError` when nobody is left to ask, what `deliver` and `store` throw, `CancellationError`.
     package func run(
         _ blocks: [Int], deliver: (_ block: Int, _ bytes: ByteBuffer, _ from: DeviceID?) async throws -> Void
     ) async throws {
