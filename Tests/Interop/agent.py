@@ -96,11 +96,10 @@ class Agent(Child):
     def socket(self):
         """The control socket's path."""
         for directory, _, names in os.walk(self.home):
-            for name in names:
-                path = os.path.join(directory, name)
-                if stat.S_ISSOCK(os.lstat(path).st_mode):
-                    return path
-        raise FileNotFoundError(f"no socket below {self.home}")
+            path = os.path.join(directory, "agent.sock")
+            if "agent.sock" in names and stat.S_ISSOCK(os.lstat(path).st_mode):
+                return path
+        raise FileNotFoundError(f"no control socket below {self.home}")
 
     # process
 
