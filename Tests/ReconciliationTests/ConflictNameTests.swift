@@ -114,6 +114,9 @@ import Testing
         #expect(ConflictName.original(of: ".sync-conflict-20200101-000000-AAAAAAA") == nil)
         #expect(ConflictName.original(of: "d/a.sync-conflict-20200101-000000-AAAAAAA") == "d/a")
         #expect(ConflictName.original(of: "a.t") == nil)
+        #expect(ConflictName.original(of: "d/..sync-conflict-20200101-000000-AAAAAAA") == nil)
+        #expect(ConflictName.original(of: "...sync-conflict-20200101-000000-AAAAAAA") == nil)
+        #expect(ConflictName.original(of: "....sync-conflict-20200101-000000-AAAAAAA") == "...")
         #expect(ConflictName.original(of: "a.sync-conflict-20200101-000000-AAAAAA1.t") == nil)
     }
 }

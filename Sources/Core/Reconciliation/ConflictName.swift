@@ -37,12 +37,12 @@ package enum ConflictName {
 
     /// The name of the file that `name` is a conflict copy of; nil if it does not have exactly the form of one.
     ///
-    /// A stem that was cut is not made whole again.
+    /// A stem that was cut is not made whole again. `.` and `..` are not names of files.
     package static func original(of name: String) -> String? {
         let path = Path(name)
         // Without an extension of the original, the tag looks like one.
         let stem = untagged(path.stem).map { $0 + path.fileExtension } ?? untagged(path.component)
-        guard let stem, !stem.isEmpty else { return nil }
+        guard let stem, !["", ".", ".."].contains(stem) else { return nil }
         return path.directory + stem
     }
 
