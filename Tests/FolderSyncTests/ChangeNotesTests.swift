@@ -1,4 +1,5 @@
 import BlockExchange
+import Foundation
 import IndexStore
 import Testing
 
@@ -89,5 +90,28 @@ import Testing
         indexes.exchange(with: Self.nas, known: 101, announced: 500)
         #expect(indexes.isNews(Self.batch(102), from: Self.nas))
         #expect(!indexes.isNews(Self.batch(1, isFull: true), from: Self.nas))
+    }
+
+    /// A link that ends while its batch is stored does not hide that it is.
+    @Test func aCancelledCallerHearsOfWhatIsStored() async throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "notes-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: home) }
+        let index = try IndexStore.open(path: "\(home)/index.sqlite")
+        let folder = FolderID("f")
+        try await index.addFolder(folder, newIndexID: IndexID(rawValue: 1))
+        let task = Task {
+            try await ChangeNotes.noting(["a"], in: index, folder, at: 7) {
+                let result = try await index.applyIndex(
+                    of: folder, device: Self.nas, files: [Self.file("a", 1)], replacesAll: true
+                ) { _ in false }
+                withUnsafeCurrentTask { $0?.cancel() }
+                return result
+            }
+        }
+        let (result, changes) = try await task.value
+        #expect(result.changedCount == 1)
+        #expect(changes.map(\.kind) == [.many] && changes.map(\.count) == [1])
+        #expect(try await index.global(folder, "a")?.file?.version == Self.file("a", 1).version)
     }
 }

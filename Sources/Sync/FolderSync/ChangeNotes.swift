@@ -79,6 +79,7 @@ extension ChangeNotes {
     /// Runs `body`, which brings `names` into the index, and gives what it changed of them; of no names, nothing.
     ///
     /// - Parameter time: seconds since 1970.
+    /// - Throws: what `body` does, and `IndexStoreError` before it runs: what it has done is always returned.
     static func noting(
         _ names: [String], in index: IndexStore, _ folder: FolderID, at time: Int64,
         _ body: () async throws -> ApplyResult
@@ -88,11 +89,11 @@ extension ChangeNotes {
         let before = isMany ? [] : try await index.facts(in: folder, names: names)
         let result = try await body()
         guard result.changedCount > 0 else { return (result, []) }
-        guard !isMany else {
+        // The index has them by now: the caller is to hear of that, even if it was cancelled meanwhile.
+        guard !isMany, let after = try? await index.facts(in: folder, names: names) else {
             let count = Int64(result.changedCount)
             return (result, [RecordedChange(time: time, kind: .many, name: "", device: nil, count: count)])
         }
-        let after = try await index.facts(in: folder, names: names)
         let named = zip(before, after).map { (name: $0.name, before: $0.global, after: $1.global) }
         return (result, changes(named, time: time))
     }
