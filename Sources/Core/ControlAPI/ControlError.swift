@@ -23,11 +23,11 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         package static let noHolder: Code = "no-holder"
         /// Devices that hold it are reached over Bluetooth only, and the settings keep it off Bluetooth.
         package static let keptOffBluetooth: Code = "kept-off-bluetooth"
-        /// The connection is metered or the battery low, and a policy holds it back.
         /// There is none to be had of this file, or not at what it would cost.
         package static let noThumbnail: Code = "no-thumbnail"
         /// They are switched off, or a program or the sandbox for it is not to be had on this machine.
         package static let thumbnailsOff: Code = "thumbnails-off"
+        /// The connection is metered or the battery low, and a policy holds it back.
         package static let heldByPolicy: Code = "held-by-policy"
         package static let confirmationNeeded: Code = "confirmation-needed"
         package static let timeout: Code = "timeout"
@@ -57,9 +57,9 @@ package struct ControlError: Error, Codable, Equatable, Sendable, CustomStringCo
         package static let pairingBlocked: Code = "pairing-blocked"
         /// The other device does not wait to be paired; or this one does not, if that was asked.
         package static let notPairing: Code = "not-pairing"
-        /// The other device's user, or the device itself, does not want the file.
         /// The invitation is not good, or not any more.
         package static let invitationRefused: Code = "invitation-refused"
+        /// The other device's user, or the device itself, does not want the file.
         package static let dropRefused: Code = "drop-refused"
         /// The two devices do not see the same keys.
         package static let codesDiffer: Code = "codes-differ"
