@@ -19,6 +19,8 @@ pytestmark = pytest.mark.skipif(
     reason="mounting needs /dev/fuse and fusermount3")
 
 MIB = 1 << 20
+SMALL_COUNT = 40
+SMALL_DIRECTORIES = ["small", "small-backwards", "small-all/a", "small-all/b"]
 ODD_NAMES = ["with space", "ünïcodé 文件", "new\nline", "n" * 255, "-dash", "a'b\"c", "back\\slash"]
 
 
@@ -53,6 +55,9 @@ def setting(nodes):
     os.symlink("one.txt", os.path.join(root, "text/a/link"))
     for number in range(5000):
         harness.write(os.path.join(root, "many", f"name-{number:04}"), b"")
+    for name in SMALL_DIRECTORIES:
+        for number in range(SMALL_COUNT):
+            harness.write(os.path.join(root, name, f"small-{number:02}"), harness.pattern(4096, number + len(name)))
     local = lab.share(agent, "films", node)
     files = sum(kind == "file" for kind in harness.walk(root).values())
     node.wait_scanned("films", files)
@@ -124,6 +129,30 @@ def test_programs_read_right_bytes(setting):
         for offset in (20 * MIB, 5, 11 * MIB + 77, 23 * MIB):
             file.seek(offset)
             assert file.read(300000) == harness.pattern(24 * MIB, 7)[offset:offset + 300000]
+
+
+def read_small(directory, name, numbers):
+    for number in numbers:
+        with open(os.path.join(directory, name, f"small-{number:02}"), "rb") as file:
+            assert file.read() == harness.pattern(4096, number + len(name))
+
+
+def test_small_files_that_are_read_in_order_are_fetched_ahead(setting):
+    _, _, agent, root, _, directory = setting
+    before = cached(agent)
+    # Nothing is behind the last one, whatever was read just before.
+    read_small(directory, "small-backwards", (SMALL_COUNT - 1, 20, 10, 9, 8, 7))
+    read_small(directory, "small", (4, 5))
+    assert cached(agent) - before == 8 * 4096, "these are no run"
+    read_small(directory, "small", (6,))
+    wait_until(lambda: cached(agent) - before == (9 + 8) * 4096, 10, "eight more come", child=agent)
+    read_small(directory, "small", (7, 8, 9))
+    wait_until(lambda: cached(agent) - before >= (9 + 16) * 4096, 10, "and more with each that is read", child=agent)
+    assert cached(agent) - before <= (6 + SMALL_COUNT) * 4096
+    out = subprocess.run(["grep", "-rc", "", os.path.join(directory, "small-all")], check=False, capture_output=True).stdout
+    assert len(out.splitlines()) == 2 * SMALL_COUNT
+    for name in SMALL_DIRECTORIES:
+        read_small(directory, name, range(SMALL_COUNT))
 
 
 def test_a_present_file_is_read_by_its_descriptor(setting):

@@ -25,7 +25,8 @@ final class MountFolderSession: MountSession {
     private let transfers: TransferRegistry
     private let listing: MountListing
     private let breaker = Mutex(CircuitBreaker())
-    private let recent = RecentBlocks()
+    private let recent: RecentBlocks
+    private let ahead: SmallFilesAhead
 
     private struct Handles {
         var readers: [UInt64: VersionReader] = [:]
@@ -39,6 +40,8 @@ final class MountFolderSession: MountSession {
         self.cache = cache
         self.transfers = transfers
         listing = MountListing(entries: entries, folder: folder)
+        recent = RecentBlocks()
+        ahead = SmallFilesAhead(listing: listing, cache: cache, recent: recent)
     }
 
     func answer(_ request: MountRequest) async -> MountReply {
@@ -74,6 +77,7 @@ final class MountFolderSession: MountSession {
     }
 
     func end() async {
+        ahead.end()
         let readers = handles.withLock { handles in
             defer { handles.readers = [:] }
             return Array(handles.readers.values)
@@ -118,7 +122,7 @@ final class MountFolderSession: MountSession {
                     MountTree.version(of: now) == version
                 else { return nil }
                 return found.holders
-            }, recent: recent, cache: cache, transfers: transfers, breaker: breakerGate)
+            }, recent: recent, ahead: ahead, cache: cache, transfers: transfers, breaker: breakerGate)
         let handle = try handles.withLock { handles throws(MountFailure) in
             guard handles.readers.count < Self.handleLimit else { throw MountFailure.tooMany }
             defer { handles.next &+= 1 }

@@ -55,6 +55,7 @@ actor VersionReader {
     /// Who has the version now; nil if it is not the newest any more.
     private let holders: @Sendable () async throws -> [DeviceID]?
     private let recent: RecentBlocks
+    private let ahead: SmallFilesAhead
     private let cache: BlockCache
     private let transfers: TransferRegistry
     private let breaker: Gate
@@ -68,8 +69,8 @@ actor VersionReader {
 
     init(
         folder: FolderID, file: FileInfo, version: UInt64, environment: FetchEnvironment,
-        holders: @escaping @Sendable () async throws -> [DeviceID]?, recent: RecentBlocks, cache: BlockCache,
-        transfers: TransferRegistry, breaker: Gate
+        holders: @escaping @Sendable () async throws -> [DeviceID]?, recent: RecentBlocks, ahead: SmallFilesAhead,
+        cache: BlockCache, transfers: TransferRegistry, breaker: Gate
     ) {
         self.folder = folder
         self.file = file
@@ -77,6 +78,7 @@ actor VersionReader {
         self.environment = environment
         self.holders = holders
         self.recent = recent
+        self.ahead = ahead
         self.cache = cache
         self.transfers = transfers
         self.breaker = breaker
@@ -86,6 +88,7 @@ actor VersionReader {
     /// The bytes there are in the range, verified; fewer only where the file ends.
     func read(_ offset: Int64, _ count: Int) async throws -> [UInt8] {
         guard count > 0, offset >= 0, offset < file.size else { return [] }
+        if offset == 0, SmallFilesAhead.isSmall(file) { ahead.read(file.name) }
         // bounded: both are from zero on, and the count is at most a MiB
         let last = min(offset.addingReportingOverflow(Int64(count)).partialValue, file.size) - 1
         guard last >= offset else { return [] }
@@ -133,7 +136,9 @@ actor VersionReader {
     // MARK: blocks
 
     private func block(_ index: Int) async throws -> ByteBuffer {
-        if let bytes = recent.block(file.blocks[index].hash) { return bytes }
+        let hash = file.blocks[index].hash
+        if let bytes = recent.block(hash) { return bytes }
+        if file.blocks.count == 1, let bytes = await ahead.block(hash) { return bytes }
         guard !isEnded else { throw CancellationError() }
         if let stream = stream(reaching: index) {
             return try await wait(for: index, of: stream)
@@ -142,7 +147,6 @@ actor VersionReader {
             throw MountFailure.stale
         }
         lastHolders = holders
-        let hash = file.blocks[index].hash
         let isCached = cache.contains(hash)
         let hasHolder = !environment.sources(of: folder, holders, for: .onDemand).permitted.isEmpty
         if !isCached, let failure = breaker.objection(version, hasHolder, environment.time.monotonic()) {

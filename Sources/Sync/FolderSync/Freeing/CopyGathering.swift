@@ -221,7 +221,7 @@ extension KeepRequest {
 
 extension Clock where Duration == Swift.Duration {
     /// What `body` gives, or `RequestError.linkLost` if it has not ended within `limit`.
-    func within<Result: Sendable>(
+    package func within<Result: Sendable>(
         _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         try await withThrowingTaskGroup(of: Result.self) { group in
