@@ -311,6 +311,8 @@ final class SimulatedAgent: Sendable {
         selectionChanged()
         guard selection?.isLeftOut(name) ?? true else { return }
         if !isFilled, isFreeing { return }
+        // A copy that could not be made durable is taken back: what it was made of is in its place. If not, the ledger misses it.
+        if !isFilled, name.contains(".sync-conflict-"), filled.contains(name) { return }
         // Of a group that was cut short, what had come to its place is taken back, whatever is selected by now.
         if !isFilled, state.withLock({ $0.leftBehind.contains(name) }) { return }
         trace.violate("agent \(number) \(isFilled ? "filled" : "emptied") \(name), which is not selected")

@@ -152,6 +152,21 @@ extension Simulation {
         agent.selectionChanged()
         hideRealTimes(agent)
         try await start(agent)
+        guard isRestoring else { return }
+        // What was written before the backup, and not seen by its index, counts as written now.
+        for (name, _) in contents(agent) where await !isKnown(name, to: agent) {
+            ledger.supersedeOwn(removedFrom: name, by: agent.number)
+        }
+    }
+
+    /// Whether the agent's index has what is on its disk, by size and time.
+    private func isKnown(_ name: String, to agent: SimulatedAgent) async -> Bool {
+        guard let status = agent.files.status(name),
+            let file = try? await agent.process?.index.local(SimulatedAgent.folder, name)?.file
+        else { return false }
+        return !file.isDeleted && file.size == Int64(status.st_size)
+            && file.modifiedSeconds == Int64(status.st_mtim.tv_sec)
+            && Int(file.modifiedNanoseconds) == status.st_mtim.tv_nsec
     }
 }
 
