@@ -33,6 +33,29 @@ struct DiskTraitsTests {
         #expect(!DiskTraits().changes(name))
     }
 
+    @Test(
+        arguments: [
+            ("aux", true), ("CON", true), ("nul.txt", true), ("Lpt9.tar.gz", true), ("com1", true), ("com0", false),
+            ("com10", false), ("auxiliary", false), (".aux", false), ("", false),
+        ] as [(String, Bool)])
+    func namesOfDevicesAreChangedByShares(_ name: String, _ changes: Bool) {
+        #expect(DiskTraits(manglesDeviceNames: true).changes(name) == changes)
+        #expect(!DiskTraits().changes(name))
+    }
+
+    /// Also the names of directories above.
+    @Test func aShareChangesNames() throws {
+        try directory.write("", to: ".stfolder")
+        let disk = PartlyFolding(below: directory.root.path, isOrdinary: false, isShare: true)
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        #expect(root.traits.manglesDeviceNames)
+        for (path, changes) in [("a/aux.txt", true), ("aux/a/b", true), ("a/b", false)] {
+            #expect(root.changesName(of: try relative(path)) == changes)
+        }
+        #expect(try root.nearestTraits(of: relative("a")) == root.traits)
+    }
+
     /// Linux's drivers say that what is renamed to itself in other letters was renamed, and leave it.
     @Test(arguments: [false, true]) func aRenameThatChangesTheCaseOnly(_ leavesLetters: Bool) throws {
         try directory.write("", to: ".stfolder")
@@ -126,13 +149,15 @@ struct DiskTraitsTests {
 private final class PartlyFolding: DiskInterposer {
     private let folded: String
     private let isOrdinary: Bool
+    private let isShare: Bool
     private let names = FoldedNames()
     private let refused = Mutex<CInt?>(nil)
     private let leaves = Mutex(false)
 
-    init(below folded: String, isOrdinary: Bool = true) {
+    init(below folded: String, isOrdinary: Bool = true, isShare: Bool = false) {
         self.folded = folded
         self.isOrdinary = isOrdinary
+        self.isShare = isShare
     }
 
     /// Whether a rename that changes the case only does nothing and is said to have succeeded.
@@ -157,7 +182,8 @@ private final class PartlyFolding: DiskInterposer {
     }
 
     func kind(of directory: CInt) -> DirectoryKind? {
-        DirectoryKind(isOrdinary: isOrdinary, foldsCase: isOrdinary && folds(path(of: directory)))
+        DirectoryKind(
+            isOrdinary: isOrdinary, foldsCase: isOrdinary && folds(path(of: directory)), isShare: isShare)
     }
 
     func spelling(of path: String, in directory: CInt) -> String {

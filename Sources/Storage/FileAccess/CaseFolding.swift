@@ -105,8 +105,18 @@ extension RootDirectory {
             }
         }
         let own = traits(at: path.text)
-        let isOrdinary = !own.foldsNames && !own.dropsTrailingDots
+        let isOrdinary = !own.foldsNames && !own.dropsTrailingDots && !own.manglesDeviceNames
         return isOrdinary && disks.places.isEmpty && !traits.foldsNames ? nil : own
+    }
+
+    /// Whether the disk would keep the name of `path`, or of a directory above it, as another one.
+    package func changesName(of path: RelativePath) -> Bool {
+        var here: RelativePath? = path
+        while let path = here {
+            if traits(at: path.text).changes(path.name) { return true }
+            here = path.parent
+        }
+        return false
     }
 
     /// What has the place of `path` on a disk that folds names, though it is called otherwise: of `Dir/a` where there is `dir`, that is
