@@ -21,7 +21,7 @@ class Instant:
         self.plugins = config.pluginmanager
 
     def pytest_runtest_logreport(self, report):
-        if report.failed:
+        if report.failed or hasattr(report, "wasxfail"):
             self.plugins.getplugin("terminalreporter").write_line(
                 f"\n{report.nodeid}, {report.when}\n{report.longreprtext}\n{report.capstdout}")
 

@@ -244,7 +244,7 @@ def test_what_the_disk_makes_of_times_and_permissions_is_no_change(pair):
     assert wait_same(pair, base) == {**files, "1": b"edited", "2": b"X", "mine": b"mine"}
 
 
-@pytest.mark.xfail(KIND.first_time > 0, strict=True, reason="the time that the disk has instead is announced as a change")
+@pytest.mark.xfail(KIND.first_time > 0, strict=True, reason="times before 1980; docs/decisions/disks.md")
 def test_a_time_before_the_first_of_the_disk_is_no_change(pair):
     base = "before"
     place = os.path.join(pair.there, base, "old")
