@@ -111,7 +111,7 @@ def test_files_come_change_and_go(pair, side):
 
 
 @pytest.mark.parametrize("side", ["here", pytest.param("there", marks=pytest.mark.xfail(
-    KIND.name == "smb", strict=True, reason="not all of the renames reach the share; docs/decisions/disks.md"))])
+    KIND.name == "smb", strict=True, reason="no result on a share, cause not known; docs/decisions/disks.md"))])
 def test_renames(pair, side):
     agent, root = roots(pair, side)
     base = f"renames {side}"
