@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -89,6 +89,9 @@ network-lab: debug ## homes behind routers of each kind, real discovery servers 
 bluetooth-lab: debug ## two agents, and the transport alone, with real BlueZ in an emulated machine (LAB_PART=agents or probe: one of them)
 	$(SWIFT_BUILD) --product BluetoothProbe --explicit-target-dependency-import-check error
 	SYNCTRAIN="$(DEBUG_BIN)/synctrain" BLUETOOTH_PROBE="$(DEBUG_BIN)/BluetoothProbe" Tests/BluetoothLab/run $(LAB_PART)
+
+disk-lab: debug ## a folder on exFAT, FAT, NTFS, a Samba share and ext4 that folds case, in an emulated machine (LAB_PART=exfat: one of them)
+	SYNCTRAIN="$(DEBUG_BIN)/synctrain" Tests/DiskLab/run $(LAB_PART)
 
 bluetooth-figures: setup ## goodput of L2CAP and GATT beside plain sockets, in the emulated machine, by a release build
 	$(SWIFT_BUILD) -c release --product BluetoothProbe

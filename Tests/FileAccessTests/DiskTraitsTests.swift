@@ -33,6 +33,61 @@ struct DiskTraitsTests {
         #expect(!DiskTraits().changes(name))
     }
 
+    @Test(
+        arguments: [
+            ("aux", true), ("CON", true), ("nul.txt", true), ("Lpt9.tar.gz", true), ("com1", true), ("com0", false),
+            ("com10", false), ("auxiliary", false), (".aux", false), ("", false),
+        ] as [(String, Bool)])
+    func namesOfDevicesAreChangedByShares(_ name: String, _ changes: Bool) {
+        #expect(DiskTraits(manglesDeviceNames: true).changes(name) == changes)
+        #expect(!DiskTraits().changes(name))
+    }
+
+    /// Also the names of directories above.
+    @Test func aShareChangesNames() throws {
+        try directory.write("", to: ".stfolder")
+        let disk = PartlyFolding(below: directory.root.path, isOrdinary: false, isShare: true)
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        #expect(root.traits.manglesDeviceNames)
+        for (path, changes) in [("a/aux.txt", true), ("aux/a/b", true), ("a/b", false)] {
+            #expect(root.changesName(of: try relative(path)) == changes)
+        }
+        #expect(try root.nearestTraits(of: relative("a")) == root.traits)
+    }
+
+    /// Linux's drivers say that what is renamed to itself in other letters was renamed, and leave it.
+    @Test(arguments: [false, true]) func aRenameThatChangesTheCaseOnly(_ leavesLetters: Bool) throws {
+        try directory.write("", to: ".stfolder")
+        try directory.makeDirectory("p")
+        try directory.makeDirectory("p/d")
+        try directory.write("one", to: "p/a.txt")
+        try directory.write("two", to: "p/d/x")
+        let disk = PartlyFolding(below: directory.root.path + "/p")
+        disk.leavesLetters = leavesLetters
+        let root = try RootDirectory(path: directory.root.path, interposer: disk)
+        try root.learnDisk(marker: ".stfolder")
+        _ = try root.directory(relative("p"))
+        try root.rename(
+            relative("p/a.txt"), to: relative("p/A.TXT"), expecting: try root.status(of: relative("p/a.txt")))
+        try root.rename(relative("p/d"), to: relative("p/D"))
+        #expect(directory.names("p") == ["A.TXT", "D"])
+        #expect(directory.text("p/A.TXT") == "one")
+        #expect(directory.text("p/D/x") == "two")
+        // What is in the way of the name between stays, and so does the file.
+        try directory.write("mine", to: "p/a.txt (renaming)")
+        let refused = failure { try root.rename(relative("p/A.TXT"), to: relative("p/a.txt")) }
+        #expect((refused?.code == .exists) == leavesLetters)
+        #expect(directory.text(leavesLetters ? "p/A.TXT" : "p/a.txt") == "one")
+        #expect(directory.text("p/a.txt (renaming)") == "mine")
+    }
+
+    @Test func theNameBetweenHasRoom() {
+        for name in [String(repeating: "n", count: 255), String(repeating: "é", count: 127), "a"] {
+            #expect(Directory.nameBetween(name).utf8.count <= 255)
+        }
+    }
+
     /// As `chattr +F` makes one: what is in it folds, what is beside it does not.
     @Test func aDirectoryThatFoldsByItself() throws {
         try directory.write("", to: ".stfolder")
@@ -94,12 +149,21 @@ struct DiskTraitsTests {
 private final class PartlyFolding: DiskInterposer {
     private let folded: String
     private let isOrdinary: Bool
+    private let isShare: Bool
     private let names = FoldedNames()
     private let refused = Mutex<CInt?>(nil)
+    private let leaves = Mutex(false)
 
-    init(below folded: String, isOrdinary: Bool = true) {
+    init(below folded: String, isOrdinary: Bool = true, isShare: Bool = false) {
         self.folded = folded
         self.isOrdinary = isOrdinary
+        self.isShare = isShare
+    }
+
+    /// Whether a rename that changes the case only does nothing and is said to have succeeded.
+    var leavesLetters: Bool {
+        get { leaves.withLock { $0 } }
+        set { leaves.withLock { $0 = newValue } }
     }
 
     /// What files are not made for.
@@ -109,11 +173,17 @@ private final class PartlyFolding: DiskInterposer {
     }
 
     func verdict(on change: DiskChange) -> DiskVerdict {
-        if case .create = change, let refusal { .fail(refusal) } else { .proceed }
+        switch change {
+        case .create: if let refusal { .fail(refusal) } else { .proceed }
+        case .rename(_, let name, _, let toName, .replacing):
+            leavesLetters && names.areOne(name, toName) ? .pretend : .proceed
+        default: .proceed
+        }
     }
 
     func kind(of directory: CInt) -> DirectoryKind? {
-        DirectoryKind(isOrdinary: isOrdinary, foldsCase: isOrdinary && folds(path(of: directory)))
+        DirectoryKind(
+            isOrdinary: isOrdinary, foldsCase: isOrdinary && folds(path(of: directory)), isShare: isShare)
     }
 
     func spelling(of path: String, in directory: CInt) -> String {

@@ -5,7 +5,7 @@ import os
 import stat
 import subprocess
 
-from process import Child, free_port, wait_until
+from process import PATIENCE, Child, free_port, wait_until
 
 REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 DONE, FAILED, SOME_FAILED, NO_AGENT, NO_SUCH, NO_HOLDER, NEEDS_YES, TIMED_OUT, USAGE = 0, 1, 2, 3, 4, 5, 6, 7, 64
@@ -134,7 +134,7 @@ class Agent(Child):
         """The finished process with its output as bytes, whatever it exits with."""
         options = {"cwd": "/", **self.options, **options}
         return subprocess.run(self.command(*arguments), stdin=subprocess.DEVNULL, capture_output=True,
-                              env=self.environment, timeout=timeout, **options)
+                              env=self.environment, timeout=timeout * PATIENCE, **options)
 
     def run(self, *arguments, **options):
         result = self.try_run(*arguments, **options)

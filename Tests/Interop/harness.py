@@ -83,11 +83,15 @@ class Lab:
     def folder_path(self, node, folder_id):
         return self.path(f"{node.name}-{folder_id}")
 
-    def close(self, keep=False):
+    def end(self):
+        """Ends all that take part; their files stay."""
         for peer in self._peers:
             peer.close()
         for node in self._nodes:
             node.kill() if not node.is_running else (node.resume(), node.kill())
+
+    def close(self, keep=False):
+        self.end()
         if keep:
             self._keep_logs()
         self.remove_files()

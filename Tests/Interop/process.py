@@ -9,6 +9,8 @@ import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 MIB = 1 << 20
+# How many times as long everything may take; for a slow machine.
+PATIENCE = float(os.environ.get("SYNCTRAIN_TEST_PATIENCE", "1"))
 _children = set()
 
 
@@ -22,16 +24,20 @@ def free_port():
 def wait_until(condition, timeout=20.0, what="condition", every=0.02, child=None):
     """Polls until the condition gives something true and returns that; TimeoutError with its last answer otherwise.
     With `child`, a `Child` that has exited ends the wait at once."""
+    timeout *= PATIENCE
     end = time.monotonic() + timeout
     while True:
+        asked = time.monotonic()
         last = condition()
         if last:
             return last
+        # On a slow machine the questions would take the time that the answer needs.
+        pause = max(every, 2 * (time.monotonic() - asked)) if PATIENCE > 1 else every
         if child is not None and not child.is_running:
             raise RuntimeError(f"{what}: {child.name} exited with {child.process.returncode}\n{child.log_tail()}")
         if time.monotonic() > end:
             raise TimeoutError(f"{what}: not after {timeout} s; last: {last!r}")
-        time.sleep(every)
+        time.sleep(pause)
 
 
 def _stat(pid):

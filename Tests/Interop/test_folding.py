@@ -1,76 +1,30 @@
-"""A folder on a disk that does not distinguish `A` and `a` (exFAT): names that differ in case harm no content, here or elsewhere."""
+"""A folder on a disk that does not distinguish `A` and `a` (`disks.KIND`): names that differ in case harm no content, here or
+elsewhere."""
 
-import contextlib
 import os
-import subprocess
 
 import pytest
-from harness import read, walk, write
+from disks import KIND, DiskPair, disk, respell
+from harness import read, write
 from process import wait_until
 from test_attributes import attributes, configure
 
-
-@contextlib.contextmanager
-def exfat(lab, root):
-    """A disk with exFAT at the directory `root`, for as long as the agents of `lab` run."""
-    image = lab.path("exfat.image")
-    with open(image, "wb") as file:
-        file.truncate(64 << 20)
-    subprocess.run(["mkfs.exfat", image], check=True, capture_output=True)
-    device = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True, text=True).stdout.strip()
-    try:
-        subprocess.run(["mount.exfat-fuse", device, root], check=True, capture_output=True)
-        try:
-            yield
-        finally:
-            lab.close()
-            subprocess.run(["umount", "-l", root], check=True)
-    finally:
-        subprocess.run(["losetup", "--detach", device], check=True)
+pytestmark = pytest.mark.skipif(not KIND.folds_case, reason="a disk of this kind keeps `A` and `a` apart")
 
 
 @pytest.fixture
 def folding(lab):
-    """Two agents with all of folder `f`: the root of `one` is on exFAT, that of `two` on this machine's disk."""
-    with exfat(lab, lab.directory("one-f")):
-        yield Folding(lab)
+    """Two agents with all of folder `f`: the root of `one` is on such a disk, that of `two` on this machine's disk."""
+    with disk(lab, lab.directory("one-f")):
+        yield DiskPair(lab)
 
 
 @pytest.fixture
 def mounted(lab):
-    """The same with the root of `one` on this machine's disk and exFAT mounted at `disk` in it."""
+    """The same with the root of `one` on this machine's disk and such a disk mounted at `disk` in it."""
     lab.directory("one-f")
-    with exfat(lab, lab.directory("one-f/disk")):
-        yield Folding(lab)
-
-
-class Folding:
-    def __init__(self, lab):
-        self.lab = lab
-        self.one, self.two = lab.agent("one"), lab.agent("two")
-        self.here, self.there = lab.path("one-f"), lab.path("two-f")
-        lab.introduce(self.one, self.two)
-        lab.share(self.one, "f", self.two, mode="full")
-        self.one.wait_connected(self.two.id)
-
-    def write_there(self, **files):
-        for name, data in files.items():
-            write(os.path.join(self.there, name), data)
-        self.two.run("scan", "f")
-
-    def settle(self):
-        """Until both have seen all that the other has, and looked at their own disks after that."""
-        for _ in range(2):
-            for agent in (self.one, self.two):
-                agent.run("scan", "f")
-                agent.wait_state("f", "idle")
-            wait_until(lambda: self.sequences(self.one) == self.sequences(self.two), 30, "both know the same", child=self.one)
-
-    def sequences(self, agent):
-        return {entry["path"]: entry.get("version") for entry in agent.records("ls", "--json", "-R", "f:")}
-
-    def files(self, root):
-        return {name: read(os.path.join(root, name)) for name, kind in walk(root).items() if kind == "file"}
+    with disk(lab, lab.directory("one-f/disk")):
+        yield DiskPair(lab)
 
 
 def test_times_and_permissions_that_the_disk_does_not_keep_are_not_announced(folding):
@@ -88,7 +42,8 @@ def test_times_and_permissions_that_the_disk_does_not_keep_are_not_announced(fol
     before = metadata()
     folding.settle()
     assert metadata() == before
-    assert {int(os.stat(os.path.join(folding.here, name)).st_mtime) for name in files} == {1_700_000_001}
+    kept = 1_700_000_001_987_654_321 // KIND.time_step * KIND.time_step
+    assert {os.stat(os.path.join(folding.here, name)).st_mtime_ns // KIND.time_step * KIND.time_step for name in files} == {kept}
     assert {entry["state"] for entry in folding.one.records("ls", "--json", "f:d")} == {"present"}
     # What is changed or deleted there replaces and removes what is here.
     files["d/0"] = b"changed"
@@ -150,12 +105,12 @@ def test_a_rename_that_changes_the_case_only(folding, renamer):
     folding.write_there(**{"d/letter.txt": data, "empty": b""})
     wait_until(lambda: folding.files(folding.here) == {"d/letter.txt": data, "empty": b""}, 30, "they come", child=folding.one)
     root = folding.here if renamer == "one" else folding.there
-    os.rename(os.path.join(root, "d/letter.txt"), os.path.join(root, "d/Letter.TXT"))
+    respell(os.path.join(root, "d/letter.txt"), os.path.join(root, "d/Letter.TXT"))
     getattr(folding, renamer).run("scan", "f")
     wanted = {"d/Letter.TXT": data, "empty": b""}
     for agent, place in ((folding.one, folding.here), (folding.two, folding.there)):
         wait_until(lambda: folding.files(place) == wanted, 30, f"{agent.name} follows", child=agent)
-    os.rename(os.path.join(root, "d"), os.path.join(root, "D"))
+    respell(os.path.join(root, "d"), os.path.join(root, "D"))
     getattr(folding, renamer).run("scan", "f")
     wanted = {"D/Letter.TXT": data, "empty": b""}
     for agent, place in ((folding.one, folding.here), (folding.two, folding.there)):
@@ -222,6 +177,7 @@ def test_a_disk_that_is_mounted_below_the_root(mounted):
     assert mounted.files(mounted.here) == mounted.files(mounted.there)
 
 
+@pytest.mark.skipif(KIND.keeps_attributes, reason="a disk of this kind keeps attributes")
 def test_a_disk_without_attributes_says_so_once_and_removes_none(folding):
     for agent in (folding.one, folding.two):
         configure(agent, "f", "sync-xattrs = true\n")

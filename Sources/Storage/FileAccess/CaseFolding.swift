@@ -30,6 +30,33 @@ extension Directory {
         return isExact ? .exact : .other(other)
     }
 
+    /// Gives the file, link or directory `name` the name `target`, which this disk takes for the same one.
+    ///
+    /// Linux's own drivers for such disks, and ext4 with `+F`, answer that this succeeded and leave the name as it was. There it goes by
+    /// a third name, an ordinary one: after a crash in between, a scan finds it as renamed by the user, and nothing is hidden or lost.
+    ///
+    /// - Throws: `FileAccessError`; `exists` if the third name is taken. What is here is then called `name` as before, unless the disk
+    ///   refuses that as well.
+    func respell(_ name: String, as target: String) throws(FileAccessError) {
+        try renameTo(target, in: self, from: name, flags: 0).orThrow(.rename, path: displayPath(of: target))
+        guard try spelling(of: target) != .exact else { return }
+        let between = Self.nameBetween(target)
+        try move(name, to: between, in: self, replacing: .nothing)
+        do throws(FileAccessError) {
+            try move(between, to: target, in: self, replacing: .nothing)
+        } catch {
+            try? move(between, to: name, in: self, replacing: .nothing)
+            throw error
+        }
+    }
+
+    /// What something is called for the instant in which `respell` changes its letters; at most 255 bytes.
+    static func nameBetween(_ target: String) -> String {
+        var kept = target
+        while kept.utf8.count > 240 { kept.removeLast() }
+        return "\(kept) (renaming)"
+    }
+
     /// The name with one letter in its other case: an ASCII letter if there is one, which every disk that folds case folds. Nil for a
     /// name without letters, which there is in one case only.
     static func caseVariant(of name: String) -> String? {
@@ -78,8 +105,18 @@ extension RootDirectory {
             }
         }
         let own = traits(at: path.text)
-        let isOrdinary = !own.foldsNames && !own.dropsTrailingDots
+        let isOrdinary = !own.foldsNames && !own.dropsTrailingDots && !own.manglesDeviceNames
         return isOrdinary && disks.places.isEmpty && !traits.foldsNames ? nil : own
+    }
+
+    /// Whether the disk would keep the name of `path`, or of a directory above it, as another one.
+    package func changesName(of path: RelativePath) -> Bool {
+        var here: RelativePath? = path
+        while let path = here {
+            if traits(at: path.text).changes(path.name) { return true }
+            here = path.parent
+        }
+        return false
     }
 
     /// What has the place of `path` on a disk that folds names, though it is called otherwise: of `Dir/a` where there is `dir`, that is

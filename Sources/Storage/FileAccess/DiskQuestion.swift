@@ -20,6 +20,7 @@ struct DiskQuestion {
         if kind.foldsCase { return DiskTraits(foldsCase: true, normalizesNames: true) }
         if let marker { traits.foldsCase = try foldsCase(marker) }
         if kind.isOrdinary, !traits.foldsCase { return traits }
+        traits.manglesDeviceNames = kind.isShare
         switch try makeFile() {
         case .made(let file, let name):
             defer { remove(name) }

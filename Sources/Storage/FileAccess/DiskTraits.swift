@@ -6,6 +6,8 @@ package struct DiskTraits: Hashable, Sendable {
     package var normalizesNames = false
     /// Whether it takes `a.` or `a ` for `a`.
     package var dropsTrailingDots = false
+    /// Whether it may list `aux` and `con.txt`, which are devices to Windows, under names that it makes up.
+    package var manglesDeviceNames = false
     package var keepsPermissions = true
     /// Whether it keeps times in steps, of two seconds at most.
     package var hasCoarseTimes = false
@@ -14,11 +16,13 @@ package struct DiskTraits: Hashable, Sendable {
 
     package init(
         foldsCase: Bool = false, normalizesNames: Bool = false, dropsTrailingDots: Bool = false,
-        keepsPermissions: Bool = true, hasCoarseTimes: Bool = false, isGuess: Bool = false
+        manglesDeviceNames: Bool = false, keepsPermissions: Bool = true, hasCoarseTimes: Bool = false,
+        isGuess: Bool = false
     ) {
         self.foldsCase = foldsCase
         self.normalizesNames = normalizesNames
         self.dropsTrailingDots = dropsTrailingDots
+        self.manglesDeviceNames = manglesDeviceNames
         self.keepsPermissions = keepsPermissions
         self.hasCoarseTimes = hasCoarseTimes
         self.isGuess = isGuess
@@ -39,8 +43,18 @@ package struct DiskTraits: Hashable, Sendable {
 
     /// Whether the disk would keep the name as another one.
     package func changes(_ name: String) -> Bool {
+        if manglesDeviceNames, Self.isDevice(name) { return true }
         guard dropsTrailingDots, let last = name.utf8.last else { return false }
         return last == UInt8(ascii: ".") || last == UInt8(ascii: " ")
+    }
+
+    /// Whether Windows takes the name, up to its first dot, for a device (Naming Files, Paths, and Namespaces).
+    static func isDevice(_ name: String) -> Bool {
+        let base = name.prefix { $0 != "." }.lowercased()
+        if ["con", "prn", "aux", "nul"].contains(base) { return true }
+        let bytes = Array(base.utf8)
+        guard bytes.count == 4, base.hasPrefix("com") || base.hasPrefix("lpt") else { return false }
+        return (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(bytes[3])
     }
 }
 

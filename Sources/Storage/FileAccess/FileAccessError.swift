@@ -139,8 +139,8 @@ package struct FileAccessError: Error, Hashable, Sendable, CustomStringConvertib
             "not supported by this kernel or file system; use Linux 5.6 or later and a local file system"
         case .invalidPath: "not a valid path (empty, or with a NUL byte); correct it"
         case .nameRefused:
-            "this disk does not allow the name (a character such as : or ?, or a dot or space at its end); rename it on a "
-                + "device that has it, or move the folder to another disk"
+            "this disk does not allow the name (a character such as : or ?, a dot or space at its end, or a device of Windows "
+                + "such as aux); rename it on a device that has it, or move the folder to another disk"
         case .changesNames:
             "this disk lists names in other Unicode characters than they were written in; mount it so that it keeps "
                 + "them (sshfs to a Mac: -o modules=iconv,from_code=UTF-8-MAC,to_code=UTF-8), or use another disk"

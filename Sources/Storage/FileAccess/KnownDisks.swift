@@ -111,14 +111,19 @@ package struct DirectoryKind: Equatable, Sendable {
     package var isOrdinary: Bool
     /// Whether it folds case although its file system does not: `chattr +F`.
     package var foldsCase: Bool
+    /// Whether it is a share of a Windows machine or of Samba, which gives names that Windows has devices for other ones.
+    package var isShare: Bool
 
-    package init(isOrdinary: Bool, foldsCase: Bool) {
+    package init(isOrdinary: Bool, foldsCase: Bool, isShare: Bool = false) {
         self.isOrdinary = isOrdinary
         self.foldsCase = foldsCase
+        self.isShare = isShare
     }
 
     init(of directory: CInt) {
-        isOrdinary = Self.ordinary.contains(clinux_file_system_type(directory))
+        let type = clinux_file_system_type(directory)
+        isOrdinary = Self.ordinary.contains(type)
+        isShare = Self.shares.contains(type)
         foldsCase = isOrdinary && clinux_folds_case(directory) != 0
     }
 
@@ -126,4 +131,7 @@ package struct DirectoryKind: Equatable, Sendable {
     private static let ordinary: Set<UInt32> = [
         0xEF53, 0x9123_683E, 0x5846_5342, 0x0102_1994, 0xF2F5_2010, 0x794C_7630, 0xCA45_1A4E,
     ]
+
+    /// The same: cifs by its versions.
+    private static let shares: Set<UInt32> = [0xFF53_4D42, 0xFE53_4D42, 0x517B]
 }

@@ -110,7 +110,8 @@ extension RootDirectory {
     }
 
     /// Moves a file, link or directory within the root, at one instant. The directory it goes to must exist. On a disk that folds
-    /// case, a move may change the case of letters only; what is at `source` must be called so there.
+    /// case, a move may change the case of letters only, not always at one instant (`Directory.respell`); what is at `source` must be
+    /// called so there.
     ///
     /// - Parameter expected: What was seen at `source` earlier: if it was changed since, it stays and `changedOnDisk`
     ///   is thrown. nil moves whatever is there.
@@ -129,7 +130,7 @@ extension RootDirectory {
         }
         if try twin(of: target) == source {
             // The target is the source already, in other letters.
-            try from.renameTo(target.name, in: to, from: source.name, flags: 0).orThrow(.rename, path: target.text)
+            try from.respell(source.name, as: target.name)
         } else {
             try from.move(source.name, to: target.name, in: to, replacing: replacement)
         }

@@ -229,7 +229,7 @@ struct PlanExecution {
     private mutating func makeRoom(for path: RelativePath, _ arrival: Newcomers.Arrival) async throws -> Bool {
         let root = root
         guard let place = try await onDisk({ try root.nearestTraits(of: path) }) else { return true }
-        if place.changes(path.name) {
+        if root.changesName(of: path) {
             let refused = FileAccessError(.nameRefused, .create, path: path.text)
             complain(refused.message(from: "\(folder.id):"), at: path.text)
             return false
