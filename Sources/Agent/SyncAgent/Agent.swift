@@ -169,7 +169,8 @@ package final class Agent: Service, Sendable {
         guard let transport else { return nil }
         return { address, timeout, device in
             let link = try await transport.dial(address, timeout: timeout, install: pairing.dialling(device))
-            await link.close()
+            // Who is there is known: how long the other end takes to hang up is no part of the test.
+            link.channel.close(promise: nil)
             return link.peer
         }
     }
