@@ -147,6 +147,26 @@ struct CommandLineTests {
                 """)
     }
 
+    @Test func howADeviceIsReachedIsTested() async throws {
+        let scene = Scene()
+        #expect(
+            await scene.run("reach", "--test").output == """
+                nas could not connect to 203.0.113.5:22000: timed out.
+                nas connected to 203.0.113.5:40000.
+                phone (in this network) tested nothing: it was asked too soon.
+                phone (in this network) did not try 192.168.1.2:22000: it connects through a proxy.
+                Relay: relay://192.0.2.9:22067 is joined.
+
+                Devices elsewhere can connect to this one directly.
+
+                """)
+        let json = await scene.run("reach", "--test", "--json").output
+        let test = try ControlJSON.decode(ReachTest.self, from: Array(json.utf8))
+        #expect(test.devices.map(\.results.count) == [2, 1] && test.relay.isReachable)
+        #expect(json.contains(#""local":true"#) && json.contains(#""reachable":true"#))
+        #expect(scene.control?.asked == ["test reach", "test reach"])
+    }
+
     @Test func theNetworkIsShown() async {
         #expect(
             await Scene().run("network").output == """

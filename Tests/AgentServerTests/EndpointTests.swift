@@ -77,7 +77,7 @@ struct EndpointTests {
                 down: .max, connections: 8)),
         EndpointSample(Endpoints.setDevice, DeviceChange(device: "ä")),
         EndpointSample(Endpoints.setFolderRelays, FolderRelaysChange(folder: "f", relays: false)),
-        EndpointSample(Endpoints.network), EndpointSample(Endpoints.reach),
+        EndpointSample(Endpoints.network), EndpointSample(Endpoints.reach), EndpointSample(Endpoints.testReach),
         EndpointSample(Endpoints.setNetwork, NetworkChange()),
         EndpointSample(
             Endpoints.setNetwork,

@@ -34,6 +34,27 @@ extension ScriptedControl {
                         ]), .init(id: "AAAAAAA-C", name: "phone", links: [], failures: []),
                 ])
         }
+        table.on(Endpoints.testReach) {
+            try self.note("test reach")
+            return ReachTest(
+                devices: [
+                    .init(
+                        id: "AAAAAAA-B", name: "nas", transport: "tcp", isLocal: false,
+                        results: [
+                            .init(address: "tcp://203.0.113.5:22000", outcome: "timed-out", message: "timed out"),
+                            .init(address: "tcp://203.0.113.5:40000", outcome: "reached", message: "connected"),
+                        ]),
+                    .init(
+                        id: "AAAAAAA-C", name: "phone", transport: "tcp", isLocal: true,
+                        problem: "it was asked too soon",
+                        results: [
+                            .init(
+                                address: "tcp://192.168.1.2:22000", outcome: "not-tried",
+                                message: "it connects through a proxy")
+                        ]),
+                ], relay: .init(isReachable: true, message: "relay://192.0.2.9:22067 is joined"),
+                advice: "Devices elsewhere can connect to this one directly.")
+        }
         table.on(Endpoints.setNetwork) { change in
             try self.note("\(change)")
             return ReloadAnswer(restart: ["relays"], changed: ["relays"])

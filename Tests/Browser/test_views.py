@@ -463,6 +463,16 @@ def test_the_ways_to_a_device_are_shown(page, laptop, two, module_lab):
     page.wait_text("main.devices", "discovery servers")
 
 
+def test_others_are_asked_whether_they_can_connect(page, laptop, two):
+    laptop.wait_connected(two[1].id)
+    page.go("devices")
+    page.find("main.devices section.part:last-of-type details summary").click()
+    page.click("Test")
+    # Both are on loopback, which is no address to test.
+    page.wait_text("main.devices", "nas (in this network) tested nothing: no address of this device is known that it could test")
+    page.wait_text("main.devices", "No address was tested.")
+
+
 def test_a_device_that_waits_is_let_in(page, laptop, two, module_lab):
     guest = module_lab.agent("guest")
     guest.add_device(laptop.id, "laptop", laptop.address)

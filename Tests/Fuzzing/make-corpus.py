@@ -61,6 +61,9 @@ for vector in vectors:
             seed("fileinfo", f"{vector['name']}-{number}", b"\x00" + entry)
 seed("frames", "all", b"\x40" + hello + b"".join(
     bytes.fromhex(v["hex"]) for v in vectors if v["what"].get("type") not in (None, "Close")))
+# synctrain's own, types 1002 and 1003.
+for name, number, body in (("reach-request", 0xEA, b"\x12\x09tcp://h:1\x12\x08tcp://:1"), ("reach-answer", 0xEB, b"\x1a\x02\x08\x01\x1a\0")):
+    seed("frames", name, b"\x10" + hello + config + bytes([0, 3, 8, number, 7, 0, 0, 0, len(body)]) + body)
 
 drop = json.loads((here / "../GhostDropTests/Vectors/ghostdrop-v1.json").read_text())
 frames = [(frame["name"], bytes.fromhex(frame["hex"])) for frame in drop["frames"]]

@@ -90,6 +90,50 @@ def test_a_router_maps_the_port(network, protocols):
     assert b.device(a.id)["address"].startswith(f"tcp://{lab.router_a.wan}:")
 
 
+def reach_test(agent):
+    """What came of each address when the agent asked who is connected, by device; and the whole report."""
+    report = agent.document("reach", "--test")
+    return {d["name"]: {r["address"]: r["outcome"] for r in d["results"]} for d in report["devices"]}, report
+
+
+def test_a_device_elsewhere_reaches_what_the_router_forwards(network):
+    lab = network(nat_a="symmetric", nat_b="none", upnp="a", servers=("discovery", "relay"))
+    a, b = two_agents(lab)
+    a.start()
+    # The server writes the address that it sees before the port that is listened on, which nobody forwards.
+    closed = f"tcp://{lab.router_a.wan}:22000"
+    announced = wait_announced(lab, b.place, a.id, rf"^tcp://{lab.router_a.wan}:(?!22000$)")
+    forwarded = next(one for one in announced["addresses"] if one.startswith(f"tcp://{lab.router_a.wan}:") and one != closed)
+    b.start()
+    wait_way(a, b.id, "tcp")
+    link = a.device(b.id)["address"]
+    results, report = reach_test(a)
+    assert results["b"] == {forwarded: "reached", closed: "timed-out"}, report
+    assert report["devices"][0]["local"] is False
+    assert report["advice"].startswith("Devices elsewhere can connect")
+    # The link that there was is the one that there is.
+    assert a.device(b.id)["connected"] and a.device(b.id)["address"] == link
+    # In public, nothing is in the way.
+    results, report = reach_test(b)
+    assert results["a"][b.address] == "reached", report
+
+
+def test_a_router_that_does_not_forward_is_found_out(network):
+    lab = network(nat_a="restricted", nat_b="none", servers=("discovery", "relay"))
+    a, b = two_agents(lab)
+    b.start()
+    wait_announced(lab, a.place, b.id, "^relay://")
+    a.start()
+    wait_way(a, b.id, "tcp")
+    wait_until(lambda: any(r["state"] == "joined" for r in a.document("reach")["relays"]), 20, "a joins the relay", child=a)
+    results, report = reach_test(a)
+    # Where b sees it; nobody has told a of that address.
+    assert results == {"b": {f"tcp://{lab.router_a.wan}:22000": "timed-out"}}, report
+    assert report["relay"]["reachable"] is True
+    assert "Forward TCP port 22000" in report["advice"] and "use the relay" in report["advice"]
+    assert a.device(b.id)["connected"]
+
+
 def test_a_router_that_is_killed_is_asked_again(network):
     lab = network(nat_a="symmetric", nat_b="symmetric", upnp="a", servers=("discovery", "relay"))
     a, b = two_agents(lab)

@@ -1,15 +1,46 @@
 import AgentConfiguration
+import AsyncTools
 import BlockExchange
 import IndexStore
 import LinkRules
 import LinkSecurity
 import Logging
 import Synchronization
+import Transport
 
 @testable import AgentContext
 @testable import Fetching
 @testable import FolderSync
 @testable import PeerLinks
+
+/// Who is at which address, where a test says so; nobody answers anywhere else.
+final class TestDials: Sendable {
+    enum Place: Sendable {
+        case device(DeviceID)
+        case failure(LinkError.Code)
+        /// Nothing comes back.
+        case silence
+    }
+
+    private let places = Mutex<[String: Place]>([:])
+    private let dialled = Mutex<[String]>([])
+
+    /// The addresses that were dialled, in order.
+    var addresses: [String] { dialled.withLock { $0 } }
+
+    func set(_ places: [String: Place]) { self.places.withLock { $0 = places } }
+
+    func dial(_ address: LinkAddress) async throws -> DeviceID {
+        dialled.withLock { $0.append("\(address)") }
+        switch places.withLock({ $0["\(address)"] }) ?? .failure(.unreachable) {
+        case .device(let id): return id
+        case .failure(let code): throw LinkError(code, "scripted", isTransient: true)
+        case .silence:
+            await Signal().wait()
+            throw CancellationError()
+        }
+    }
+}
 
 /// The real sessions of an agent with its peers, without the rest of an agent. Links are handed in; nobody is dialled.
 final class AgentLinks: Sendable {
@@ -17,6 +48,8 @@ final class AgentLinks: Sendable {
     private let folders: FolderRegistry
     private let executor: (any TaskExecutor)?
     let environment: LinkEnvironment
+    /// What dials when others want to know how they are reached.
+    let testDials = TestDials()
     private let running: Mutex<[Task<Void, Never>]> = Mutex([])
 
     /// - Parameters:
@@ -38,7 +71,8 @@ final class AgentLinks: Sendable {
             dialBudget: SharedDialBudget(), connections: { connections }, folders: folders,
             linkChanged: { devices.linkChanged() }, index: index, transfers: transfers, events: events, time: time,
             partials: PartialBlocks(), downloads: downloads, serveDrop: { _, _ in BlockAnswer(.noSuchFile) },
-            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil }, heard: { _, _, _ in },
+            slowLinkPolicy: { _, _ in nil }, held: { HeldTransfers() }, limits: { _, _ in nil },
+            dialTest: { [testDials] address, _, _ in try await testDials.dial(address) }, heard: { _, _, _ in },
             distrust: { _, _ in }, logger: logger)
         self.environment = environment
         for peer in peers {

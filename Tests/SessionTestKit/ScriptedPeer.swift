@@ -74,6 +74,19 @@ final class ScriptedPeer: Sendable {
         events.compactMap { if case .keepAnswer(_, let answer) = $0 { answer } else { nil } }
     }
 
+    func test(_ addresses: [String]) {
+        let request = ReachRequest(addresses: addresses)
+        wire.send(state.withLock { $0.machine.reach(request, at: .zero).bytes }, from: side)
+    }
+
+    var reachRequests: [(id: Int32, request: ReachRequest)] {
+        events.compactMap { if case .reachRequest(let id, let request) = $0 { (id, request) } else { nil } }
+    }
+
+    var reachAnswers: [ReachAnswer] {
+        events.compactMap { if case .reachAnswer(_, let answer) = $0 { answer } else { nil } }
+    }
+
     /// Bytes that may be no message.
     func say(bytes: [UInt8]) { wire.send(raw: ByteBuffer(bytes: bytes), from: side) }
 

@@ -32,6 +32,7 @@ final class SessionAgent: Sendable {
     let transfers: TransferRegistry
     private let links: AgentLinks
     var environment: LinkEnvironment { links.environment }
+    var testDials: TestDials { links.testDials }
 
     /// Starts on what is in `home`.
     ///

@@ -182,6 +182,8 @@ package final class NetworkReach: WideReach {
         try await self.relay.dial(relay, device: device, timeout: timeout, install: install)
     }
 
+    package var mappedAddresses: [LinkAddress] { state.state.withLock { $0.mapped } }
+
     package var report: ReachReport {
         get async {
             let listenings = state.state.withLock { $0.listenings }

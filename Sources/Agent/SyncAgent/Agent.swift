@@ -144,6 +144,7 @@ package final class Agent: Service, Sendable {
                 downloads: downloads.board, serveDrop: { [drops] in await drops.serve($0, from: $1) },
                 slowLinkPolicy: slowLinkPolicy, held: held,
                 limits: { [rates] in rates.limits(for: $0, of: $1) },
+                dialTest: Self.testDial(over: setup.testTransport, pairing: pairing),
                 heard: { inbox.put($0, from: $1, isComplete: $2) }, distrust: { inbox.putDistrust($0, $1) },
                 logger: logger),
             watchProgram: setup.watchProgram, pausesChanged: pausesChanged, radioChanged: radio.changed)
@@ -159,6 +160,19 @@ package final class Agent: Service, Sendable {
         for warning in files.warnings { logger.warning("\(warning)") }
         LoginPage.removeAll(in: setup.places.runtimeDirectory)
         try await sessions.apply(loaded)
+    }
+
+    /// Connects to a device to see who answers, and hangs up.
+    private static func testDial(
+        over transport: (any LinkTransport)?, pairing: PairingRegistry
+    ) -> LinkEnvironment.TestDial? {
+        guard let transport else { return nil }
+        return { address, timeout, device in
+            let link = try await transport.dial(address, timeout: timeout, install: pairing.dialling(device))
+            // Who is there is known: how long the other end takes to hang up is no part of the test.
+            link.channel.close(promise: nil)
+            return link.peer
+        }
     }
 
     private static func fetching(

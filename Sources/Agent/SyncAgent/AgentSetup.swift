@@ -54,6 +54,9 @@ package struct AgentSetup: Sendable {
     package var makeReach: WideReachMaker?
     /// What goes through a proxy; `transports` and `makeReach` see to it.
     package var proxyUse: ProxyUse
+    /// Dials addresses of devices that want to know whether they are reached there: directly, and never from the port that is listened
+    /// on, which a router may let through because this device dialled from it before. Nil where no device is tested.
+    package var testTransport: (any LinkTransport)?
     /// What else finds devices to pair with.
     package var nearby: [any NearbyDevices]
     /// Bluetooth; nil where it is not used.
@@ -72,7 +75,7 @@ package struct AgentSetup: Sendable {
     package init(
         places: AgentPlaces, configurationFile: ConfigurationFile, transports: [any LinkTransport],
         makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, proxyUse: ProxyUse = .none,
-        nearby: [any NearbyDevices] = [],
+        testTransport: (any LinkTransport)? = nil, nearby: [any NearbyDevices] = [],
         radio: Radio? = nil,
         web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
@@ -84,6 +87,7 @@ package struct AgentSetup: Sendable {
         self.makeDiscovery = makeDiscovery
         self.makeReach = makeReach
         self.proxyUse = proxyUse
+        self.testTransport = testTransport
         self.nearby = nearby
         self.radio = radio
         self.web = web

@@ -14,7 +14,7 @@ package enum Endpoints {
 
 extension Endpoints {
     static let agentEndpoints: [any AnyEndpoint] = [
-        status, events, pending, ignored, setIgnored, network, setNetwork, reach, syncNow, reload, setPaused,
+        status, events, pending, ignored, setIgnored, network, setNetwork, reach, testReach, syncNow, reload, setPaused,
         setPolicies,
         transfers, wait, completion, changes,
         changePage,
@@ -54,6 +54,10 @@ extension Endpoints {
 
     package static let reach = Endpoint(
         .get, "/v1/reach", "How this device is reached, and what was tried to reach others", nothing, ReachReport.self)
+
+    /// Asks up to three connected synctrain devices to connect to this one; takes 15 s at most.
+    package static let testReach = Endpoint(
+        .post, "/v1/reach/test", "Have other devices test whether they can connect", nothing, ReachTest.self)
 
     /// Dials, and tries again at once what waits for another try. Returns before anything has arrived.
     package static let syncNow = Endpoint(

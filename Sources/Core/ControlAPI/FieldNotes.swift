@@ -164,6 +164,10 @@ extension ReloadAnswer: FieldNoted {
     package static var fieldNotes: [String: FieldNote] { ["changed": FieldNote(isAlways: true)] }
 }
 
+extension ReachTest.Result: FieldNoted {
+    package static var fieldNotes: [String: FieldNote] { ["outcome": FieldNote(.oneOf(outcomes))] }
+}
+
 extension LoginLink: FieldNoted {
     package static var fieldNotes: [String: FieldNote] {
         ["page": FieldNote(nil, "The path of the file, which goes when the link is used or expires.")]

@@ -90,6 +90,7 @@ package struct ReachReport: Codable, Equatable, Sendable {
         }
     }
 
+    package var schema = 1
     /// What is announced to discovery servers; empty while nothing is.
     package var announcedAddresses: [String]
     package var servers: [Server]

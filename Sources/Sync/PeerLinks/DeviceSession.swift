@@ -51,6 +51,8 @@ package actor DeviceSession {
     package nonisolated let id: DeviceID
     /// Answers requests by whichever of the links has the least to do.
     package nonisolated let source: DeviceSource
+    /// How often the device may have its addresses tested.
+    nonisolated let reachQuota = Mutex(ReachTestQuota())
     private var configuration: DeviceConfiguration
     private let environment: LinkEnvironment
     private var links: DeviceLinks

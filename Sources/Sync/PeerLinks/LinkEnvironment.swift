@@ -13,6 +13,8 @@ import Transport
 
 /// What a device session needs of the agent around it.
 package struct LinkEnvironment: Sendable {
+    package typealias TestDial = @Sendable (LinkAddress, _ timeout: Duration, DeviceID) async throws -> DeviceID
+
     package var localDevice: DeviceID
     /// What this device is called towards devices that it knows.
     package var deviceName: @Sendable () -> String
@@ -53,6 +55,9 @@ package struct LinkEnvironment: Sendable {
     package var held: @Sendable () -> HeldTransfers
     /// Nil for a link that has none.
     package var limits: @Sendable (LinkRoute, DeviceID) -> LinkLimits?
+    /// Connects to an address of the device directly and from a port of its own, closes the link, and says who was there. Throws
+    /// `LinkError` or `LinkSecurityError`. Nil where no device is tested.
+    package var dialTest: TestDial?
     /// What a device says of its folders; does not wait.
     ///
     /// - Parameter isComplete: whether it may name all of them over that link.
@@ -75,6 +80,7 @@ package struct LinkEnvironment: Sendable {
         serveDrop: @escaping @Sendable (BlockRequest, DeviceID) async -> BlockAnswer,
         slowLinkPolicy: @escaping @Sendable (FolderID, DeviceID) -> SlowLinkPolicy?,
         held: @escaping @Sendable () -> HeldTransfers, limits: @escaping @Sendable (LinkRoute, DeviceID) -> LinkLimits?,
+        dialTest: TestDial? = nil,
         heard: @escaping @Sendable (ClusterConfig, DeviceID, _ isComplete: Bool) -> Void,
         distrust: @escaping @Sendable (FolderID, DeviceID) -> Void, logger: Logger
     ) {
@@ -101,6 +107,7 @@ package struct LinkEnvironment: Sendable {
         self.slowLinkPolicy = slowLinkPolicy
         self.held = held
         self.limits = limits
+        self.dialTest = dialTest
         self.heard = heard
         self.distrust = distrust
         self.logger = logger

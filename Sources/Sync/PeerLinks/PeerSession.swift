@@ -59,6 +59,8 @@ package final class PeerSession: BlockSource {
     private static let waitingRequests = 4096
     /// Requests of the peer about promises that wait to be answered. A synctrain has one or two under way.
     private static let waitingKeeps = 8
+    /// Requests of the peer to test addresses that wait to be answered. A synctrain has one under way.
+    private static let waitingReaches = 2
     /// Batches of answers that are read from disk and sent at the same time: hardly more than a block each, so little more
     /// than 32 MiB.
     private static let answersAtOnce = 2
@@ -74,7 +76,9 @@ package final class PeerSession: BlockSource {
     private let hello: Hello
     private let state: Mutex<State>
     /// Who waits for an answer about promises; taken within `state` where both are.
-    private let keepWaiters = Mutex<[Int32: CheckedContinuation<KeepAnswer, any Error>]>([:])
+    private let keepWaiters = AnswerWaiters<KeepAnswer>()
+    /// The same about tests of addresses.
+    private let reachWaiters = AnswerWaiters<ReachAnswer>()
     private let logger: Logger
     private let clock: any Clock<Duration>
     private let now: @Sendable () -> MonotonicTime
@@ -84,6 +88,7 @@ package final class PeerSession: BlockSource {
     /// The last that was asked for has come, or will not.
     private let answered = Signal()
     private let keeps = BoundedQueue<(id: Int32, request: KeepRequest)>(limit: waitingKeeps)
+    private let reaches = BoundedQueue<(id: Int32, request: ReachRequest)>(limit: waitingReaches)
     /// Open once the peer was sent what this device shares on this link, or that the link carries requests only.
     private let configSent = Latch()
     private let roles = AsyncStream.makeStream(of: GivenRole.self, bufferingPolicy: .bufferingNewest(8))
@@ -142,6 +147,7 @@ package final class PeerSession: BlockSource {
                     group.addTask { try await self.readLoop(inbound, owner, outlet, requests) }
                     group.addTask { try await self.answerLoop(owner, requests) }
                     group.addTask { try await self.keepLoop(owner) }
+                    group.addTask { try await self.reachLoop(owner) }
                     group.addTask { try await self.roleLoop(owner, outlet) }
                     group.addTask { try await self.timerLoop() }
                     group.addTask { try await self.watchLoop(owner) }
@@ -160,6 +166,7 @@ package final class PeerSession: BlockSource {
         roles.continuation.finish()
         requests.finish()
         keeps.finish()
+        reaches.finish()
         return close(fallbackReason: reason)
     }
 
@@ -231,23 +238,50 @@ package final class PeerSession: BlockSource {
         guard peerConfig?.folders.first(where: { $0.id == request.folder })?.takesKeepRequests == true else {
             throw RequestError.refused(.generic)
         }
+        return try await ask(keepWaiters) {
+            $0.keep(request, at: $1)
+        } forget: {
+            $0.forgetKeep($1)
+        }
+    }
+
+    /// Whether the peer has said on this link that it tests addresses for others.
+    package var takesReachTests: Bool { peerConfig?.takesReachTests == true }
+
+    /// Has the peer test at which addresses it reaches this device. Throws `RequestError`, also if the peer has not said on this link
+    /// that it takes such requests, or `CancellationError`; then an answer that still comes is dropped.
+    package func test(_ request: ReachRequest) async throws -> ReachAnswer {
+        guard takesReachTests else { throw RequestError.refused(.generic) }
+        return try await ask(reachWaiters) {
+            $0.reach(request, at: $1)
+        } forget: {
+            $0.forgetReach($1)
+        }
+    }
+
+    /// Sends a request and waits for its answer. Throws `RequestError.linkLost` or `CancellationError`.
+    private func ask<Answer: Sendable>(
+        _ waiters: AnswerWaiters<Answer>,
+        _ make: @Sendable (inout ConnectionMachine, MonotonicTime) -> (id: Int32, bytes: ByteBuffer),
+        forget: @escaping @Sendable (inout ConnectionMachine, Int32) -> Void
+    ) async throws -> Answer {
         let requestID = Mutex<Int32?>(nil)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 state.withLock { state in
                     guard state.isOpen else { return continuation.resume(throwing: RequestError.linkLost) }
                     guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                    let (id, bytes) = state.machine.keep(request, at: now())
+                    let (id, bytes) = make(&state.machine, now())
                     requestID.withLock { $0 = id }
-                    keepWaiters.withLock { $0[id] = continuation }
+                    waiters.add(id, continuation)
                     write(bytes)
                 }
             }
         } onCancel: {
             let waiter = state.withLock { state in
                 requestID.withLock { $0 }.flatMap { id in
-                    state.machine.forgetKeep(id)
-                    return keepWaiters.withLock { $0.removeValue(forKey: id) }
+                    forget(&state.machine, id)
+                    return waiters.take(id)
                 }
             }
             waiter?.resume(throwing: CancellationError())
@@ -461,7 +495,13 @@ package final class PeerSession: BlockSource {
                 return false
             }
         case .keepAnswer(let id, let answer):
-            keepWaiters.withLock { $0.removeValue(forKey: id) }?.resume(returning: answer)
+            keepWaiters.take(id)?.resume(returning: answer)
+        case .reachRequest(let id, let request):
+            guard reaches.sendIfRoom((id, request)) else {
+                close(reason: "more than \(Self.waitingReaches) requests to test addresses are waiting for an answer")
+                return false
+            }
+        case .reachAnswer(let id, let answer): reachWaiters.take(id)?.resume(returning: answer)
         case .downloadProgress(let progress): owner.heard(progress)
         case .closed(let reason):
             state.withLock { state in
@@ -511,6 +551,16 @@ package final class PeerSession: BlockSource {
         while let (id, request) = await keeps.next() {
             let answer = await owner.answer(request)
             try await sendNow([.keepAnswer(id: id, answer)]).get()
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Tests addresses for the peer, for one request after the other.
+    private func reachLoop(_ owner: some PeerSessionOwner) async throws {
+        await configSent.wait()
+        while let (id, request) = await reaches.next() {
+            let answer = await owner.answer(request, self)
+            try await sendNow([.reachAnswer(id: id, answer)]).get()
         }
         try Task.checkCancellation()
     }
@@ -595,15 +645,10 @@ package final class PeerSession: BlockSource {
             defer { state.waiters = [:] }
             return (state.waiters, state.machine.unfinishedResponse, state.endReason ?? fallbackReason)
         }
-        let abandoned = keepWaiters.withLock { waiters in
-            defer { waiters = [:] }
-            return waiters
-        }
         turns.close()
         answered.notify()
-        for (_, waiter) in abandoned.sorted(by: { $0.key < $1.key }) {
-            waiter.resume(throwing: RequestError.linkLost)
-        }
+        keepWaiters.fail(RequestError.linkLost)
+        reachWaiters.fail(RequestError.linkLost)
         for (id, waiter) in waiters.sorted(by: { $0.key < $1.key }) {
             if let part, part.id == id {
                 waiter.continuation.resume(throwing: RequestError.cutShort(part.data))

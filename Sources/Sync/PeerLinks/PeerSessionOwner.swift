@@ -20,6 +20,8 @@ package protocol PeerSessionOwner: IndexExchangeOwner {
     func serve(_ requests: [BlockRequest]) async -> [BlockAnswer]
     /// The answer to a request about promises to keep files.
     func answer(_ request: KeepRequest) async -> KeepAnswer
+    /// The answer to a request to test how the peer is reached; made while the link lasts.
+    func answer(_ request: ReachRequest, _ session: PeerSession) async -> ReachAnswer
     /// Tells the peer on the primary link what there is to tell of promises, for as long as the link has that role.
     ///
     /// - Parameters:
@@ -33,5 +35,8 @@ extension PeerSessionOwner {
     package var downloads: DownloadBoard? { nil }
     package func heard(_ progress: DownloadProgress) {}
     package func answer(_ request: KeepRequest) async -> KeepAnswer { .refused }
+    package func answer(_ request: ReachRequest, _ session: PeerSession) async -> ReachAnswer {
+        ReachAnswer(refusal: .unavailable)
+    }
     package func agree(_ session: PeerSession, performed: Signal, count: @Sendable () -> Int) async {}
 }

@@ -47,7 +47,7 @@ struct SharedFolders: Sendable {
 
     /// What the device is told: every folder shared with it, this device and it in each; of one that is paused, that it is.
     func clusterConfig() async throws -> ClusterConfig {
-        var config = ClusterConfig()
+        var config = ClusterConfig(takesReachTests: true)
         let known = Dictionary(knownDevices().map { ($0.id, $0) }) { first, _ in first }
         let name = deviceName()
         for folder in folders.all {

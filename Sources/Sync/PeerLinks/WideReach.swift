@@ -27,6 +27,8 @@ package protocol WideReach: Sendable {
     func dial(
         _ relay: RelayAddress, to device: DeviceID, timeout: Duration, install: @escaping LinkInstaller<SecureLink>
     ) async throws -> SecureLink
+    /// What routers map to this device; the host may be left open.
+    var mappedAddresses: [LinkAddress] { get }
     /// How it stands with each way, for people.
     var report: ReachReport { get async }
 }

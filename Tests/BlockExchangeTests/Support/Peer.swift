@@ -91,7 +91,8 @@ extension ConnectionEvent {
         case .downloadProgress(let progress): .downloadProgress(progress)
         case .keepAnswer(let id, let answer): .keepAnswer(id: id, answer)
         case .closed(let reason): .close(reason: reason)
-        case .hello, .request, .keepRequest: nil
+        case .reachAnswer(let id, let answer): .reachAnswer(id: id, answer)
+        case .hello, .request, .keepRequest, .reachRequest: nil
         }
     }
 }

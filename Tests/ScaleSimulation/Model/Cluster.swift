@@ -239,7 +239,9 @@ package struct Cluster {
             case .index(let batch):
                 guard links[number].ends[end].exchange.received(batch, terms: .open) == .store else { continue }
                 names += devices[device].store(shared(batch), link: number, hops: devices[neighbour].hops)
-            case .hello, .request, .response, .downloadProgress, .keepRequest, .keepAnswer, .closed: break
+            case .hello, .request, .response, .downloadProgress, .keepRequest, .keepAnswer, .reachRequest, .reachAnswer,
+                .closed:
+                break
             }
         }
         return names

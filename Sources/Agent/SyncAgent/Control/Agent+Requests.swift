@@ -31,7 +31,7 @@ extension Agent {
                 configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
                 transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
                 discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt),
-            ReachRequests(reach: reach, devices: devices),
+            ReachRequests(reach: reach, devices: devices, listeners: listeners, time: time),
             SettingsRequests(
                 configuration: configuration, changes: changes, finder: finder, devices: devices, index: index,
                 places: setup.places, time: time),

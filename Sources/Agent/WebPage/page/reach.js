@@ -1,6 +1,6 @@
 // How this device is reached, and which addresses of the others are in use, failed or are not tried.
-import { h, when } from "./dom.js";
-import { draw, poll, transportName } from "./parts.js";
+import { h, replace, when } from "./dom.js";
+import { act, draw, poll, transportName } from "./parts.js";
 
 const sources = { configured: "entered here", local: "local network", introduced: "introducer", global: "discovery server" };
 
@@ -17,9 +17,9 @@ export function reachViews(app) {
       for (const view of open) draw(view.body, error.message, () => h("p", {}, error.message));
     }
   }
-  function details(title, part, lines) {
+  function details(title, part, lines, ...more) {
     const body = h("div", {});
-    const element = h("details", { ontoggle: () => { if (element.open) load(); } }, h("summary", {}, title), body);
+    const element = h("details", { ontoggle: () => { if (element.open) load(); } }, h("summary", {}, title), body, more);
     views.push({ element, body, part, lines });
     return element;
   }
@@ -30,8 +30,33 @@ export function reachViews(app) {
       return details("Connections and addresses tried", part, (report) => deviceLines(part(report)));
     },
     ofThis: () => details("How other devices reach this one",
-      ({ announcedAddresses, servers, relays, routers, proxy }) => [announcedAddresses, servers, relays, routers, proxy], ownLines),
+      ({ announcedAddresses, servers, relays, routers, proxy }) => [announcedAddresses, servers, relays, routers, proxy], ownLines, tester(app)),
   };
+}
+
+/** A button that has other devices test whether they can connect, and what they found. */
+function tester(app) {
+  const found = h("div", { "aria-live": "polite" });
+  const show = (...lines) => replace(found, lines);
+  const button = act("Test", async () => {
+    show(h("p", { class: "quiet" }, "Other devices try to connect; this takes 15 s at most."));
+    try { show(...testLines(await app.api.post("reach/test"))); } catch (error) { show(h("p", {}, error.message)); }
+  }, { title: "Ask connected devices whether they can connect to this one" });
+  return h("div", {}, h("div", { class: "tools" }, button), found);
+}
+
+function testLines({ devices, relay, advice }) {
+  const lines = devices.flatMap((device) => {
+    const name = device.local ? `${device.name} (in this network)` : device.name;
+    const problem = device.problem && h("li", {}, `${name} tested nothing: ${device.problem}`);
+    return [problem, ...device.results.map((result) => item(result.address, testText(name, result)))].filter(Boolean);
+  });
+  return [h("p", {}, advice), h("ul", { class: "plain" }, lines, item("Relay", relay.message))];
+}
+
+function testText(name, { outcome, message }) {
+  if (outcome === "reached") return `${name} connected`;
+  return outcome === "not-tried" ? `${name} did not try: ${message}` : `${name} could not connect: ${message}`;
 }
 
 function deviceLines(device) {

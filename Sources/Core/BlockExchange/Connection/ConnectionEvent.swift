@@ -12,6 +12,9 @@ public enum ConnectionEvent: Equatable, Sendable {
     case keepRequest(id: Int32, KeepRequest)
     /// The answer to a keep request that was sent and not answered before.
     case keepAnswer(id: Int32, KeepAnswer)
+    case reachRequest(id: Int32, ReachRequest)
+    /// The answer to a reach request that was sent and not answered before.
+    case reachAnswer(id: Int32, ReachAnswer)
     /// The peer ends the connection; nothing follows.
     case closed(reason: String)
 }
@@ -51,6 +54,8 @@ public enum OutgoingMessage: Equatable, Sendable {
     case downloadProgress(DownloadProgress)
     /// Only towards a peer that said it takes them.
     case keepAnswer(id: Int32, KeepAnswer)
+    /// Only towards a peer that has asked.
+    case reachAnswer(id: Int32, ReachAnswer)
     case ping
     case close(reason: String)
 }

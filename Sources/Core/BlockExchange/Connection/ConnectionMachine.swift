@@ -46,6 +46,9 @@ public struct ConnectionMachine {
     /// How many entries each keep request that was not answered yet had, by id.
     private var outstandingKeeps: [Int32: Int] = [:]
     private var nextKeepID: Int32 = 0
+    /// How many addresses each reach request that was not answered yet had, by id.
+    private var outstandingReaches: [Int32: Int] = [:]
+    private var nextReachID: Int32 = 0
     /// The id of the next request, unless that id is taken.
     var nextRequestID: Int32 = 0
     private var isClosed = false
@@ -104,6 +107,14 @@ public struct ConnectionMachine {
                     throw error
                 }
             }
+            if case .reachAnswer(let id, let answer) = event {
+                guard let count = outstandingReaches.removeValue(forKey: id) else { continue }
+                guard answer.fits(count) else {
+                    let error = ProtocolError(.malformed, "a reach answer does not fit its request")
+                    reader.fail(error)
+                    throw error
+                }
+            }
             return event
         }
         return nil
@@ -136,6 +147,7 @@ public struct ConnectionMachine {
             progress.encode(into: &writer)
             return frame(.downloadProgress, writer.bytes)
         case .keepAnswer(let id, let answer): return frame(.keepAnswer, answer.encoded(id: id))
+        case .reachAnswer(let id, let answer): return frame(.reachAnswer, answer.encoded(id: id))
         case .ping: return frame(.ping, [])
         case .close(let reason):
             isClosed = true
@@ -168,6 +180,20 @@ public struct ConnectionMachine {
 
     /// Nobody waits for the answer any more; one that still comes is passed over.
     public mutating func forgetKeep(_ id: Int32) { outstandingKeeps[id] = nil }
+
+    /// The bytes of a reach request and the id that its answer will carry. Only for a peer that said it takes them.
+    public mutating func reach(_ request: ReachRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
+        while outstandingReaches[nextReachID] != nil { nextReachID = nextReachID == .max ? 0 : nextReachID + 1 }
+        let id = nextReachID
+        nextReachID = id == .max ? 0 : id + 1
+        guard !isClosed else { return (id, ByteBuffer()) }
+        outstandingReaches[id] = request.addresses.count
+        lastSent = now
+        return (id, frame(.reachRequest, request.encoded(id: id)))
+    }
+
+    /// Nobody waits for the answer any more; one that still comes is passed over.
+    public mutating func forgetReach(_ id: Int32) { outstandingReaches[id] = nil }
 
     /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
     /// again. Nobody has checked them.

@@ -213,7 +213,7 @@ struct FrameReader {
         case .index, .indexUpdate: limits.bufferedByteCount
         case .clusterConfig, .downloadProgress: limits.configurationByteCount
         case .response: limits.responseByteCount
-        case .request, .ping, .close, .keepAnswer: limits.smallMessageByteCount
+        case .request, .ping, .close, .keepAnswer, .reachRequest, .reachAnswer: limits.smallMessageByteCount
         case .keepRequest: limits.keepRequestByteCount
         }
     }
@@ -287,6 +287,16 @@ struct FrameReader {
                 try KeepAnswer.decode(&reader, limits: limits)
             }
             return .event(.keepAnswer(id: id, answer))
+        case .reachRequest:
+            let (id, request) = try decode(body) { (reader) throws(ProtocolError) in
+                try ReachRequest.decode(&reader, limits: limits)
+            }
+            return .event(.reachRequest(id: id, request))
+        case .reachAnswer:
+            let (id, answer) = try decode(body) { (reader) throws(ProtocolError) in
+                try ReachAnswer.decode(&reader, limits: limits)
+            }
+            return .event(.reachAnswer(id: id, answer))
         case .ping:
             return .again
         case .close:

@@ -11,6 +11,9 @@ enum MessageType: Int32, Sendable {
     /// synctrain's own; see `KeepRequest`. Syncthing ends a link on them.
     case keepRequest = 1000
     case keepAnswer = 1001
+    /// See `ReachRequest`.
+    case reachRequest = 1002
+    case reachAnswer = 1003
 }
 
 /// What precedes every message.

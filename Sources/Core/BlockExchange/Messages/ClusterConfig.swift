@@ -67,10 +67,13 @@ public struct ClusterConfig: Equatable, Sendable {
     public var folders: [Folder]
     /// This link only carries requests and responses; another one carries the index.
     public var isSecondary: Bool
+    /// Field 1000, synctrain's own: the sender takes reach requests.
+    public var takesReachTests: Bool
 
-    public init(folders: [Folder] = [], isSecondary: Bool = false) {
+    public init(folders: [Folder] = [], isSecondary: Bool = false, takesReachTests: Bool = false) {
         self.folders = folders
         self.isSecondary = isSecondary
+        self.takesReachTests = takesReachTests
     }
 
     init(decoding reader: inout WireReader, limits: ExchangeLimits) throws(ProtocolError) {
@@ -94,6 +97,9 @@ public struct ClusterConfig: Equatable, Sendable {
             case 2:
                 try reader.expect(tag, .varint)
                 isSecondary = try reader.bool()
+            case 1000:
+                try reader.expect(tag, .varint)
+                takesReachTests = try reader.bool()
             default: try reader.skip(tag.type)
             }
         }
@@ -102,6 +108,7 @@ public struct ClusterConfig: Equatable, Sendable {
     func encode(into writer: inout WireWriter) {
         for folder in folders { writer.message(1) { folder.encode(into: &$0) } }
         writer.field(2, flag: isSecondary)
+        writer.field(1000, flag: takesReachTests)
     }
 }
 

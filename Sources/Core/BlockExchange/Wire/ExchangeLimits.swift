@@ -16,6 +16,9 @@ public struct ExchangeLimits: Sendable {
     /// A KeepRequest; the sender cuts what it asks for into such parts.
     public var keepRequestByteCount = 2 << 20
     public var entriesPerKeepRequest = 1000
+    public var addressesPerReachRequest = 16
+    /// An address in a reach request, as long as Syncthing takes one.
+    public var reachAddressByteCount = 2083
 
     /// A file's name, its components and their number.
     public var nameByteCount = 4096

@@ -80,7 +80,8 @@ enum AgentProgram {
                 places: places, configurationFile: file, transports: transports,
                 makeDiscovery: configuration.discovery.local && reach.proxyUse != .only
                     ? makeDiscovery : nil,
-                makeReach: reach.isUsed ? makeReach : nil, proxyUse: reach.proxyUse, nearby: nearby,
+                makeReach: reach.isUsed ? makeReach : nil, proxyUse: reach.proxyUse,
+                testTransport: TCPTransport(), nearby: nearby,
                 radio: bluetooth?.radio,
                 web: AgentSetup.Web(
                     address: { links.address }, problem: { links.problem },

@@ -1,0 +1,119 @@
+import BlockExchange
+import ControlAPI
+
+/// What people read of a test of how this device is reached.
+enum ReachTestWords {
+    static func outcome(_ outcome: ReachAnswer.Outcome) -> String {
+        switch outcome {
+        case .reached: "reached"
+        case .refused: "refused"
+        case .timedOut: "timed-out"
+        case .otherDevice: "other-device"
+        case .unreachable: "unreachable"
+        case .notTried, .privateAddress, .notAllowed, .proxy, .unknownHost, .unusable, .busy: "not-tried"
+        }
+    }
+
+    /// As the part of a sentence behind the address.
+    static func message(_ outcome: ReachAnswer.Outcome) -> String {
+        switch outcome {
+        case .reached: "connected"
+        case .refused: "connection refused"
+        case .timedOut: "timed out"
+        case .otherDevice: "another device or program answers"
+        case .unreachable: "it has no route to this address"
+        case .notTried: "it gave no reason"
+        case .privateAddress: "the address is private and it is in another network"
+        case .notAllowed: "its `allowed-networks` for this device exclude the address"
+        case .proxy: "it connects through a proxy"
+        case .unknownHost: "its connection does not show the address of this device"
+        case .unusable: "it does not test such addresses"
+        case .busy: "it has too many connection attempts under way"
+        }
+    }
+
+    /// Why a device tested nothing.
+    static func problem(_ refusal: ReachAnswer.Refusal) -> String {
+        switch refusal {
+        case .busy: "it is already testing addresses of this device; try again when that is done"
+        case .tooSoon: "it tests addresses once every 10 s; try again later"
+        case .unavailable: "it tests no addresses at the moment"
+        }
+    }
+
+    static let noAnswer = "it did not answer in time; try again"
+    static let linkLost = "the connection was lost; try again"
+
+    /// Why nobody can be asked.
+    ///
+    /// - Parameters:
+    ///   - connected: the names of the devices that are connected and take no tests.
+    ///   - isListening: whether there is an address to test.
+    static func nobody(connected: [String], isListening: Bool) -> String {
+        guard isListening else {
+            return
+                "This device does not listen for TCP connections, so other devices can use only a relay or Bluetooth. "
+                + "`listen` and `proxy-only` in config.toml change that."
+        }
+        guard let first = connected.first else {
+            return "No device is connected that could test the addresses. Connect one, best from another network."
+        }
+        let names = connected.count == 1 ? first : "\(first) and \(connected.count - 1) more"
+        return
+            "\(names): connected, but only synctrain devices test addresses, from version 0.1 on. Connect or update one."
+    }
+
+    static func relay(_ relays: [ReachReport.Relay]) -> ReachTest.Relay {
+        if let joined = relays.first(where: { $0.state == "joined" }) {
+            return ReachTest.Relay(
+                isReachable: true,
+                message: "\(joined.address ?? joined.source) is joined; other devices reach this one over it")
+        }
+        guard let first = relays.first else {
+            return ReachTest.Relay(
+                isReachable: false, message: "relays are off; switch them on with `synctrain network --relays on`")
+        }
+        return ReachTest.Relay(
+            isReachable: false, message: "\(first.address ?? first.source): \(first.problem ?? first.state)")
+    }
+
+    /// What follows from the results, with what to do next.
+    ///
+    /// - Parameter port: the one to forward, where it is known.
+    static func advice(_ devices: [ReachTest.Device], isRelayed: Bool, port: UInt16?) -> String {
+        let elsewhere = outcomes(devices.filter { !$0.isLocal })
+        let here = outcomes(devices.filter(\.isLocal))
+        if elsewhere.contains("reached") { return "Devices elsewhere can connect to this one directly." }
+        let isPortOpenHere = here.contains("reached")
+        if elsewhere.contains("other-device") {
+            return "The router forwards the port to another device or program. Correct the forwarding in the router."
+                + meanwhile(isRelayed)
+        }
+        if elsewhere.contains("refused") || elsewhere.contains("timed-out") || elsewhere.contains("unreachable") {
+            let cause =
+                isPortOpenHere ? "Your router does not forward the port" : "Your router or a firewall blocks the port"
+            let text = port.map { "TCP port \($0)" } ?? "the port"
+            return "\(cause). Forward \(text) to this machine, or enable UPnP, NAT-PMP or PCP in the router."
+                + meanwhile(isRelayed)
+        }
+        if isPortOpenHere {
+            return
+                "Devices in this network can connect to this one. To test it from elsewhere, connect a device in another network."
+        }
+        if !here.isDisjoint(with: ["refused", "timed-out", "unreachable"]) {
+            let text = port.map { "TCP port \($0)" } ?? "the port"
+            return "Not even devices in this network can connect. Allow \(text) in the firewall of this machine."
+        }
+        return "No address was tested. Connect a synctrain device directly, best from another network."
+            + meanwhile(isRelayed)
+    }
+
+    private static func meanwhile(_ isRelayed: Bool) -> String {
+        isRelayed
+            ? " Until then, devices elsewhere use the relay." : " A relay helps, too: `synctrain network --relays on`."
+    }
+
+    private static func outcomes(_ devices: [ReachTest.Device]) -> Set<String> {
+        Set(devices.flatMap(\.results).map(\.outcome))
+    }
+}
