@@ -576,6 +576,7 @@ import Testing
                 bluetoothLimit: [0, 1, 10_000_000, 1 << 20].randomElement(using: &random) ?? 7)
             added.usesRelays = Bool.random(using: &random)
             added.guardsIncomingDeletions = Bool.random(using: &random)
+            added.caseClash = FolderConfiguration.CaseClash.allCases.randomElement(using: &random) ?? .keep
             added.scrubInterval = [nil, 3600, 7 * 86_400, 30 * 86_400, 90_000].randomElement(using: &random) ?? nil
             added.introductions = sharedWith.prefix(2).map { FolderIntroduction($0, by: device) }
             return .addFolder(added)

@@ -182,6 +182,7 @@ import Testing
             devices = ["\(id1)"]
             relays = false
             guard-incoming-deletions = false
+            case-clash = "rename"
             introduced = ["\(id1) by \(id2)"]
             """)
         #expect(
@@ -212,6 +213,7 @@ import Testing
         #expect(device.rates == TransferLimits.Rates(up: 1 << 20, down: 2048) && device.connections == 8)
         #expect(configuration.folders[0].usesRelays == false)
         #expect(configuration.folders[0].guardsIncomingDeletions == false)
+        #expect(configuration.folders[0].caseClash == .rename)
         #expect(configuration.folders[0].introductions == [FolderIntroduction(id1, by: id2)])
     }
 
@@ -362,6 +364,8 @@ import Testing
             (folder + "scrub-every = \"-3d\"\n", .invalidValue, 4, ["12h"]),
             (folder + "scrub-every = \"9999999w\"\n", .invalidValue, 4, ["ten years"]),
             (folder + "scrub-every = 30\n", .wrongType, 4, ["30"]),
+            (folder + "case-clash = \"remane\"\n", .invalidValue, 4, ["`remane`", "`\"keep\"`", "`\"rename\"`"]),
+            (folder + "case-clash = true\n", .wrongType, 4, ["case-clash"]),
             (folder + "minimum-free = \"much\"\n", .invalidValue, 4, ["1 %"]),
             (folder + "minimum-free = true\n", .wrongType, 4, ["512 MiB"]),
             (folder + "max-conflicts = 0\n", .invalidValue, 4, ["lost", "-1"]),

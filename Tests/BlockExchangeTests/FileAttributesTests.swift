@@ -79,6 +79,27 @@ import Testing
         #expect(taken.diskAttributes == nil)
     }
 
+    @Test func whyThisDeviceDeletedANameIsNotSentNorTaken() throws {
+        var file = FileInfo(
+            name: "f", isDeleted: true, version: VersionVector([.init(id: ShortID(rawValue: 1), value: 1)]), sequence: 1
+        )
+        var plain = WireWriter()
+        file.encode(into: &plain)
+        #expect(!file.isRenamedAway)
+        file.noteRenamedAway()
+        file.noteRenamedAway()
+        #expect(file.isRenamedAway)
+        var sent = WireWriter()
+        file.encode(into: &sent)
+        #expect(sent.bytes == plain.bytes)
+        plain.field(1011, unsigned: 1)
+        let taken = try plain.bytes.withUnsafeBytes { bytes in
+            var reader = WireReader(bytes)
+            return try FileInfo(decoding: &reader, limits: ExchangeLimits())
+        }
+        #expect(!taken.isRenamedAway)
+    }
+
     @Test(
         arguments: [
             // Names that no file can have, twice the same name, bytes that are no protobuf.

@@ -198,3 +198,43 @@ def test_a_disk_without_attributes_says_so_once_and_removes_none(folding):
     folding.settle()
     assert all(attributes(os.path.join(folding.there, name)) == {"user.a": b"1"} for name in files)
     assert "user.a" not in str(folding.two.problems("f"))
+
+
+def renamed(folding, files, later):
+    """Waits until both have `files`, that at `later` under another name; gives what both have then."""
+    earlier = {name: data for name, data in files.items() if name != later}
+    stem, extension = os.path.splitext(later)
+
+    def both():
+        here = folding.files(folding.here)
+        new = [name for name in here if name.startswith(f"{stem}.case-clash-") and name.endswith(extension)]
+        return here == folding.files(folding.there) == {**earlier, **{name: files[later] for name in new[:1]}} and len(new) == 1
+    wait_until(both, 60, "both have both files", child=folding.one)
+    return folding.files(folding.here)
+
+
+@pytest.mark.parametrize("first", sorted(BOTH))
+def test_one_of_two_names_that_differ_in_case_is_renamed(folding, first):
+    for agent in (folding.one, folding.two):
+        configure(agent, "f", 'case-clash = "rename"\n')
+    folding.write_there(**{first: BOTH[first], "other": b"other"})
+    wait_until(lambda: folding.files(folding.here) == {first: BOTH[first], "other": b"other"}, 30, "the first comes", child=folding.one)
+    folding.write_there(**BOTH)
+    files = renamed(folding, {**BOTH, "other": b"other"}, "photo.jpg")
+    folding.settle()
+    assert folding.files(folding.here) == folding.files(folding.there) == files
+    wait_until(lambda: folding.one.problems("f") == folding.two.problems("f") == {}, 30, "nothing is wrong", child=folding.one)
+    # Its time is what it was, and an edit of either goes to both.
+    [new] = files.keys() - BOTH.keys() - {"other"}
+    for name in ("Photo.JPG", new):
+        assert int(os.stat(os.path.join(folding.here, name)).st_mtime) == int(os.stat(os.path.join(folding.there, name)).st_mtime)
+        write(os.path.join(folding.here, name), b"edited " + name.encode())
+    folding.one.run("scan", "f")
+    edited = {"other": b"other", **{name: b"edited " + name.encode() for name in ("Photo.JPG", new)}}
+    wait_until(lambda: folding.files(folding.there) == edited, 30, "the edits go out", child=folding.two)
+    # Somebody makes the old name again: that is another file.
+    folding.write_there(**{"photo.jpg": b"again"})
+    wanted = sorted([*edited.values(), b"again"])
+    wait_until(lambda: sorted(folding.files(folding.here).values()) == wanted, 60, "it comes under another name", child=folding.one)
+    wait_until(lambda: folding.files(folding.there) == folding.files(folding.here), 30, "both have the same", child=folding.two)
+    assert edited.items() < folding.files(folding.there).items() and "photo.jpg" not in folding.files(folding.there)

@@ -202,6 +202,9 @@ extension Simulation {
             // Something that is not selected is where its directory would be: people decide.
             if isBlocked(name, agent, tree) { return [] }
             if hasTwin(name, agent, tree) {
+                if weather.renamesClashes, winner.kind == .file, isClash(name, agent, tree) {
+                    return problem("clashes with a file")
+                }
                 trace.note("agent \(agent.number): has no room for \(name)")
                 return []
             }
@@ -239,6 +242,14 @@ extension Simulation {
             guard let slash = above.lastIndex(of: "/") else { return false }
             above = above[..<slash]
         }
+    }
+
+    /// Whether the disk holds another file, one that is selected, in its place.
+    private func isClash(_ name: String, _ agent: SimulatedAgent, _ tree: [String: Item]) -> Bool {
+        let spelling = agent.files.listed(name)
+        func directory(_ name: String) -> Substring { name.dropLast(name.reversed().prefix { $0 != "/" }.count) }
+        guard case .file = tree[spelling], agent.selection?.isLeftOut(spelling) == false else { return false }
+        return directory(spelling).utf8.elementsEqual(directory(name).utf8)
     }
 
     private func isBlocked(_ name: String, _ agent: SimulatedAgent, _ tree: [String: Item]) -> Bool {

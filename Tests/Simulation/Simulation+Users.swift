@@ -17,6 +17,7 @@ extension Simulation {
 
     /// Where users put files.
     private func fileNames(_ agent: SimulatedAgent) -> [String] {
+        if weather.renamesClashes, !generator.isOne(in: 8) { return Self.clashing }
         if !weather.folding.isEmpty {
             return Self.names + Self.doubles + (agent.files.folding?.normalizes == true ? [Self.decomposed] : [])
         }
@@ -27,6 +28,8 @@ extension Simulation {
     private static let doubles = [
         "A.TXT", "B", "C.md", "D/a.txt", "d/B", "P/a.txt", "p/Q/b", "p/\u{e9}", "p/\u{c9}",
     ]
+
+    private static let clashing = ["a.txt", "A.TXT", "b", "B", "p/\u{e9}", "p/\u{c9}", "d/b", "d/B"]
 
     /// `é` of two characters: not synced, and the place of what is.
     private static let decomposed = "p/e\u{301}"

@@ -58,6 +58,8 @@ actor Simulation {
         var collides = false
         /// What some agents' disks make of names, by the agent's number; users make names that are one there.
         var folding: [Int: FoldedNames] = [:]
+        /// Agents give one of two files another name whose names are one to their disk.
+        var renamesClashes = false
 
         /// Every seed has its own.
         init(seed: UInt64) {
@@ -121,6 +123,12 @@ actor Simulation {
             if seed % 5 == 0 { folding[2] = FoldedNames() }
             selections = false
             (groups, hasLiar) = ([], false)
+        }
+
+        /// The same, and agents give one of two files another name.
+        init(clashes seed: UInt64) {
+            self.init(folding: seed)
+            renamesClashes = true
         }
 
         /// As for every seed, and all have archives and policies of their own.
@@ -376,6 +384,7 @@ actor Simulation {
             groups: weather.groups, minimumFree: .byteCount(0),
             versions: weather.versions.indices.contains(number) ? weather.versions[number] : FolderVersions(),
             conflicts: weather.conflicts.indices.contains(number) ? weather.conflicts[number] : FolderConflicts())
+        if weather.renamesClashes { rules.caseClash = .rename }
         if weather.frees {
             if number % 2 == 0 || seed % 3 == 0 { rules.keepFree = .byteCount(.max / 4) }
             if weather.hasLiar { rules.copiesMaximumAgeDays = 0 }

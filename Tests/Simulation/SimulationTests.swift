@@ -151,6 +151,27 @@ import Testing
         #expect(without.withLock { $0 } > 0)
     }
 
+    /// The same where agents give one of two such files another name: in the end all files are on all disks.
+    @Test func ofTwoFilesWithOneNameToADiskOneIsRenamed() async throws {
+        if let seed = Self.number("CLASH_SEED") {
+            let outcome = try await Simulation.run(seed: seed, weather: .init(clashes: seed))
+            print(outcome.lines.joined(separator: "\n"))
+            return report(outcome)
+        }
+        let others = [
+            "SEED", "POLICY_SEED", "READER_SEED", "NOTES_SEED", "FREEING_SEED", "COLLISION_SEED", "FOLDING_SEED",
+        ]
+        guard others.allSatisfy({ Self.number($0) == nil }) else { return }
+        let renamed = Mutex(0)
+        try await SimulationRun.run(SimulationRun.seeds(40), { .init(clashes: $0) }) { outcome in
+            if outcome.lines.contains(where: { $0.contains(".case-clash-") }) { renamed.withLock { $0 += 1 } }
+            report(outcome)
+        }
+        // Where nothing is renamed, nothing is tested.
+        print("clashes: \(renamed.withLock { $0 }) seeds with renamed files")
+        #expect(renamed.withLock { $0 } > 10)
+    }
+
     private func report(_ outcome: Simulation.Outcome) {
         guard !outcome.problems.isEmpty else { return }
         Issue.record("seed \(outcome.seed):\n  \(outcome.problems.joined(separator: "\n  "))")

@@ -33,6 +33,8 @@ package struct FolderRules: Hashable, Sendable {
     package var conflictPolicy: ConflictPolicy
     /// For a file that was deleted here and changed elsewhere.
     package var deletionPolicy: ConflictPolicy
+    /// Whether one of two files whose names are one to the disk gets another name.
+    package var renamesCaseClashes = false
 
     package init(
         kind: FolderKind = .sendReceive, device: ShortID, ignoresPermissions: Bool = false,

@@ -67,7 +67,8 @@ extension LocalChanges {
             else { return nil }
             return keeping(local, over: global, flags: [], rules: rules, unixSeconds: unixSeconds)
         }
-        guard rules.deletionPolicy == .mine, local.file.modifiedBy == rules.device else { return nil }
+        guard rules.deletionPolicy == .mine, local.file.modifiedBy == rules.device, !local.file.isRenamedAway
+        else { return nil }
         let version = keeping(local, over: global, flags: [], rules: rules, unixSeconds: unixSeconds)
         var tombstone = version.file
         // bounded: more than the least number here

@@ -87,7 +87,8 @@ public struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible 
         }
     }
 
-    static func base32(_ bytes: [UInt8]) -> [UInt8] {
+    /// The base32 text of bytes, without padding.
+    package static func base32(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         var bits: UInt32 = 0
         var bitCount = 0

@@ -7,6 +7,7 @@ extension FileInfo {
     /// What this device notes for itself. As Syncthing's own notes (1000 to 1003), these fields never go over the wire.
     static let privateFields = 1000...1099
     private static let diskAttributesField = 1010
+    private static let renamedAwayField = 1011
 
     /// The content that the change behind this entry started from, as `blocksHash` has it; nil if its author did not
     /// say (BEP field 20, Syncthing 2.1 and later).
@@ -29,6 +30,21 @@ extension FileInfo {
         }
         if let content { writer.field(Self.previousBlocksHashField, digest: content) }
         return writer.bytes
+    }
+
+    /// Whether this device deleted the name because it gave the file another one by itself: nobody wanted it deleted.
+    public var isRenamedAway: Bool {
+        var isFound = false
+        forEachCarriedField { field, _, _ in if field == Self.renamedAwayField { isFound = true } }
+        return isFound
+    }
+
+    /// Notes that; no other device is told.
+    public mutating func noteRenamedAway() {
+        guard !isRenamedAway else { return }
+        var writer = WireWriter()
+        writer.field(Self.renamedAwayField, unsigned: 1)
+        carriedFields += writer.bytes
     }
 
     // MARK: attributes
@@ -64,7 +80,7 @@ extension FileInfo {
 
     /// The carried fields that others may see.
     var sentFields: [UInt8] {
-        guard diskAttributes != nil else { return carriedFields }
+        guard diskAttributes != nil || isRenamedAway else { return carriedFields }
         var writer = WireWriter()
         forEachCarriedField { field, _, whole in
             if !Self.privateFields.contains(field) { writer.raw(Array(whole)) }

@@ -154,7 +154,7 @@ struct ConfigurationReader {
             "ignore-permissions",
             "order", "priority", "groups", "minimum-free", "max-conflicts", "min-copies",
             "copies-max-age-days", "keep-free", "scrub-every", "bluetooth",
-            "bluetooth-limit", "relays", "guard-incoming-deletions", "introduced",
+            "bluetooth-limit", "relays", "guard-incoming-deletions", "case-clash", "introduced",
             "versions", "versions-path", "versions-keep", "versions-cleanout-days", "versions-max-age-days",
             "versions-clean-interval", "conflicts", "conflicts-deleted", "conflicts-command",
             "conflicts-command-seconds", "sync-xattrs", "send-xattrs", "sync-ownership", "send-ownership",
@@ -195,6 +195,7 @@ struct ConfigurationReader {
         if let limit = try block.byteCount("bluetooth-limit") { folder.bluetoothLimit = limit }
         if let uses = try block.bool("relays") { folder.usesRelays = uses }
         if let guards = try block.bool("guard-incoming-deletions") { folder.guardsIncomingDeletions = guards }
+        if let clash: FolderConfiguration.CaseClash = try block.choice("case-clash") { folder.caseClash = clash }
         folder.introductions = try block.introductions("introduced")
         folder.versions = try versions(block)
         if let policy: FolderConflicts.Policy = try block.choice("conflicts") { folder.conflicts.policy = policy }

@@ -214,6 +214,9 @@ struct ConfigurationText {
         if folder.guardsIncomingDeletions != usual.guardsIncomingDeletions {
             lines.append(("guard-incoming-deletions", String(folder.guardsIncomingDeletions)))
         }
+        if folder.caseClash != usual.caseClash {
+            lines.append(("case-clash", TOMLDraft.quoted(folder.caseClash.rawValue)))
+        }
         let (versions, usualVersions) = (folder.versions, usual.versions)
         if versions.kind != usualVersions.kind {
             lines.append(("versions", TOMLDraft.quoted(versions.kind.rawValue)))

@@ -185,6 +185,7 @@ enum DefaultConfiguration {
         #   bluetooth = "all"        # all, selected-and-on-demand, index-only or off
         #   bluetooth-limit = "10 MB"    # larger files wait for a network unless requested; 0: no limit
         #   guard-incoming-deletions = true   # other devices delete over 100 and over half of the files here: ask first
+        #   case-clash = "keep"      # two files, one name to this disk (A and a): keep the one here; rename: the later name changes
         #   relays = true            # use relays for this folder; false: wait for a direct connection
         #   versions = "none"        # archive replaced and deleted files: trashcan, simple, staggered (as Syncthing)
         #   versions-path = "~/old"  # archive directory; default: .stversions in the folder

@@ -24,6 +24,14 @@ package struct FolderConfiguration: Equatable, Sendable {
         case alphabetic
     }
 
+    /// What becomes of two files whose names are one to the disk.
+    package enum CaseClash: String, Sendable, CaseIterable {
+        /// The one that has the place keeps it, and the other is not downloaded.
+        case keep
+        /// The one whose name sorts later gets another name, on all devices.
+        case rename
+    }
+
     /// How many patterns `priority` may have.
     static let priorityLimit = 100
 
@@ -75,6 +83,7 @@ package struct FolderConfiguration: Equatable, Sendable {
     package var usesRelays = true
     /// Whether deletions of more than half of its files by other devices wait until somebody confirms them.
     package var guardsIncomingDeletions = true
+    package var caseClash = CaseClash.keep
 
     /// Seconds from one check of the files on this disk for damage to the next; nil for none.
     package var scrubInterval: Int?

@@ -38,7 +38,7 @@ struct FilePlacer: FolderStep {
     ) async throws -> (singles: [StagedPlacement], groups: [StagedUnit], refused: [(Int, PlacementOutcome)]) {
         var (singles, groups): ([StagedPlacement], [StagedUnit]) = ([], [])
         var refused: [(Int, PlacementOutcome)] = []
-        let names = units.map { unit in unit.first?.group?.names ?? unit.map(\.path.text) }
+        let names = units.map { unit in unit.first?.group?.names ?? unit.map(\.wantedName) }
         let facts = try await folder.index.facts(names.flatMap { $0 })
         var start = 0
         let attributes = folder.attributeWriter
@@ -71,7 +71,8 @@ struct FilePlacer: FolderStep {
         }
         return zip(unit, facts).allSatisfy { item, facts in
             guard let file = item.version, !item.isRequested else { return true }
-            return facts.global?.version == file.version && !folder.selection.isLeftOut(file.name)
+            return facts.global?.version == (item.renaming?.source ?? file.version)
+                && !folder.selection.isLeftOut(file.name) && !folder.selection.isLeftOut(item.wantedName)
         }
     }
 
@@ -165,6 +166,10 @@ struct FilePlacer: FolderStep {
                         .set(
                             LocalEntry(
                                 file: commit.noted(file, attributes), flags: flags, status: IndexedStatus(status))))
+                    // In this order: no device hears of the old name's end before it has heard of the new name.
+                    if let renaming = item.renaming {
+                        placed.changes.append(.set(LocalEntry(file: renaming.tombstone)))
+                    }
                 case .local: placed.scans.append(item.path)
                 }
                 placed.outcomes.append(

@@ -5,6 +5,7 @@ import Fetching
 import FileAccess
 import IndexStore
 import NIOCore
+import Reconciliation
 import Selection
 
 /// Fetches files of one folder, several at a time, and hands them on to be put into their places many together.
@@ -22,6 +23,11 @@ struct FileStaging: Sendable {
         var group: FileGroup?
         /// What the index is to say once the file is gone; nil for one that is to be fetched.
         var removal: LocalChange?
+        /// The name that it gets here and then everywhere, because this disk has no room for its own.
+        var renaming: CaseClash.Renaming?
+
+        /// Where it is put; nil for what is no path.
+        var path: RelativePath? { RelativePath(renaming?.name ?? file.name) }
     }
 
     private static let filesPerPlacement = 512
@@ -241,7 +247,7 @@ struct FileStaging: Sendable {
         var small: [SmallFileFetch.Item] = []
         let files = try await index.files(folder, items.map(\.item.file.name))
         for (entry, file) in zip(items, files) {
-            if let file, file.version == entry.item.file.version, let path = RelativePath(file.name) {
+            if let file, file.version == entry.item.file.version, let path = entry.item.path {
                 chosen.append(entry)
                 small.append(SmallFileFetch.Item(file: file, path: path, holders: entry.item.holders))
             } else {
@@ -278,13 +284,14 @@ struct FileStaging: Sendable {
             bytes, replacing: item.replacement, permissions: file.hasNoPermissions ? nil : file.permissions & 0o777,
             modified: FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds))
         return StagedPlacement(
-            position: position, content: .version(file), path: path, root: root, replacement: item.replacement,
-            commit: commit, fate: item.fate, group: item.group)
+            position: position, content: .version(item.renaming?.file(from: file) ?? file), path: path, root: root,
+            replacement: item.replacement, commit: commit, fate: item.fate, group: item.group,
+            renaming: item.renaming)
     }
 
     private func stage(_ item: Item, _ position: Int) async throws -> StageResult {
         do {
-            let path = try RelativePath(parsing: item.file.name)
+            let path = try RelativePath(parsing: item.renaming?.name ?? item.file.name)
             if let reason = unreachable(item) { return .outcome(reason) }
             guard let file = try await index.file(folder, item.file.name), file.version == item.file.version else {
                 return .outcome(.outdated)

@@ -24,6 +24,8 @@ struct PlanExecution {
     /// The second name, in the archive, of what the action under way replaces.
     private var kept: VersionArchive.Kept?
     private var newcomers = Newcomers()
+    /// What is fetched under another name, because a file that stays has the place.
+    private var renamedFetches: [FileStaging.Item] = []
     private let attributes: AttributeWriter?
     /// Of which versions were archived.
     private var archived: Set<RelativePath> = []
@@ -65,6 +67,7 @@ struct PlanExecution {
             if changes.count >= Self.changesPerTransaction { try await flush() }
         }
         for change in groups { fetches += try await items(of: change) }
+        fetches += renamedFetches
         try await flush(placed: Set(placing.map(\.name)))
         return fetches
     }
@@ -78,7 +81,11 @@ struct PlanExecution {
         defer { if !hasComplained { work.effects.problems.clear(name) } }
         do {
             if let (file, arrival) = step.newcomer {
-                guard try await makeRoom(for: RelativePath(parsing: file.name), arrival) else { return }
+                switch try await makeRoom(for: file, arrival) {
+                case .free: break
+                case .none: return
+                case .elsewhere(let item): return renamedFetches.append(item)
+                }
             }
             switch step {
             case .nothing, .blocked, .fetch: break
@@ -225,14 +232,22 @@ struct PlanExecution {
 
     // MARK: making room
 
-    /// Makes room for something new on a disk that takes several names for one. False if it cannot come now.
-    private mutating func makeRoom(for path: RelativePath, _ arrival: Newcomers.Arrival) async throws -> Bool {
-        let root = root
-        guard let place = try await onDisk({ try root.nearestTraits(of: path) }) else { return true }
+    private enum Room {
+        case free
+        /// It cannot come now.
+        case none
+        /// It comes under another name.
+        case elsewhere(FileStaging.Item)
+    }
+
+    /// Makes room for something new on a disk that takes several names for one.
+    private mutating func makeRoom(for file: FileInfo, _ arrival: Newcomers.Arrival) async throws -> Room {
+        let (root, path) = (root, try RelativePath(parsing: file.name))
+        guard let place = try await onDisk({ try root.nearestTraits(of: path) }) else { return .free }
         if root.changesName(of: path) {
             let refused = FileAccessError(.nameRefused, .create, path: path.text)
             complain(refused.message(from: "\(folder.id):"), at: path.text)
-            return false
+            return .none
         }
         var twin: Newcomers.Twin?
         if let found = try await onDisk({ try root.twin(of: path) }) {
@@ -241,14 +256,28 @@ struct PlanExecution {
             twin = Newcomers.Twin(path: found, leaving: isLeaving ? facts?.localVersion?.file.kind : nil)
         }
         switch newcomers.judge(path, arrival, over: twin, on: place) {
-        case .room: return true
+        case .room: return .free
         case .renaming(let old):
             try await changeDisk { try root.rename(old, to: path, durability: .deferred) }
-            return true
+            return .free
         case .later: rescan(path.text)
-        case .taken(let other): complain(ProblemText.twin(other, of: path.text, in: folder.id), at: path.text)
+        case .taken(let other):
+            switch try await settleClash(of: file, with: twin?.path) {
+            case .room where newcomers.judge(path, arrival, over: nil, on: place) == .room: return .free
+            case .fetch(let item): return .elsewhere(item)
+            case .settled: break
+            case .stay, .room: complain(ProblemText.twin(other, of: path.text, in: folder.id), at: path.text)
+            }
         }
-        return false
+        return .none
+    }
+
+    private mutating func settleClash(
+        of file: FileInfo, with occupant: RelativePath?
+    ) async throws -> CaseClashes.Outcome {
+        guard let occupant else { return .stay }
+        return try await CaseClashes(folder: folder)
+            .settle(file, holders: facts[file.name]?.holders ?? [], over: occupant, &work)
     }
 
     /// What a file or link is to find in its place, so that it can take it at one instant: the loser of a conflict has
@@ -445,7 +474,12 @@ struct PlanExecution {
             guard !path.isInternal, !path.isTemporary else { return nil }
             var item = FileStaging.Item(file: file, holders: facts[name]?.holders ?? [])
             switch occupant {
-            case .nothing: guard try await makeRoom(for: path, .downloaded) else { return nil }
+            case .nothing:
+                switch try await makeRoom(for: file, .downloaded) {
+                case .free: break
+                case .none: return nil
+                case .elsewhere(let renamed): return renamed
+                }
             case .replaced(let local) where local.file.kind == .directory:
                 try await clear(path, occupant, by: file.modifiedBy)
             case .replaced, .conflicting:

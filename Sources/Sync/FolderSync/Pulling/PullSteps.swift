@@ -145,7 +145,7 @@ struct PullOutcomesStep: FolderStep {
         var account = Account()
         for (item, outcome) in zip(items, outcomes) {
             let (name, path) = (item.file.name, RelativePath(item.file.name))
-            if case .done = outcome {} else if let left = path?.temporaryPath { work.memory.note([left]) }
+            if case .done = outcome {} else if let left = item.path?.temporaryPath { work.memory.note([left]) }
             switch outcome {
             case .done:
                 work.effects.problems.clear(name)

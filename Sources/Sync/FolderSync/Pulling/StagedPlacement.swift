@@ -41,6 +41,11 @@ package struct StagedPlacement: Sendable {
     var removal: LocalChange?
     /// Somebody asked for it, so that it comes whether it is selected or not, and whatever won meanwhile.
     package var isRequested = false
+    /// The file has another name on other devices, which goes as soon as this one is durable.
+    var renaming: CaseClash.Renaming?
+
+    /// The name under which the index knows what is wanted.
+    var wantedName: String { renaming?.tombstone.name ?? path.text }
 
     package var version: FileInfo? { if case .version(let file) = content { file } else { nil } }
 }

@@ -83,6 +83,7 @@ package struct FolderContext: Sendable {
         rules.disk = DiskRules(root.traits)
         rules.otherDisks = root.otherDisks.mapValues(DiskRules.init)
         rules.attributes = AttributeRules(settings.attributes)
+        rules.renamesCaseClashes = settings.caseClash == .rename
         return rules
     }
 

@@ -425,7 +425,7 @@ package final class FolderRunner: Sendable {
             outcomes = try await staging.pull(items)
         } catch {
             // What was staged may be of use to the next pull, or of none: it is not to be forgotten.
-            boards.inbox.noteTemporaries(items.compactMap { RelativePath($0.file.name)?.temporaryPath })
+            boards.inbox.noteTemporaries(items.compactMap { $0.path?.temporaryPath })
             throw error
         }
         return try await turn.withUnits(1) {

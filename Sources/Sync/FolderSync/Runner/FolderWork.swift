@@ -24,6 +24,8 @@ package struct FolderMemory: Sendable {
     var heldDeletions: HeldDeletions?
     /// Deletions by other devices that a person has confirmed, until they are carried out; nil until the index was asked.
     var confirmedDeletions: ConfirmedDeletions?
+    /// Two files with one name to the disk, of which one is to get another name.
+    var clashes = KnownClashes()
     /// Where a disk was mounted and is not any more.
     var vanishedMounts = VanishedNames()
     /// Temporary files that may be of use to a fetch yet.

@@ -32,7 +32,8 @@ extension FolderWork {
         guard rules.deletionPolicy == .command, rules.kind == .sendReceive else { return }
         for facts in facts {
             guard let local = facts.local, local.file.isDeleted, local.flags.isEmpty,
-                local.file.modifiedBy == rules.device, let global = facts.global, !global.isDeleted,
+                local.file.modifiedBy == rules.device, !local.file.isRenamedAway, let global = facts.global,
+                !global.isDeleted,
                 global.kind == .file, local.file.version.compare(global.version).isConcurrent
             else { continue }
             memory.contestedDeletions[facts.name] = global.version
