@@ -227,7 +227,8 @@ def test_one_of_two_names_that_differ_in_case_is_renamed(folding, first):
     # Its time is what it was, and an edit of either goes to both.
     [new] = files.keys() - BOTH.keys() - {"other"}
     for name in ("Photo.JPG", new):
-        assert int(os.stat(os.path.join(folding.here, name)).st_mtime) == int(os.stat(os.path.join(folding.there, name)).st_mtime)
+        times = [os.stat(os.path.join(root, name)).st_mtime for root in (folding.here, folding.there)]
+        assert abs(times[0] - times[1]) < 2  # the disk keeps every other second
         write(os.path.join(folding.here, name), b"edited " + name.encode())
     folding.one.run("scan", "f")
     edited = {"other": b"other", **{name: b"edited " + name.encode() for name in ("Photo.JPG", new)}}

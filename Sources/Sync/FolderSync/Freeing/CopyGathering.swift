@@ -220,7 +220,9 @@ extension KeepRequest {
 }
 
 extension Clock where Duration == Swift.Duration {
-    /// What `body` gives, or `RequestError.linkLost` if it has not ended within `limit`.
+    /// What `body` gives, if it has ended within `limit`.
+    ///
+    /// - Throws: what `body` does; `RequestError.linkLost` when the time is over; `CancellationError`.
     package func within<Result: Sendable>(
         _ limit: Duration, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
