@@ -2,7 +2,7 @@ import MountProtocol
 
 /// Has reads fail at once where another has just waited in vain, until somebody who has the file connects. Pure.
 package struct CircuitBreaker: Sendable {
-    /// How long a file of which nobody could be reached fails at once.
+    /// How long a file fails at once when no device that has it could be reached.
     package static let filePause = Duration.seconds(30)
     /// The same for any other file of the folder.
     package static let folderPause = Duration.seconds(5)

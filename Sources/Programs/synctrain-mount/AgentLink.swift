@@ -8,7 +8,7 @@ import Synchronization
 final class AgentLink: Sendable {
     struct Answer: Sendable {
         var answer: MountAnswer
-        /// Of an opened file; whoever gets the answer closes it.
+        /// Of an opened file; the receiver of the answer closes it.
         var descriptor: CInt?
     }
 

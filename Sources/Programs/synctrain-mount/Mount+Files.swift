@@ -113,7 +113,7 @@ extension Mount {
             case .success(let answer):
                 if let descriptor = answer.descriptor { Glibc.close(descriptor) }
                 guard case .openedAbsent(let handle) = answer.answer else {
-                    // It is on this disk now: whoever opens it again reads it from there.
+                    // It is on this disk now: the next `open` reads it from there.
                     noteError(.stale, of: file.node)
                     return request.fail(EIO)
                 }

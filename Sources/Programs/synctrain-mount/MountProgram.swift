@@ -127,7 +127,7 @@ enum MountProgram {
         return 1
     }
 
-    /// To whoever started the program; else to standard error.
+    /// To the program that started this one; else to standard error.
     private static func say(_ text: String, _ descriptor: CInt) {
         let line = Array((text + "\n").utf8)
         _ = write(descriptor >= 0 ? descriptor : STDERR_FILENO, line, line.count)

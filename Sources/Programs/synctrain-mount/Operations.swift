@@ -143,7 +143,7 @@ extension Mount {
             } else if case .failure(.cancelled) = result {
                 return request.fail(EINTR)
             }
-            // Of another version, or with no agent, the node is what it was: whoever has it open sees that.
+            // Of another version, or with no agent, the node is what it was: programs that have it open see that.
             reply(request, node.path, entry, validity: MountDeadlines.presentValidity)
         }
     }

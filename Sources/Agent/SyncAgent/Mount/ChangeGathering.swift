@@ -3,7 +3,7 @@ import FolderSync
 import MountProtocol
 import Synchronization
 
-/// Changes of a folder's index, gathered until a mount is told of them.
+/// Changes of a folder's index, gathered until a mount hears of them.
 final class ChangeGathering: Sendable {
     private struct State {
         var names: Set<String> = []

@@ -63,7 +63,7 @@ package struct ReachTestRule: Sendable {
     }
 }
 
-/// How often a device may have its addresses tested. A value for whoever makes the tests.
+/// How often a device may have its addresses tested. A value; its owner makes the tests.
 package struct ReachTestQuota: Sendable {
     /// Between the beginnings of two tests.
     static let interval: Duration = .seconds(10)
