@@ -165,7 +165,8 @@ let layers = [
             .target(
                 name: "SyncAgent",
                 dependencies: [
-                    "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
+                    "AgentConfiguration", "AgentContext", "Arithmetic", "Archives", "AsyncTools", "BlockExchange",
+                    "ControlAPI",
                     "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
                     "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing",
                     "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",

@@ -82,6 +82,43 @@ struct ClusterCommandTests {
                 #"{"folders":[{"devices":[{"connected":true,"copy":33.3,"held":{"bytes":1000"#))
     }
 
+    @Test func readyTellsWhatIsMissing() async {
+        let all = await Scene().run("ready")
+        #expect(
+            all.output == """
+                docs: ready, 3 files, 2.9 KiB
+                films: 23 % here (16 MiB of 67 MiB), about 12 min left
+                photos: 23 % here (16 MiB of 67 MiB), does not fit: 47 MiB short
+                  3 of the needed files are on nas, not connected; switch one of them on
+
+                """)
+        #expect(all.code == 1)
+        #expect(await Scene().run("ready", "docs").code == 0)
+    }
+
+    @Test func readyTellsWhetherItWillBeInTime() async {
+        // Far away and long ago, so that it does not hang on when the test is run.
+        let late = await Scene().run("ready", "films", "--by", "2999-01-01 08:00")
+        #expect(late.output.hasSuffix("\n  will be ready by 2999-01-01 08:00\n") && late.code == 0)
+        let early = await Scene().run("ready", "films", "--by", "2001-01-01 08:00")
+        #expect(early.output.hasSuffix("\n  will not be ready by 2001-01-01 08:00\n") && early.code == 1)
+        let full = await Scene().run("ready", "photos", "--by", "2999-01-01", "--json")
+        #expect(full.output.contains(#""inTime":false"#) && full.output.contains(#""etaSeconds":null"#))
+        #expect(full.code == 1)
+    }
+
+    /// The next `08:00` is today's or tomorrow's, whatever the zone.
+    @Test(arguments: Array(stride(from: Int64(1_795_000_000), to: 1_795_180_000, by: 7_000)))
+    func aTimeOfDayIsTheNextOne(now: Int64) throws {
+        let deadline = try #require(ReadyCommand.deadline("08:00", now: now))
+        #expect(deadline > now && deadline - now <= 25 * 3600)
+        #expect(try #require(ReadyCommand.deadline("8:00", now: deadline)) > deadline)
+        #expect(ReadyCommand.deadline("08:00", now: deadline - 1) == deadline)
+        for text in ["", "8", "24:00", "8:60", "8:0", "-1:00", "08:00:00", "ä:bc"] {
+            #expect(ReadyCommand.deadline(text, now: now) == nil, "\(text)")
+        }
+    }
+
     @Test func anotherDevicesNeedIsListedWithoutAState() async {
         let scene = Scene()
         let result = await scene.run("need", "docs", "--device", "nas", "-0")

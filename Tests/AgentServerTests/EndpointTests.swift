@@ -150,6 +150,8 @@ struct EndpointTests {
         EndpointSample(Endpoints.remoteNeeds, RemoteNeedQuery(device: "n", folder: "f g")),
         EndpointSample(Endpoints.completion, CompletionQuery(folder: nil, device: nil)),
         EndpointSample(Endpoints.completion, CompletionQuery(folder: "ä", device: "n")),
+        EndpointSample(Endpoints.ready, ReadyQuery(folder: nil)),
+        EndpointSample(Endpoints.ready, ReadyQuery(folder: "ä")),
         EndpointSample(Endpoints.changes, ChangeQuery()),
         EndpointSample(Endpoints.reload, ReloadRequest()),
         EndpointSample(Endpoints.reload, ReloadRequest(isConfirmed: true)),
@@ -442,7 +444,16 @@ struct EntryLineTests {
         Entry(
             kind: .symlink, folder: "f\t", path: "l", size: 0, modified: nil, state: .present, selected: .explicit,
             details: .init(permissions: "0777", version: "A:1", modifiedBy: "A", symlinkTarget: "x\"y")),
+        waiting(.device, isAvailable: false), waiting(.space, short: 47 << 20), waiting(nil, isAvailable: true),
     ]
+
+    /// A file with what says why it is not here.
+    private static func waiting(_ cause: Entry.Cause?, short: Int64? = nil, isAvailable: Bool? = nil) -> Entry {
+        var entry = Sample.file("far", state: .downloading)
+        (entry.waitsFor, entry.short, entry.isAvailable) = (cause, short, isAvailable)
+        entry.waiting = cause.map { "for \($0)" }
+        return entry
+    }
 
     /// A directory that is kept in part.
     private static func mixed(selected: Entry.Selected) -> Entry {

@@ -67,9 +67,9 @@ struct RenderingTests {
         ].map(rendering.line)
         #expect(
             lines == [
-                "absent      no          -   4.8 MiB  -                 photos/",
-                "present     no          1      12 B  \(time)  b\\x1b.txt",
-                "extraneous  implicit    0   1.0 GiB  \(time)  c",
+                "absent            no          -   4.8 MiB  -                 photos/",
+                "present           no          1      12 B  \(time)  b\\x1b.txt",
+                "extraneous        implicit    0   1.0 GiB  \(time)  c",
             ])
     }
 
@@ -96,6 +96,26 @@ struct RenderingTests {
         let facts = rendering.facts(Sample.directory("a", selected: (3, size), present: (2, half)), deviceNames: [:])
         #expect(
             facts.contains { $0.hasPrefix("selected below") && $0.hasSuffix("3.0 MiB of 67 MiB here, 2 of 3 files") })
+    }
+
+    /// What is on its way is shown with its share, and what does not come with the reason.
+    @Test func linesSayWhatIsMissingAndWhy() {
+        let rendering = EntryRendering(style: Style(hasColor: false, escapesNames: true), isLong: true)
+        var entry = Sample.directory("a", selected: (3, 67 << 20), present: (1, 16 << 20))
+        entry.state = .downloading
+        #expect(rendering.line(entry).hasPrefix("downloading 23 %  explicit "))
+        entry.state = .partial
+        (entry.waitsFor, entry.short, entry.waiting) = (.space, 47 << 20, "does not fit: 47 MiB short")
+        #expect(rendering.line(entry).hasPrefix("partial 23 %      explicit "))
+        #expect(rendering.line(entry).hasSuffix("  (16 MiB of 67 MiB here; does not fit: 47 MiB short)"))
+        var file = Sample.file("a/x", state: .downloaded)
+        #expect(
+            rendering.line(file).hasPrefix("downloaded        no ")
+                && rendering.line(file).hasSuffix("x  (not selected)"))
+        (file.state, file.isAvailable) = (.absent, false)
+        #expect(rendering.line(file).hasSuffix("x  (not available: no device that has it is connected)"))
+        file.isAvailable = true
+        #expect(rendering.line(file).hasSuffix("  x"))
     }
 
     @Test(

@@ -39,6 +39,25 @@ extension ScriptedControl {
                     ])
             ])
         }
+        table.on(Endpoints.ready) { query in
+            try self.note("ready \(query.folder ?? "all")")
+            let wait = FolderWait(
+                reason: .holder, message: "3 of the needed files are on nas, not connected",
+                remedy: "switch one of them on")
+            let folders = [
+                ReadyAnswer.Folder(
+                    id: "docs", label: "", isReady: true, selectedFiles: 3, selectedBytes: 3000, presentFiles: 3,
+                    presentBytes: 3000, missing: .init(), etaSeconds: 0),
+                ReadyAnswer.Folder(
+                    id: "films", label: "", isReady: false, selectedFiles: 4, selectedBytes: 67 << 20, presentFiles: 1,
+                    presentBytes: 16 << 20, missing: .init(files: 3, bytes: 51 << 20), etaSeconds: 700,
+                    bytesPerSecond: 76_400),
+                ReadyAnswer.Folder(
+                    id: "photos", label: "", isReady: false, selectedFiles: 4, selectedBytes: 67 << 20, presentFiles: 1,
+                    presentBytes: 16 << 20, missing: .init(files: 3, bytes: 51 << 20), short: 47 << 20, waits: [wait]),
+            ]
+            return ReadyAnswer(folders: folders.filter { query.folder == nil || $0.id == query.folder })
+        }
         table.on(Endpoints.wait) { request -> Void in
             guard !request.paths.contains(where: { $0.text == "unknown" }) else {
                 throw ControlError(.noSuchPath, "unknown lies in no folder")

@@ -90,7 +90,8 @@ struct Architecture {
                 "FileAccess", "FolderSync", "IndexStore", "Thumbnails",
             ],
             "SyncAgent": [
-                "AgentConfiguration", "AgentContext", "Archives", "AsyncTools", "BlockExchange", "ControlAPI",
+                "AgentConfiguration", "AgentContext", "Arithmetic", "Archives", "AsyncTools", "BlockExchange",
+                "ControlAPI",
                 "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
                 "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing", "PeerLinks",
                 "Reconciliation", "Selection", "SyncDecisions", "ThumbnailService", "Thumbnails", "Transport",

@@ -76,7 +76,8 @@ struct IndexModel {
             local: local[name].map { own in
                 LocalEntry(file: own.file.withoutBlocks.withoutSequence, flags: own.flags, status: own.status)
             },
-            below: below(name), selected: sum(below: name, of: isSelected), present: sum(below: name, of: isPresent))
+            below: below(name), selected: sum(below: name, of: isSelected), present: sum(below: name, of: isPresent),
+            isSelected: isSelected(name), isVerified: isPresent(name))
     }
 
     /// Every name that is to be listed, with the directories above it, in the order of a walk.

@@ -1,5 +1,6 @@
 """What is said of directories and of files that are on their way: how much of what is selected is here, and nothing more."""
 
+import json
 import os
 import shutil
 
@@ -74,8 +75,8 @@ def test_a_directory_is_present_only_with_all_that_is_selected(gate):
     assert [line.split()[0] for line in lines] == ["queued", "present", "absent"]
     assert lines[0].endswith("d/  (0 of 978 KiB here)") and not lines[1].endswith(")")
     gate.let("d/e/c", "d/a")
-    wait_until(lambda: gate.state("d") == ("partial", 3, total, 2, 301_000), what="two of three are here")
-    assert gate.state("d/e") == ("partial", 2, 701_000, 1, 1_000)
+    wait_until(lambda: gate.state("d") == ("downloading", 3, total, 2, 301_000), what="two of three are here")
+    assert gate.state("d/e") == ("downloading", 2, 701_000, 1, 1_000)
     assert "(294 KiB of 978 KiB here)" in agent.run("ls", "-l", "f:").stdout.decode()
     gate.let("d/e/b")
     agent.run("wait", "f")
@@ -85,7 +86,7 @@ def test_a_directory_is_present_only_with_all_that_is_selected(gate):
     gate.folder.add("d/a", b"newer")
     gate.open.clear()
     gate.session.send_index("f")
-    wait_until(lambda: gate.state("d") == ("partial", 3, 701_005, 2, 701_000), what="one is out of date")
+    wait_until(lambda: gate.state("d") == ("downloading", 3, 701_005, 2, 701_000), what="one is out of date")
     gate.let("d/a")
     wait_until(lambda: gate.state("d")[0] == "present", what="it comes")
     # What goes from this disk is not here, once that is seen; and what is not selected does not count.
@@ -147,3 +148,98 @@ def test_notes_are_not_listed_as_the_users_own(gate):
     assert {entry["path"] for entry in agent.records("ls", "f:.synctrain")} == {".synctrain/notes"}
     assert len(agent.records("search", ".synctrain/notes/")) == 1
     assert agent.records("stat", "f:.synctrain")[0]["state"] == "present"
+
+
+def test_what_was_fetched_on_purpose_is_not_extraneous(gate):
+    agent = gate.agent
+    gate.let(*FILES)
+    agent.run("fetch", "f:other/x")
+    assert gate.entry("other/x")["state"] == gate.entry("other")["state"] == "downloaded"
+    agent.run("scan", "f")
+    assert agent.folder("f")["extraneous"] == 0 and agent.records("extraneous", "list", "f") == []
+    line = agent.run("ls", "-l", "f:other").stdout.decode()
+    assert line.startswith("downloaded ") and line.endswith("x  (not selected)\n")
+    agent.kill()
+    agent.start()
+    assert gate.entry("other/x")["state"] == "downloaded"
+    # A change of it is a file that nobody has asked for.
+    write(os.path.join(gate.here, "other/x"), b"mine")
+    assert gate.entry("other/x")["state"] == "extraneous"
+    agent.run("scan", "f")
+    assert gate.entry("other/x")["state"] == "extraneous"
+    assert agent.folder("f")["extraneous"] == 1
+    listed = {entry["path"] for entry in agent.records("extraneous", "list", "f") if entry["type"] == "file"}
+    assert listed == {"other/x"}
+
+
+def test_what_is_extraneous_is_counted_without_being_asked_for(gate):
+    agent = gate.agent
+    os.makedirs(os.path.join(gate.here, "loose/deep"))
+    for name in ("loose/one", "loose/deep/two"):
+        write(os.path.join(gate.here, name), b"mine")
+    agent.run("scan", "f")
+    assert agent.folder("f")["extraneous"] == 2
+    os.remove(os.path.join(gate.here, "loose/one"))
+    agent.run("scan", "f")
+    assert agent.folder("f")["extraneous"] == 1
+
+
+def test_not_here_tells_whether_somebody_has_it(gate):
+    agent = gate.agent
+    assert gate.entry("d/a")["available"] and gate.entry("d")["available"]
+    agent.run("select", "f:d/e")
+    gate.session.close()
+    wait_until(lambda: not any(device["connected"] for device in agent.status()["devices"]), what="the peer is gone")
+    file, directory, other = gate.entry("d/e/b"), gate.entry("d/e"), gate.entry("other")
+    assert not file["available"] and not directory["available"] and not other["available"]
+    for entry in (file, directory):
+        assert (entry["state"], entry["waitsFor"]) == ("queued", "device")
+        assert entry["waiting"] == "no device that has it is connected"
+    assert "waitsFor" not in other and other["state"] == "absent"
+    gate.let("d/e/b", "d/e/c")
+    agent.run("wait", "f")
+    assert "available" not in gate.entry("d/e/b") and "waitsFor" not in gate.entry("d/e")
+
+
+def test_what_does_not_fit_is_said_before_and_after(gate):
+    agent = gate.agent
+    config = agent.file("config.toml")
+    text = read(config).decode()
+    write(config, text.replace('id = "f"', 'id = "f"\nminimum-free = "100 %"').encode())
+    agent.run("reload")
+    plan = agent.document("select", "--dry-run", "f:d")["folders"][0]
+    assert plan["short"] == 1_001_000 and plan["cost"]["fetchBytes"] == 1_001_000
+    assert b"does not fit: 978 KiB short" in agent.run("select", "f:d").stdout
+    wait_until(lambda: gate.entry("d")["waitsFor"] == "space", what="it does not fit")
+    entry = gate.entry("d")
+    assert (entry["state"], entry["short"], entry["waiting"]) == ("queued", 1_001_000, "does not fit: 978 KiB short")
+    assert gate.entry("d/e/c")["short"] == 1_000
+    ready = agent.try_run("ready", "--json")
+    folder = json.loads(ready.stdout)["folders"][0]
+    assert ready.returncode == 1 and not folder["ready"] and folder["short"] == 1_001_000
+
+
+def test_ready_says_what_is_missing(gate):
+    agent = gate.agent
+    agent.run("select", "f:d")
+    wait_until(lambda: agent.folder("f")["need"]["files"] == 3, what="it is needed")
+    answer = agent.try_run("ready", "--by", "08:00", "--json")
+    assert answer.returncode == 1
+    document = json.loads(answer.stdout)
+    folder = document["folders"][0]
+    assert document["schema"] == 1 and folder["id"] == "f" and folder["ready"] is False
+    assert folder["selectedBytes"] == 1_001_000 and folder["presentBytes"] == 0
+    assert folder["missing"] == {"files": 3, "bytes": 1_001_000} and folder["short"] == 0
+    assert folder["etaSeconds"] is None and "inTime" not in folder
+    assert b"0 % here (0 B of 978 KiB), time left unknown" in agent.try_run("ready").stdout
+    gate.session.close()
+    wait_until(lambda: b"3 of the needed files are on probe, not connected" in agent.try_run("ready").stdout,
+               what="it waits for the device, by name")
+    gate.let(*FILES)
+    agent.run("wait", "f")
+    answer = agent.run("ready", "f", "--by", "08:00", "--json")
+    folder = json.loads(answer.stdout)["folders"][0]
+    assert folder["ready"] is True and folder["presentBytes"] == folder["selectedBytes"] == 1_001_000
+    assert folder["missing"] == {"files": 0, "bytes": 0} and folder["etaSeconds"] == 0 and folder["inTime"] is True
+    assert agent.run("ready").stdout == b"f: ready, 3 files, 978 KiB\n"
+    assert agent.try_run("ready", "nope").returncode == 4 and agent.try_run("ready", "--by", "noon").returncode == 64

@@ -16,7 +16,7 @@ extension Endpoints {
     static let agentEndpoints: [any AnyEndpoint] = [
         status, events, pending, ignored, setIgnored, network, setNetwork, reach, testReach, syncNow, reload, setPaused,
         setPolicies,
-        transfers, wait, completion, changes,
+        transfers, wait, completion, ready, changes,
         changePage,
         resetIndex, stop,
     ]
@@ -96,6 +96,12 @@ extension Endpoints {
         query(Query.folder, Query.text("device").optional.described("An id, a name or `this`; all devices without it."))
             .of({ CompletionQuery(folder: $0.0, device: $0.1) }, { ($0.folder, $0.device) }),
         CompletionAnswer.self, errors: [.noSuchFolder, .noSuchDevice])
+
+    /// Whether what is selected is here, for each folder.
+    package static let ready = Endpoint(
+        .get, "/v1/ready", "Whether what is selected is here",
+        query(Query.folder).of({ ReadyQuery(folder: $0) }, { $0.folder }), ReadyAnswer.self,
+        errors: [.noSuchFolder])
 
     /// What has changed, oldest first; goes on until cancelled if that is asked for.
     package static let changes = Endpoint(

@@ -51,8 +51,10 @@ package struct Entry: Codable, Equatable, Sendable {
         case selected
         /// Selected and not on this disk; of a directory, nothing of what is selected below it is.
         case queued
-        /// Some of its bytes are here; of a directory, some of what is selected below it, whole and verified.
+        /// Some of its bytes are here, verified, and it is not being downloaded; of a directory, some of what is selected below it.
         case partial
+        /// The same while it, or something below it, is being downloaded.
+        case downloading
         /// On this disk as the global version says; of a directory, all that is selected below it.
         case present
         /// On this disk, selected, and changed here.
@@ -61,6 +63,31 @@ package struct Entry: Codable, Equatable, Sendable {
         case conflict
         /// On this disk and not selected; of a directory, nothing below it is selected either.
         case extraneous
+        /// The same, as somebody fetched it there, and unchanged since.
+        case downloaded
+    }
+
+    /// What a name that is selected and not present waits for. An open set: a client takes one that it does not know for
+    /// `other`.
+    package enum Cause: String, Codable, Sendable, CaseIterable {
+        /// For a device that has it to connect.
+        case device
+        /// For space on the disk.
+        case space
+        /// For another link or another time, by a setting.
+        case policy
+        /// For the folder to be resumed.
+        case paused
+        /// For the folder's halt to end.
+        case halted
+        case other
+
+        /// Reads a word; an unknown one is `other`.
+        ///
+        /// - Throws: `DecodingError` for what is not text.
+        package init(from decoder: any Decoder) throws {
+            self = Cause(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .other
+        }
     }
 
     package enum Selected: String, Codable, Sendable, CaseIterable { case explicit, implicit, no }
@@ -81,7 +108,8 @@ package struct Entry: Codable, Equatable, Sendable {
     package var files: Int64?
     package var directories: Int64?
     /// Of a directory: how many files and bytes below it are selected, in the global index, and how many of these are here
-    /// as the global version says. Symbolic links count as files.
+    /// as the global version says, verified. Symbolic links count as files. Bytes of files that are being downloaded count as
+    /// far as they are here. Of a file while it is selected and not present: its own.
     package var selectedFiles: Int64?
     package var selectedBytes: Int64?
     package var presentFiles: Int64?
@@ -90,8 +118,14 @@ package struct Entry: Codable, Equatable, Sendable {
     package var isSelectedBelow: Bool?
     /// Of a selected directory: something below it is not.
     package var isLeftOutBelow: Bool?
-    /// Why it is not fetched although devices that hold it are connected, with what to do.
+    /// Why it is not fetched now, with what to do.
     package var waiting: String?
+    /// The same as a word.
+    package var waitsFor: Cause?
+    /// How many bytes of space are missing on the disk for all of it, above the folder's `minimum-free`; nil if it fits.
+    package var short: Int64?
+    /// Of what is not present: whether a connected device has it, or something of it. Nil where that is not known.
+    package var isAvailable: Bool?
     /// Only from `extraneous`: the version of the other devices that is not the one here.
     package var other: OtherVersion?
     /// Only from `extraneous`: the words for what can be done about it.
@@ -163,7 +197,7 @@ package struct Entry: Codable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case kind = "type", folder, path, size, modified, state, selected, holders, files, directories, waiting, details
-        case selectedFiles, selectedBytes, presentFiles, presentBytes
+        case selectedFiles, selectedBytes, presentFiles, presentBytes, waitsFor, short, isAvailable = "available"
         case other, choices, isSelectedBelow = "selectedBelow", isLeftOutBelow = "leftOutBelow"
     }
 }

@@ -55,6 +55,18 @@ package enum EntryLine {
             line += #","waiting":"#.utf8
             appendString(waiting, to: &line)
         }
+        if let cause = entry.waitsFor {
+            line += #","waitsFor":""#.utf8
+            line += cause.rawValue.utf8
+            line.append(UInt8(ascii: "\""))
+        }
+        if let short = entry.short {
+            line += #","short":"#.utf8
+            line += String(short).utf8
+        }
+        if let isAvailable = entry.isAvailable {
+            line += (isAvailable ? #","available":true"# : #","available":false"#).utf8
+        }
         if let other = entry.other {
             line += #","other":"#.utf8
             line += try ControlJSON.encode(other)

@@ -19,6 +19,7 @@ struct EntryScanner {
         var directories: Int64?
         var (selectedFiles, selectedBytes, presentFiles, presentBytes): (Int64?, Int64?, Int64?, Int64?)
         var waiting: String?
+        var (waitsFor, short, isAvailable): (Entry.Cause?, Int64?, Bool?)
         guard bytes.withUnsafeBufferPointer({ String(validating: $0, as: UTF8.self) }) != nil,
             take(UInt8(ascii: "{"))
         else { return nil }
@@ -59,6 +60,15 @@ struct EntryScanner {
             case "waiting":
                 waiting = string()
                 guard waiting != nil else { return nil }
+            case "waitsFor":
+                waitsFor = string().flatMap(Entry.Cause.init)
+                guard waitsFor != nil else { return nil }
+            case "short":
+                short = integer()
+                guard short != nil else { return nil }
+            case "available":
+                isAvailable = takeWord("true") ? true : takeWord("false") ? false : nil
+                guard isAvailable != nil else { return nil }
             default: return nil
             }
         } while take(UInt8(ascii: ","))
@@ -70,6 +80,7 @@ struct EntryScanner {
             holders: holders, files: files, directories: directories, waiting: waiting)
         (entry.selectedFiles, entry.selectedBytes) = (selectedFiles, selectedBytes)
         (entry.presentFiles, entry.presentBytes) = (presentFiles, presentBytes)
+        (entry.waitsFor, entry.short, entry.isAvailable) = (waitsFor, short, isAvailable)
         return entry
     }
 
@@ -83,12 +94,13 @@ struct EntryScanner {
         return true
     }
 
-    private mutating func takeNull() -> Bool {
-        let null: StaticString = "null"
-        guard bytes.count - position >= null.utf8CodeUnitCount,
-            null.withUTF8Buffer({ bytes[position..<position + $0.count].elementsEqual($0) })
+    private mutating func takeNull() -> Bool { takeWord("null") }
+
+    private mutating func takeWord(_ word: StaticString) -> Bool {
+        guard bytes.count - position >= word.utf8CodeUnitCount,
+            word.withUTF8Buffer({ bytes[position..<position + $0.count].elementsEqual($0) })
         else { return false }
-        position += null.utf8CodeUnitCount
+        position += word.utf8CodeUnitCount
         return true
     }
 

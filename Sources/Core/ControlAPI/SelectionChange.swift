@@ -150,12 +150,15 @@ package struct SelectionOutcome: Codable, Equatable, Sendable {
     /// In the order that they were asked for; empty for a change of mode.
     package var paths: [Path]
     package var cost: Cost
+    /// How many bytes of space are missing on the disk for all that is selected after the change, above the folder's
+    /// `minimum-free`; nil if it fits, or nobody can say.
+    package var short: Int64?
     /// What deselecting freed; nil if nothing was to be freed.
     package var freeing: FreeingOutcome?
 
     package init(
         folder: String, mode: String, isDryRun: Bool, added: [String], removed: [String], paths: [Path] = [],
-        cost: Cost = Cost(), freeing: FreeingOutcome? = nil
+        cost: Cost = Cost(), short: Int64? = nil, freeing: FreeingOutcome? = nil
     ) {
         self.folder = folder
         self.mode = mode
@@ -164,11 +167,12 @@ package struct SelectionOutcome: Codable, Equatable, Sendable {
         self.removed = removed
         self.paths = paths
         self.cost = cost
+        self.short = short
         self.freeing = freeing
     }
 
     enum CodingKeys: String, CodingKey {
-        case folder, mode, isDryRun = "dryRun", added, removed, paths, cost, freeing
+        case folder, mode, isDryRun = "dryRun", added, removed, paths, cost, short, freeing
     }
 }
 

@@ -101,6 +101,34 @@ struct AggregateSums: Equatable {
         [below, selected, present].flatMap { [$0.files, $0.symlinks, $0.directories, $0.bytes] }
     }
 
+    /// What one entry adds to the directories above it: the winner if it is live, also as selected unless this device ignores
+    /// it, and as present if that is what this device has, vouches for and has on its disk.
+    ///
+    /// - Parameters:
+    ///   - mine: this device's own row.
+    ///   - own: the sequence under which it announces the name.
+    ///   - local: what it knows of its file; only asked of names that it has.
+    init(winner: FileInfo, mine: FileInfo?, own: Int64?, local: () throws -> LocalTable.State) rethrows {
+        self.init(below: Aggregate(of: winner))
+        guard below != .zero else { return }
+        guard let mine else {
+            // Of what it has nothing of, this device announces what it ignores, and nothing else.
+            if own == nil { selected = below }
+            return
+        }
+        guard mine.isInvalid || mine.version == winner.version else {
+            selected = below
+            return
+        }
+        let local = try local()
+        if mine.isInvalid {
+            if !local.flags.contains(.ignored) { selected = below }
+        } else {
+            selected = below
+            if local.isOnDisk { present = below }
+        }
+    }
+
     static func += (left: inout AggregateSums, right: AggregateSums) {
         left.below += right.below
         left.selected += right.selected

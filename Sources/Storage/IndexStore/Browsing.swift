@@ -11,7 +11,7 @@ extension IndexStore {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(path) else { return nil }
-            return try reader.entry(found.id, winner: found.winner, path: path)
+            return try reader.entry(found.id, winner: found.winner, own: found.own, path: path)
         }
     }
 
@@ -27,7 +27,7 @@ extension IndexStore {
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(directory) else { return [] }
             let select = try RawStatement(
-                database, "SELECT id, name, winner FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name")
+                database, "SELECT id, name, winner, own FROM entry WHERE parent = ?1 AND name > ?2 ORDER BY name")
             try select.bind(1, found.id)
             try select.bind(2, after ?? "")
             defer { select.reset() }
@@ -35,7 +35,8 @@ extension IndexStore {
             var children: [GlobalEntry] = []
             while children.count < limit, try select.step() {
                 let child = try reader.entry(
-                    select.integer(0), winner: select.optionalInteger(2), path: prefix + select.text(1))
+                    select.integer(0), winner: select.optionalInteger(2), own: select.optionalInteger(3),
+                    path: prefix + select.text(1))
                 if IndexReader.isListed(child) { children.append(child) }
             }
             return children
@@ -55,8 +56,8 @@ extension IndexStore {
             var walk = try TreeWalk(database, folder: row, below: directory, after: after)
             var entries: [GlobalEntry] = []
             while entries.count < limit, let step = try walk.next() {
-                let winner = try reader.winnerAndOwn(of: step.id).winner
-                let entry = try reader.entry(step.id, winner: winner, path: step.path)
+                let facts = try reader.winnerAndOwn(of: step.id)
+                let entry = try reader.entry(step.id, winner: facts.winner, own: facts.own, path: step.path)
                 if IndexReader.isListed(entry) { entries.append(entry) }
                 if entry.below == .zero, !entry.isPresent { walk.skipBelow() }
             }

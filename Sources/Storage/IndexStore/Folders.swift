@@ -82,6 +82,7 @@ extension IndexStore {
                     DELETE FROM keepFolder WHERE folder = \(row.number);
                     DELETE FROM mountPoint WHERE folder = \(row.number);
                     DELETE FROM confirmedDeletion WHERE folder = \(row.number);
+                    DELETE FROM fetched WHERE folder = \(row.number);
                     DELETE FROM damaged WHERE folder = \(row.number);
                     DELETE FROM scrub WHERE folder = \(row.number);
                     DELETE FROM folder WHERE number = \(row.number);

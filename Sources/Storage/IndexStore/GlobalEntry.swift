@@ -18,10 +18,15 @@ package struct GlobalEntry: Equatable, Sendable {
     package var selected: Aggregate
     /// What of `selected` is on this disk in the winning version: as the last scan saw it, or as it was put there, verified.
     package var present: Aggregate
+    /// Whether it is there for somebody and this device selects it: the entry itself, not what is below it.
+    package var isSelected: Bool
+    /// Whether it is also on this disk, as `present` counts it.
+    package var isVerified: Bool
 
     package init(
         folder: FolderID, path: String, file: FileInfo?, holders: [DeviceID] = [], local: LocalEntry? = nil,
-        below: Aggregate = .zero, selected: Aggregate = .zero, present: Aggregate = .zero
+        below: Aggregate = .zero, selected: Aggregate = .zero, present: Aggregate = .zero, isSelected: Bool = false,
+        isVerified: Bool = false
     ) {
         self.folder = folder
         self.path = path
@@ -31,6 +36,8 @@ package struct GlobalEntry: Equatable, Sendable {
         self.below = below
         self.selected = selected
         self.present = present
+        self.isSelected = isSelected
+        self.isVerified = isVerified
     }
 
     /// Whether the name is there for somebody: announced, valid and not deleted.

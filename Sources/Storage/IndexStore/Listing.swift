@@ -88,13 +88,18 @@ extension IndexStore {
         try await read { database in
             let reader = try IndexReader(database, folder: try Folder.find(folder, in: database))
             guard let found = try reader.find(directory) else { return ids.map { _ in nil } }
-            let select = try RawStatement(database, "SELECT parent, name, winner FROM entry WHERE id = ?1")
+            let select = try RawStatement(database, "SELECT parent, name, winner, own FROM entry WHERE id = ?1")
             let prefix = directory.isEmpty ? "" : directory + "/"
             return try ids.map { id in
                 try select.bind(1, id)
-                let row = try select.first { (parent: $0.integer(0), name: $0.text(1), winner: $0.optionalInteger(2)) }
+                let row = try select.first {
+                    (
+                        parent: $0.integer(0), name: $0.text(1), winner: $0.optionalInteger(2),
+                        own: $0.optionalInteger(3)
+                    )
+                }
                 guard let row, row.parent == found.id else { return nil }
-                let entry = try reader.entry(id, winner: row.winner, path: prefix + row.name)
+                let entry = try reader.entry(id, winner: row.winner, own: row.own, path: prefix + row.name)
                 return IndexReader.isListed(entry) ? entry : nil
             }
         }

@@ -23,6 +23,7 @@ enum Schema {
         migrator.registerMigration("v8-scrubs") { try $0.execute(sql: scrubs) }
         migrator.registerMigration("v9-confirmed") { try $0.execute(sql: confirmed) }
         migrator.registerMigration("v9-bytes") { try $0.execute(sql: announcedBytes) }
+        migrator.registerMigration("v10-fetched") { try $0.execute(sql: fetched) }
         return migrator
     }
 
@@ -149,6 +150,14 @@ enum Schema {
             folder INTEGER NOT NULL, path TEXT NOT NULL, isEnded INTEGER NOT NULL, begun INTEGER NOT NULL,
             updated INTEGER NOT NULL, position TEXT, files INTEGER NOT NULL, bytes INTEGER NOT NULL,
             damaged INTEGER NOT NULL, PRIMARY KEY (folder, path, isEnded)
+        ) STRICT, WITHOUT ROWID;
+        """
+
+    /// `fetched` has files that somebody fetched into their places although they are not selected: `FetchedFile`.
+    private static let fetched = """
+        CREATE TABLE fetched (
+            folder INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+            nanoseconds INTEGER NOT NULL, PRIMARY KEY (folder, name)
         ) STRICT, WITHOUT ROWID;
         """
 

@@ -152,7 +152,8 @@ private final class NameSearch {
     private func entry(_ id: Int64, _ reader: IndexReader) throws -> GlobalEntry? {
         if paths.count > Self.memoryLimit { paths.removeAll() }
         guard let path = try reader.path(of: id, known: &paths) else { return nil }
-        let entry = try reader.entry(id, winner: reader.winnerAndOwn(of: id).winner, path: path)
+        let facts = try reader.winnerAndOwn(of: id)
+        let entry = try reader.entry(id, winner: facts.winner, own: facts.own, path: path)
         return IndexReader.isListed(entry) ? entry : nil
     }
 

@@ -178,7 +178,10 @@ extension IndexStore {
                         let isNeeded = !isDeleted || theirs.map { !AnnouncementCoding.isDeleted($0) } ?? false
                         return isNeeded ? row.integer(0) : nil
                     } ?? nil
-                if let winner { page.entries.append(try reader.entry(step.id, winner: winner, path: step.path)) }
+                if let winner {
+                    let own = try reader.winnerAndOwn(of: step.id).own
+                    page.entries.append(try reader.entry(step.id, winner: winner, own: own, path: step.path))
+                }
             }
             return page
         }

@@ -16,6 +16,8 @@ package final class TransferRegistry: Sendable {
         let path: String
         let size: Int64
         let begun: MonotonicTime
+        /// Whether what is done of it is on this disk and verified; else somebody reads it.
+        let isStored: Bool
         var bytesDone: Int64 = 0
         var rate: TransferRate
         /// In the order in which they first gave something.
@@ -40,7 +42,12 @@ package final class TransferRegistry: Sendable {
         var incoming: [Int: Incoming] = [:]
         var nextID = 0
         var outgoing: [OutgoingKey: Outgoing] = [:]
+        /// How fast what is stored comes in, over all files of a folder; kept while files of it come.
+        var folderRates: [FolderID: TransferRate] = [:]
     }
+
+    /// How fast files of a folder come in is still said for so long after the last of them.
+    private static let folderRatePause: MonotonicTime = .seconds(30)
 
     /// Nobody says that it has got a file: what a peer has not asked for in this time does not move.
     private static let outgoingPause: MonotonicTime = .seconds(5)
@@ -125,13 +132,44 @@ package final class TransferRegistry: Sendable {
         }
     }
 
-    package func begin(folder: FolderID, path: String, bytesTotal: Int64) -> Int {
+    /// - Parameter isStored: whether what is done of it is on this disk, verified, as for files on their way into their places.
+    package func begin(folder: FolderID, path: String, bytesTotal: Int64, isStored: Bool = false) -> Int {
         let now = now()
         return state.withLock { state in
             state.nextID += 1
             state.incoming[state.nextID] = Incoming(
-                folder: folder, path: path, size: bytesTotal, begun: now, rate: TransferRate(begun: now))
+                folder: folder, path: path, size: bytesTotal, begun: now, isStored: isStored,
+                rate: TransferRate(begun: now))
+            if isStored {
+                let last = state.folderRates[folder]?.lastArrival
+                if last.map({ now - $0 > Self.folderRatePause }) ?? (state.folderRates[folder] == nil) {
+                    state.folderRates[folder] = TransferRate(begun: now)
+                }
+            }
             return state.nextID
+        }
+    }
+
+    /// The files of a folder that are on their way into their places, with the bytes of each that are on this disk, verified.
+    package func stored(of folder: FolderID) -> [String: Int64] {
+        state.withLock { state in
+            var stored: [String: Int64] = [:]
+            for transfer in state.incoming.values where transfer.isStored && transfer.folder == folder {
+                stored[transfer.path] = max(stored[transfer.path] ?? 0, min(transfer.bytesDone, transfer.size))
+            }
+            return stored
+        }
+    }
+
+    /// How fast files of a folder came from other devices over the last seconds, in bytes a second; nil if none has, or nothing
+    /// does any more.
+    package func bytesPerSecond(of folder: FolderID) -> Int64? {
+        let now = now()
+        return state.withLock { state in
+            guard let rate = state.folderRates[folder], let last = rate.lastArrival, now - last <= Self.folderRatePause,
+                let bytes = rate.bytesPerSecond(at: now), bytes > 0
+            else { return nil }
+            return bytes
         }
     }
 
@@ -141,6 +179,9 @@ package final class TransferRegistry: Sendable {
         state.withLock { state in
             state.incoming[id]?.bytesDone.addClamped(bytes)
             state.incoming[id]?.rate.add(bytes, at: now)
+            if let transfer = state.incoming[id], transfer.isStored, holder != nil {
+                state.folderRates[transfer.folder]?.add(bytes, at: now)
+            }
         }
         if let holder { came(id, bytes, from: holder) }
     }

@@ -44,6 +44,9 @@ package struct TransferRate: Equatable, Sendable {
         }
     }
 
+    /// When something came last; nil if nothing has yet.
+    package var lastArrival: MonotonicTime? { arrivals.last?.time }
+
     /// Nil if nothing has come yet.
     package func bytesPerSecond(at now: MonotonicTime) -> Int64? {
         let kept = firstKept(at: now)

@@ -37,6 +37,9 @@ extension Agent {
                 places: setup.places, time: time),
             TransferRequests(finder: finder, devices: devices, transfers: transfers, policies: policies),
             WaitRequests(finder: finder, index: index, events: events, time: time),
+            ReadyRequests(
+                finder: finder, configuration: configuration, devices: devices, index: index, transfers: transfers,
+                fetching: fetching),
             ClusterRequests(
                 finder: finder, entries: entries, configuration: configuration, devices: devices, index: index),
             ChangeRequests(finder: finder, configuration: configuration, index: index, events: events, time: time),
@@ -74,7 +77,9 @@ extension Agent {
 
     private var finder: FolderFinder { FolderFinder(folders: folders) }
 
-    private var entries: EntrySource { EntrySource(finder: finder, index: index, fetching: fetching) }
+    private var entries: EntrySource {
+        EntrySource(finder: finder, index: index, fetching: fetching, transfers: transfers)
+    }
 
     private var files: FileReading { FileReading(entries: entries, cache: cache, transfers: transfers) }
 

@@ -16,6 +16,14 @@ struct EntryReader: Sendable {
     /// Nil when the folder's place cannot be opened: then the index alone speaks.
     let place: FolderPlace?
     let fetching: FetchEnvironment
+    private let facts: EntryFacts
+
+    init(
+        folder: Folder, index: IndexStore, place: FolderPlace?, fetching: FetchEnvironment, transfers: TransferRegistry
+    ) {
+        (self.folder, self.index, self.place, self.fetching) = (folder, index, place, fetching)
+        facts = EntryFacts(folder, place, fetching, transfers)
+    }
 
     var threads: any DiskThreads { fetching.threads }
 
@@ -29,7 +37,7 @@ struct EntryReader: Sendable {
         if let found, found.isPresent || found.isDirectory && (path.isEmpty || found.below != .zero) {
             var entry = try await entry(found, names)
             let file = found.isPresent ? try await index.file(folder.id, path) : nil
-            entry.details = details(file, path: path, isOnDisk: isOnDisk && entry.state != .partial)
+            entry.details = details(file, path: path, isOnDisk: isOnDisk)
             return entry
         }
         if isOnDisk, let entry = try await localEntry(path, names) { return entry }
@@ -128,12 +136,33 @@ struct EntryReader: Sendable {
         guard let file = found.file else {
             throw ControlError(.noSuchPath, "\(found.path): not found", path: found.path)
         }
-        let state = try await state(of: found, file, names, selected)
-        return Entry(
+        var entry = Entry(
             kind: file.kind.isSymlink ? .symlink : .file, folder: folder.id.rawValue, path: found.path, size: file.size,
-            modified: Self.modified(file), state: state,
-            selected: selected, holders: found.holders.map(\.description),
-            waiting: waiting(found, file, state, selected))
+            modified: Self.modified(file), state: .absent, selected: selected,
+            holders: found.holders.map(\.description))
+        if let state = try await stateOnDisk(of: found, file, names, selected) {
+            entry.state = state
+            guard state == .modified || state == .queued else { return entry }
+        }
+        let isHolderConnected = !fetching.sessions(found.holders).isEmpty
+        entry.isAvailable = isHolderConnected
+        // A file that is fetched on purpose is on its way like one that is selected.
+        let download = facts.downloads(at: found.path)
+        guard selected != .no || download.count > 0 else { return entry }
+        var standing = EntryStanding(
+            state: .queued, selectedBytes: file.size, presentBytes: 0, downloads: download.count,
+            storedBytes: download.bytes, free: try await facts.free(), isAvailable: isHolderConnected,
+            rest: selected == .no ? nil : facts.rest)
+        if selected != .no, file.size > 0 {
+            standing.obstacle = fetching.sources(of: folder.id, found.holders, for: .kept(byteCount: file.size))
+                .obstacle.map {
+                    "\($0.isPolicy ? "waits" : "waits for a network"): \($0.text(folder: folder.id.rawValue))"
+                }
+        }
+        if entry.state != .modified { entry.state = standing.entryState }
+        (entry.selectedBytes, entry.presentBytes) = (standing.selectedBytes, standing.bytesHere)
+        entry.take(standing)
+        return entry
     }
 
     private func directoryEntry(_ found: GlobalEntry, _ names: [String: FileType]) async throws -> Entry {
@@ -151,59 +180,84 @@ struct EntryReader: Sendable {
         if !isOnDisk { sums.present = .zero }
         // A folder's root is selected by the folder's mode, and is there though nothing of the folder is.
         let isSelected = isRoot ? folder.configuration.mode == .full : selected != .no
-        let state = DirectoryState.state(
-            selected: sums.selected, present: sums.present, isSelected: isSelected,
-            isOnDisk: isOnDisk && (!isRoot || isSelected))
+        let state = LocalState(
+            selected: sums.selected, present: sums.present, isSelected: isSelected, isPresent: isOnDisk)
+        let download = isOnDisk ? facts.downloads(below: found.path) : (count: 0, bytes: 0)
+        var standing = EntryStanding(
+            state: state, selectedBytes: sums.selected.bytes, presentBytes: sums.present.bytes,
+            downloads: download.count, storedBytes: download.bytes, rest: facts.rest)
+        if state != .present {
+            let isNeeded = state != .absent
+            standing.isAvailable = try await isAvailable(below: found.path, isSelected: isNeeded)
+            if isNeeded { standing.free = try await facts.free() }
+        }
         var entry = Entry(
             kind: .directory, folder: folder.id.rawValue, path: found.path, size: sums.below.bytes,
-            modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) }, state: state, selected: selected,
-            files: sums.below.files, directories: sums.below.directories)
+            modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) }, state: standing.entryState,
+            selected: selected, files: sums.below.files, directories: sums.below.directories)
+        if state == .absent, isOnDisk, !isRoot {
+            entry.state = try await isDownloaded(below: found.path) ? .downloaded : .extraneous
+        }
         entry.setCounts(selected: sums.selected, present: sums.present)
+        entry.presentBytes = standing.bytesHere
+        entry.isAvailable = standing.isAvailable
+        entry.take(standing)
         markMixed(&entry)
         return entry
     }
 
-    /// Why what is kept does not come over the links there are.
-    private func waiting(
-        _ found: GlobalEntry, _ file: FileInfo, _ state: Entry.State, _ selected: Entry.Selected
-    ) -> String? {
-        guard selected != .no, file.size > 0, [.queued, .partial, .modified].contains(state) else { return nil }
-        let links = fetching.sources(of: folder.id, found.holders, for: .kept(byteCount: file.size))
-        return links.obstacle.map {
-            "\($0.isPolicy ? "waits" : "waits for a network"): \($0.text(folder: folder.id.rawValue))"
-        }
+    /// Whether a connected device has something of the directory that is not present.
+    private func isAvailable(below path: String, isSelected: Bool) async throws -> Bool? {
+        try await index.isAvailable(
+            folder.id, below: path, isSelected: isSelected, on: facts.connected)
     }
 
-    private func state(
+    /// How a name that is on this disk stands; nil for one that is not.
+    private func stateOnDisk(
         of found: GlobalEntry, _ file: FileInfo, _ names: [String: FileType], _ selected: Entry.Selected
-    ) async throws -> Entry.State {
+    ) async throws -> Entry.State? {
         let name = String(found.name)
-        guard let type = names[name] else {
-            if names[RelativePath.temporaryName(for: name)] != nil, try await isBegun(found.path) { return .partial }
-            return selected == .no ? .absent : .queued
-        }
+        guard let type = names[name] else { return nil }
         if ConflictName.isCopy(name) { return .conflict }
-        let (same, differs): (Entry.State, Entry.State) =
-            selected == .no ? (.extraneous, .extraneous) : (.present, .modified)
-        guard let place, let path = RelativePath(found.path) else { return differs }
+        guard let place, let path = RelativePath(found.path) else { return selected == .no ? .extraneous : .modified }
+        guard let status = try await threads.runIfActive({ try place.root.status(of: path) }) else { return nil }
+        guard selected != .no else { return try await isDownloaded(found.path, status) ? .downloaded : .extraneous }
+        let isSame: Bool
         switch type {
-        case .regular where !file.kind.isSymlink:
-            guard let status = try await threads.runIfActive({ try place.root.status(of: path) }) else {
-                return selected == .no ? .absent : .queued
-            }
-            let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
-            return status.size == file.size && time.isKept(as: status.modified, beside: nil) ? same : differs
+        case .regular where !file.kind.isSymlink: isSame = status.isAs(file)
         case .symlink where file.kind.isSymlink:
-            let target = try await threads.runIfActive { try place.root.readSymlink(path) }
-            return target == file.symlinkTarget ? same : differs
-        default: return differs
+            isSame = try await threads.runIfActive { try place.root.readSymlink(path) } == file.symlinkTarget
+        default: isSame = false
         }
+        // What looks like it and was not hashed yet is not present.
+        if isSame { return found.isVerified ? .present : .queued }
+        // A version that the newest one has seen is not changed here: the newest one is yet to come.
+        if let local = found.local, local.status != nil, local.file.version.compare(file.version) == .lesser,
+            type == .regular, status.isAs(local.file)
+        {
+            return .queued
+        }
+        return .modified
     }
 
-    /// Whether anything was written to the file that is put together for `path`: it gets its size before its first byte.
-    private func isBegun(_ path: String) async throws -> Bool {
-        guard let place, let temporary = RelativePath(path)?.temporaryPath else { return false }
-        return try await threads.runIfActive { try place.root.writtenByteCount(of: temporary) > 0 }
+    // MARK: what was fetched on purpose
+
+    /// Whether somebody fetched the file there, which is not selected, and it has not changed since.
+    private func isDownloaded(_ path: String, _ status: FileAccess.FileStatus) async throws -> Bool {
+        try await index.fetched([path], in: folder.id)[path].map { status.isAs($0) } ?? false
+    }
+
+    /// Whether what is on this disk of the directory, of which nothing is selected, was fetched there on purpose.
+    private func isDownloaded(below path: String) async throws -> Bool {
+        guard try await !index.fetched(in: folder.id, below: path, limit: 1).isEmpty else { return false }
+        var cursor: String?
+        repeat {
+            let page = try await index.localDescendants(of: folder.id, below: path, after: cursor, limit: 1000)
+            let files = page.entries.filter { $0.kind != .directory }.map(\.path)
+            guard try await index.fetched(files, in: folder.id).count == files.count else { return false }
+            cursor = page.next
+        } while cursor != nil
+        return true
     }
 
     /// A name that only this disk has; nil for what is none of the user's.
@@ -262,7 +316,20 @@ struct EntryReader: Sendable {
     }
 }
 
+extension FileAccess.FileStatus {
+    /// Whether a regular file is as the index says, as far as its size and time of change tell.
+    fileprivate func isAs(_ file: FileInfo) -> Bool {
+        let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
+        return size == file.size && time.isKept(as: modified, beside: nil)
+    }
+}
+
 extension Entry {
+    fileprivate mutating func take(_ standing: EntryStanding) {
+        short = standing.short
+        (waitsFor, waiting) = (standing.waiting?.cause, standing.waiting?.message)
+    }
+
     fileprivate mutating func setCounts(selected: Aggregate, present: Aggregate) {
         (selectedFiles, selectedBytes) = (selected.files &+ selected.symlinks, selected.bytes)
         (presentFiles, presentBytes) = (present.files &+ present.symlinks, present.bytes)

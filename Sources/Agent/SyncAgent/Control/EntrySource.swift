@@ -8,9 +8,12 @@ struct EntrySource: Sendable {
     let finder: FolderFinder
     let index: IndexStore
     let fetching: FetchEnvironment
+    let transfers: TransferRegistry
 
     func reader(_ folder: Folder) -> EntryReader {
-        EntryReader(folder: folder, index: index, place: try? folder.boards.places.current.get(), fetching: fetching)
+        EntryReader(
+            folder: folder, index: index, place: try? folder.boards.places.current.get(), fetching: fetching,
+            transfers: transfers)
     }
 
     func stat(_ reference: PathReference) async throws -> Entry {

@@ -13,7 +13,9 @@ struct FolderOutlookReading: Sendable {
     let index: IndexStore
 
     /// Says what the folder has and what it waits for.
-    func add(to status: inout FolderStatus, of folder: Folder) async {
+    ///
+    /// - Parameter lacks: who holds what is needed; nil for what the last pull found.
+    func add(to status: inout FolderStatus, of folder: Folder, lacks: [FolderOutlook.Lack]? = nil) async {
         var known: Set<DeviceID> = []
         do {
             known = try await index.announcers(of: folder.id)
@@ -39,7 +41,7 @@ struct FolderOutlookReading: Sendable {
         let outlook = FolderOutlook(
             folder: folder.id.rawValue, status: status,
             pausedUntil: settings.pausedUntil.map { WallTime(seconds: $0).rfc3339 }, peers: peers,
-            lacks: folder.boards.status.snapshot.lacks)
+            lacks: lacks ?? folder.boards.status.snapshot.lacks)
         status.copy = outlook.copy
         status.waits = outlook.waits
     }

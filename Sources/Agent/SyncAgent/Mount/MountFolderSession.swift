@@ -167,7 +167,7 @@ final class MountFolderSession: MountSession {
         switch name {
         case "state": value = entry.state.rawValue
         case "here":
-            let isHere = [.present, .modified, .conflict, .extraneous].contains(entry.state)
+            let isHere = [.present, .modified, .conflict, .extraneous, .downloaded].contains(entry.state)
             value = String(entry.presentBytes ?? (isHere ? entry.size : 0))
         case "holders":
             let holders = try await entries.index.global(folder.id, path)?.holders ?? []

@@ -14,22 +14,36 @@ struct EntryRendering: Sendable {
         let size = Table.pad(Quantity.size(entry.size), to: 8, .right)
         let holders = Table.pad(entry.kind == .directory ? "-" : String(entry.holders.count), to: 3, .right)
         let modified = Table.pad(Timestamp.local(entry.modified), to: 16)
-        let remark = (entry.waiting.map { style.name($0) } ?? Self.presence(entry)).map { "  (\($0))" } ?? ""
-        return "\(style.state(entry.state, padded: 10))  \(Table.pad(entry.selected.rawValue, to: 8))  \(holders)  "
+        let remarks = [Self.presence(entry), entry.waiting.map { style.name($0) }].compactMap { $0 }
+        let remark = remarks.isEmpty ? "" : "  (\(remarks.joined(separator: "; ")))"
+        return "\(state(entry, padded: 16))  \(Table.pad(entry.selected.rawValue, to: 8))  \(holders)  "
             + "\(size)  \(modified)  \(name)\(remark)"
     }
 
-    /// How much of what is selected below a directory is here, where that is not all of it.
-    private static func presence(_ entry: Entry) -> String? {
-        guard [.queued, .partial].contains(entry.state) else { return nil }
-        return counts(entry)
+    /// The state with the share that is here: `downloading 24 %`.
+    private func state(_ entry: Entry, padded width: Int = 0) -> String {
+        guard [.partial, .downloading].contains(entry.state), let selected = entry.selectedBytes, selected > 0 else {
+            return style.state(entry.state, padded: width)
+        }
+        let share = " \(Quantity.percent(entry.presentBytes ?? 0, of: selected)) %"
+        return style.state(entry.state) + Table.pad(share, to: max(0, width - entry.state.rawValue.utf8.count))
     }
 
-    /// "3 of 67 MiB here", or in files where these have no bytes; nil for what is no directory.
+    /// How much of what is selected of it is here, where that is not all.
+    private static func presence(_ entry: Entry) -> String? {
+        switch entry.state {
+        case .queued where entry.kind == .directory, .partial, .downloading: return counts(entry)
+        case .downloaded: return "not selected"
+        case .absent: return entry.isAvailable == false ? "not available: no device that has it is connected" : nil
+        default: return nil
+        }
+    }
+
+    /// "3 of 67 MiB here", or in files where these have no bytes; nil for what has no counts.
     private static func counts(_ entry: Entry) -> String? {
-        guard let selected = entry.selectedBytes, let present = entry.presentBytes, let files = entry.selectedFiles,
-            files > 0
-        else { return nil }
+        guard let selected = entry.selectedBytes, let present = entry.presentBytes else { return nil }
+        let files = entry.selectedFiles ?? 1
+        guard files > 0 else { return nil }
         guard selected > 0 else { return "\(entry.presentFiles ?? 0) of \(Quantity.count(files, "file")) here" }
         return "\(present == 0 ? "0" : Quantity.size(present)) of \(Quantity.size(selected)) here"
     }
@@ -65,7 +79,7 @@ struct EntryRendering: Sendable {
             ["type", entry.kind.rawValue],
             ["size", entry.size < 1000 ? Quantity.size(entry.size) : "\(Quantity.size(entry.size)) (\(entry.size) B)"],
             ["modified", Timestamp.local(entry.modified)],
-            ["state", style.state(entry.state)],
+            ["state", state(entry) + (entry.state == .downloaded ? " (not selected)" : "")],
             ["selected", entry.selected.rawValue],
         ]
         if let waiting = entry.waiting { rows.append(["why not here", style.name(waiting)]) }
@@ -82,7 +96,8 @@ struct EntryRendering: Sendable {
         }
         if entry.kind != .directory {
             let names = entry.holders.map { deviceNames[$0] ?? $0 }
-            rows.append(["holders", names.isEmpty ? "nobody" : style.name(names.joined(separator: ", "))])
+            let remark = entry.isAvailable == false && !names.isEmpty ? " (not connected)" : ""
+            rows.append(["holders", names.isEmpty ? "nobody" : style.name(names.joined(separator: ", ")) + remark])
         }
         if let details = entry.details {
             rows.append(["permissions", details.permissions])

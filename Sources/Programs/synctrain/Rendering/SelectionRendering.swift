@@ -27,6 +27,11 @@ struct SelectionRendering: Sendable {
             }
         }
         lines += costs(outcome.cost, folder: outcome.folder, hasFreed: outcome.freeing != nil)
+        if let short = outcome.short {
+            lines.append(
+                "does not fit: \(Quantity.size(short)) short of free space above minimum-free; free some space or select less"
+            )
+        }
         if let freeing = outcome.freeing { lines += self.lines(freeing, outcome) }
         return lines
     }

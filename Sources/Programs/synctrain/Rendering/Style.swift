@@ -11,8 +11,8 @@ struct Style: Equatable, Sendable {
         let text = Table.pad(state.rawValue, to: width)
         switch state {
         case .absent: return color(text, "2")
-        case .selected, .queued, .partial: return color(text, "33")
-        case .present: return color(text, "32")
+        case .selected, .queued, .partial, .downloading: return color(text, "33")
+        case .present, .downloaded: return color(text, "32")
         case .modified: return color(text, "36")
         case .conflict, .extraneous: return color(text, "31")
         }

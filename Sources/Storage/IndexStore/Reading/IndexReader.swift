@@ -78,7 +78,9 @@ final class IndexReader {
     }
 
     /// The entry whole, as callers see it.
-    func entry(_ id: Int64, winner: Int64?, path: String) throws -> GlobalEntry {
+    ///
+    /// - Parameter own: the sequence under which this device announces it.
+    func entry(_ id: Int64, winner: Int64?, own: Int64?, path: String) throws -> GlobalEntry {
         let rows = try announcements(of: id)
         let sums = try sums(below: id)
         var entry = GlobalEntry(
@@ -88,8 +90,16 @@ final class IndexReader {
             entry.file?.name = path
             entry.holders = try holders(of: winning, among: rows, for: id)
         }
-        if let own = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
-            entry.local = try local(own, of: id, path: path)
+        if let mine = rows.first(where: { $0.announcer == Announcement.thisDevice }) {
+            entry.local = try self.local(mine, of: id, path: path)
+        }
+        if let file = entry.file {
+            let local = entry.local
+            let itself = AggregateSums(winner: file, mine: local?.file, own: own) {
+                (flags: local?.flags ?? [], isOnDisk: local?.status != nil)
+            }
+            entry.isSelected = itself.selected != .zero
+            entry.isVerified = itself.present != .zero
         }
         return entry
     }

@@ -383,28 +383,11 @@ final class FolderWriter {
         return try sums(of: row.id, winner, mine: mine, own: row.own, local: local)
     }
 
-    /// The winner if it is live, also as selected unless this device ignores it, and as present if that is what this device
-    /// has, vouches for and has on its disk.
-    ///
-    /// - Parameters:
-    ///   - mine: this device's own row.
-    ///   - own: the sequence under which it announces the name.
-    ///   - local: nil for what the table has.
+    /// - Parameter local: nil for what the table has.
     private func sums(
         of entry: Int64, _ winner: FileInfo, mine: FileInfo?, own: Int64?, local: LocalTable.State?
     ) throws -> AggregateSums {
-        let sum = Aggregate(of: winner)
-        guard sum != .zero else { return .zero }
-        guard let mine else {
-            // Of what it has nothing of, this device announces what it ignores, and nothing else.
-            return AggregateSums(below: sum, selected: own == nil ? sum : .zero)
-        }
-        guard mine.isInvalid || mine.version == winner.version else { return AggregateSums(below: sum, selected: sum) }
-        let local = try local ?? locals.read(entry)
-        if mine.isInvalid {
-            return AggregateSums(below: sum, selected: local.flags.contains(.ignored) ? .zero : sum)
-        }
-        return AggregateSums(below: sum, selected: sum, present: local.isOnDisk ? sum : .zero)
+        try AggregateSums(winner: winner, mine: mine, own: own) { try local ?? locals.read(entry) }
     }
 
     /// The order in which equal announcements are preferred: by device id, this device last, so that it does not hang

@@ -170,11 +170,13 @@ package struct FetchJob: Sendable {
             let isInPlace = root.output == nil && root.outputRoot == nil
             if found.kind.isSymlink {
                 let wasPresent = try await link(found, target)
+                if isInPlace { try await note([(found.name, target)], in: root.folder) }
                 await outbox.sendOrDrop(
                     .file(path: found.name, output: target.absolutePath, size: 0, wasPresent: wasPresent))
                 return
             }
-            let transfer = transfers.begin(folder: root.folder.id, path: entry.path, bytesTotal: found.size)
+            let transfer = transfers.begin(
+                folder: root.folder.id, path: entry.path, bytesTotal: found.size, isStored: isInPlace)
             defer { transfers.end(transfer) }
             let fetch = FileFetch(
                 folder: root.folder.id, file: found, holders: entry.holders, target: target, isForced: isForced,
@@ -189,7 +191,10 @@ package struct FetchJob: Sendable {
             }
             switch outcome {
             case .present(let status):
-                if isInPlace { try await root.folder.runner.perform(AdoptFetchedStep(file: found, seen: status)) }
+                if isInPlace {
+                    try await root.folder.runner.perform(AdoptFetchedStep(file: found, seen: status))
+                    try await note([(found.name, target)], in: root.folder)
+                }
                 await outbox.sendOrDrop(finished(found, target, wasPresent: true, tally))
             case .staged(let commit):
                 let ready = Ready(
@@ -327,7 +332,25 @@ package struct FetchJob: Sendable {
         }
         var outcomes = [PlacementOutcome](repeating: .outdated, count: group.count)
         for (position, outcome) in try await first.folder.runner.place(units) { outcomes[position] = outcome }
+        let placed = zip(group, outcomes).compactMap { ready, outcome in
+            if case .done = outcome { (ready.file.name, ready.target) } else { nil }
+        }
+        try await note(placed, in: first.folder)
         return outcomes
+    }
+
+    /// Notes of files that are in their places now and not selected that they are there on purpose.
+    private func note(_ files: [(name: String, target: FetchTarget)], in folder: Folder) async throws {
+        let place = try folder.boards.places.current.get()
+        let notes = try await environment.threads.runIfActive {
+            try files.compactMap { name, target -> FetchedFile? in
+                guard place.selection.isLeftOut(name), let status = try target.root.status(of: target.path) else {
+                    return nil
+                }
+                return FetchedFile(name: name, status)
+            }
+        }
+        try await index.noteFetched(notes, in: folder.id)
     }
 
     private func finished(
@@ -356,5 +379,14 @@ private struct AdoptFetchedStep: FolderStep {
         let flags: LocalFlags = folder.selection.isLeftOut(file.name) ? .ignored : []
         try await folder.index.apply(
             [.set(LocalEntry(file: file, flags: flags, status: IndexedStatus(now)))], &work)
+    }
+}
+
+extension FetchedFile {
+    /// The file as it is on this disk now.
+    package init(name: String, _ status: FileAccess.FileStatus) {
+        self.init(
+            name: name, size: status.size, modifiedSeconds: status.modified.seconds,
+            modifiedNanoseconds: status.modified.nanoseconds)
     }
 }

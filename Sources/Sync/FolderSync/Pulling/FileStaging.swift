@@ -255,7 +255,13 @@ struct FileStaging: Sendable {
             }
         }
         let shown = Dictionary(
-            small.map { ($0.file.name, transfers.begin(folder: folder, path: $0.file.name, bytesTotal: $0.file.size)) },
+            small.map {
+                let size = $0.file.size
+                return (
+                    $0.file.name,
+                    transfers.begin(folder: folder, path: $0.file.name, bytesTotal: size, isStored: true)
+                )
+            },
             uniquingKeysWith: { first, _ in first })
         defer { shown.values.forEach(transfers.end) }
         let fetch = SmallFileFetch(
@@ -296,7 +302,7 @@ struct FileStaging: Sendable {
             guard let file = try await index.file(folder, item.file.name), file.version == item.file.version else {
                 return .outcome(.outdated)
             }
-            let transfer = transfers.begin(folder: folder, path: file.name, bytesTotal: file.size)
+            let transfer = transfers.begin(folder: folder, path: file.name, bytesTotal: file.size, isStored: true)
             defer { transfers.end(transfer) }
             let fetch = StagedFetch(
                 folder: folder, file: file, holders: item.holders, target: FetchTarget(root: root, path: path),

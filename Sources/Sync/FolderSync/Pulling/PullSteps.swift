@@ -219,13 +219,22 @@ struct EndPullStep: FolderStep {
 extension FolderContext {
     /// Bytes that may still be used on the disk.
     func freeBytes() throws -> UInt64 {
-        let space = try root.freeSpace()
-        let floor = freeSpaceFloor(of: space)
-        return space.available > floor ? space.available - floor : 0
+        try root.freeSpace().free(above: settings)
     }
 
-    package func freeSpaceFloor(of space: FreeSpace) -> UInt64 {
-        UInt64(clamping: settings.minimumFree.byteCount(ofDisk: Int64(clamping: space.total)))
+    package func freeSpaceFloor(of space: FreeSpace) -> UInt64 { space.floor(of: settings) }
+}
+
+extension FreeSpace {
+    /// The bytes that the folder leaves free.
+    package func floor(of settings: FolderConfiguration) -> UInt64 {
+        UInt64(clamping: settings.minimumFree.byteCount(ofDisk: Int64(clamping: total)))
+    }
+
+    /// The bytes that may be written above that.
+    package func free(above settings: FolderConfiguration) -> UInt64 {
+        let floor = floor(of: settings)
+        return available > floor ? available - floor : 0
     }
 }
 

@@ -1,9 +1,11 @@
 import BlockExchange
 import FileAccess
+import FolderScanner
 import IndexStore
 import Reconciliation
 import Selection
 import SyncDecisions
+import Synchronization
 
 /// Counts of a folder that `status` shows.
 extension FolderContext {
@@ -11,20 +13,44 @@ extension FolderContext {
     private static let lackNameLimit = 500
     private static let lackLimit = 20
 
-    /// Files and links that the index knows to be on this disk and not selected.
-    func countExtraneous() async throws -> Int64 {
-        var extraneous: Int64 = 0
-        var cursor: Int64?
-        repeat {
-            let page = try await index.store.localEntries(
-                in: id, flags: .ignored, after: cursor, limit: FolderIndex.pageLimit)
-            for entry in page.entries
-            where entry.status != nil && entry.file.kind != .directory && !place.leftAlone.contains(entry.file.name) {
-                extraneous += 1
+    /// Files and links on this disk that are not selected and that nobody fetched there on purpose, as `ExtraneousListing` has
+    /// them; nil if the disk cannot be read.
+    func countExtraneous() async throws -> Int64? {
+        let scanner = FolderScanner(
+            root: root, selection: selection, known: NothingKnown(), options: scanOptions)
+        let count = Mutex<Int64>(0)
+        do {
+            try await scanner.extraneous { batch in
+                let found = try await self.extraneous(among: batch.entries)
+                let files = found.count { $0.status.type != .directory }
+                count.withLock { $0 &+= Int64(files) }
             }
-            cursor = page.next
-        } while cursor != nil
-        return extraneous
+        } catch is ScanError {
+            return nil
+        }
+        return count.withLock { $0 }
+    }
+
+    /// Those that people are to look at: not what they want left alone, nor what they fetched there on purpose. Takes back the
+    /// notes of fetched files that have changed since.
+    func extraneous(among found: [ExtraneousEntry]) async throws -> [ExtraneousEntry] {
+        let found = found.filter { !place.leftAlone.contains($0.name) }
+        let notes = try await index.store.fetched(
+            found.filter { $0.status.type != .directory }.map(\.name), in: id)
+        var stale: [String] = []
+        var left: [ExtraneousEntry] = []
+        for entry in found {
+            if entry.status.type == .directory {
+                // What else is in it is listed by its own name.
+                if try await !index.store.fetched(in: id, below: entry.name, limit: 1).isEmpty { continue }
+            } else if let note = notes[entry.name] {
+                if note == FetchedFile(name: entry.name, entry.status) { continue }
+                stale.append(entry.name)
+            }
+            left.append(entry)
+        }
+        try await index.store.forgetFetched(stale, in: id)
+        return left
     }
 
     /// On which devices the needed files are whole.

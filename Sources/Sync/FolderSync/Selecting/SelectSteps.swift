@@ -1,9 +1,11 @@
 import AgentConfiguration
+import Arithmetic
 import BlockExchange
 import ControlAPI
 import FileAccess
 import IndexStore
 import Selection
+import SyncDecisions
 
 /// Selects paths. On return the totals of `status` are those of the new selection.
 package struct SelectStep: FolderStep {
@@ -98,6 +100,7 @@ struct SelectionChangeStep: FolderStep {
                     isException: Self.isException(path, isSelecting: isSelecting, in: new)))
         }
         outcome.cost = try await folder.cost(of: PathSet.topmost(paths), to: new)
+        if isSelecting { outcome.short = try await folder.short(after: outcome.cost) }
         let changed =
             !isDryRun && edit.isChange ? try await folder.writing(edit.file, over: editor.file, &work) : folder
         return Change(outcome: outcome, folder: changed, selection: new)
@@ -135,6 +138,7 @@ struct ConvertStep: FolderStep {
             folder: folder.id.rawValue, mode: mode.rawValue, isDryRun: isDryRun, added: edit.added,
             removed: edit.removed)
         outcome.cost = try await folder.cost(of: [""], to: new)
+        outcome.short = try await folder.short(after: outcome.cost)
         if !isDryRun, edit.isChange {
             _ = try await folder.writing(edit.file, over: editor.file, &work)
         }
@@ -143,6 +147,18 @@ struct ConvertStep: FolderStep {
 }
 
 extension FolderContext {
+    /// How many bytes are missing on the disk for what is needed after a change that costs this; nil if it fits, or the disk does
+    /// not say.
+    fileprivate func short(after cost: SelectionOutcome.Cost) async throws -> Int64? {
+        guard let free = try? await onDisk({ try freeBytes() }), let root = try await index.global("") else {
+            return nil
+        }
+        let stored = tools.transfers.stored(of: id).values.reduce(Int64(0)) { $0.addingClamped($1) }
+        let missing = root.selected.bytes.subtractingClamped(root.present.bytes)
+            .addingClamped(cost.fetchBytes).subtractingClamped(cost.sparedBytes)
+        return SpaceRule.short(missing: missing.subtractingClamped(stored), free: free)
+    }
+
     /// What another selection means for the files at and below `paths`, none of which lies below another.
     fileprivate func cost(of paths: [String], to new: Selection) async throws -> SelectionOutcome.Cost {
         var cost = SelectionOutcome.Cost()

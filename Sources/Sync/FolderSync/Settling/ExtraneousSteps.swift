@@ -117,7 +117,7 @@ package struct ExtraneousListing: Sendable {
             group.addTask {
                 defer { entries.finish() }
                 try await scanner.extraneous { batch in
-                    let found = batch.entries.filter { !folder.place.leftAlone.contains($0.name) }
+                    let found = try await folder.extraneous(among: batch.entries)
                     for entry in try await self.entries(found) { await entries.sendOrDrop(entry) }
                 }
             }

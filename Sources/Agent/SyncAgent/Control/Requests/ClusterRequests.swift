@@ -54,7 +54,7 @@ struct ClusterRequests: RequestGroup {
         if let local = found.local, local.status != nil, !local.file.isDeleted {
             here.has = found.isLocalCurrent ? .complete : .other
             here.describe(local.file, against: winner)
-        } else if state == .partial {
+        } else if state == .partial || state == .downloading {
             here.has = .partly
         }
         var standings: [DeviceID: FileInfo] = [:]

@@ -1,0 +1,71 @@
+import AgentContext
+import Arithmetic
+import BlockExchange
+import ControlAPI
+import Fetching
+import FolderSync
+import IndexStore
+import PeerLinks
+import SyncDecisions
+
+/// Says whether what is selected is here.
+struct ReadyRequests: RequestGroup {
+    let finder: FolderFinder
+    let configuration: RunningConfiguration
+    let devices: DeviceRegistry
+    let index: IndexStore
+    let transfers: TransferRegistry
+    let fetching: FetchEnvironment
+
+    func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.ready) { query in
+            var folders: [Readiness.Folder] = []
+            // The folders before one take their share of the disk, whether they are asked for or not.
+            _ = try finder.chosen(query.folder)
+            for folder in finder.all { folders.append(try await read(folder)) }
+            var answer = Readiness.answer(folders)
+            if let id = query.folder { answer.folders.removeAll { $0.id != id } }
+            return answer
+        }
+    }
+
+    private func read(_ folder: Folder) async throws -> Readiness.Folder {
+        var status = await FolderStatusReading(folder: folder, index: index).status()
+        let outlook = FolderOutlookReading(localDevice: configuration.localDevice, devices: devices, index: index)
+        // A pull says who is missing once it has ended, and one that waits for a device may take long.
+        let lacks = status.need.isZero ? nil : try await (try? folder.runner.reading())?.lacks()
+        await outlook.add(to: &status, of: folder, lacks: lacks)
+        let place = try? folder.boards.places.current.get()
+        let facts = EntryFacts(folder, place, fetching, transfers)
+        let root = try await index.global(folder.id, "")
+        let hidden = try await InternalContent.sums(in: folder.id, index, place?.selection)
+        var selected = root?.selected ?? .zero
+        var present = root?.present ?? .zero
+        selected -= hidden.selected
+        present -= hidden.present
+        var ready = Readiness.Folder(
+            id: folder.id.rawValue, label: folder.configuration.label, selected: selected.withLinks,
+            present: present.withLinks)
+        ready.storedBytes = facts.downloads(below: "").bytes
+        if let place, let free = try await facts.free() {
+            let disk = try await fetching.threads.runIfActive { try? place.root.status().device }
+            if let disk { ready.space = (disk, free) }
+        }
+        ready.bytesPerSecond = transfers.bytesPerSecond(of: folder.id)
+        ready.isPaused = folder.configuration.isPaused
+        ready.isUncertain =
+            status.copy == .unknown || status.isIncomplete
+            || status.condition.isFailure
+                && status.condition != .lowSpace
+            || status.condition == .receivingIndex
+        ready.waits = status.waits
+        return ready
+    }
+}
+
+extension Aggregate {
+    /// As totals in which symbolic links count as files, as in listings.
+    fileprivate var withLinks: FolderStatus.Totals {
+        FolderStatus.Totals(files: files &+ symlinks, directories: directories, bytes: bytes)
+    }
+}
