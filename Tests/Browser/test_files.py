@@ -183,6 +183,30 @@ def test_a_directory_of_which_nothing_is_here_says_so(files, setting):
               and " of " not in row_state(page, "Documents"), "up to date")
 
 
+def test_what_does_not_fit_is_said_before_and_is_never_green(files, setting):
+    page, agent = files, setting.agent
+    config = agent.file("config.toml")
+    with open(config) as file:
+        before = file.read()
+
+    def keep_free(line):
+        with open(config, "w") as file:
+            file.write(before.replace(f'id = "{FOLDER}"', f'id = "{FOLDER}"\n{line}', 1))
+        agent.run("reload")
+    keep_free('minimum-free = "100 %"')
+    try:
+        page.click("Keep Documents on this device", "checkbox")
+        page.wait_text("dialog", "It does not fit: ")
+        page.answer("Keep")
+        page.wait(lambda: box(page, "Documents") == "true" and row_state(page, "Documents").endswith(" short"), "the row says so")
+        assert not page.has(".row:not([hidden]) .state .tag.good")
+        assert not setting.has("Documents/Taxes/2024.txt")
+    finally:
+        keep_free("")
+    agent.run("fetch", "-q")
+    page.wait(lambda: row_state(page, "Documents") == "Kept", "there is space again")
+
+
 def test_a_tick_brings_a_directory_and_another_frees_it(files, setting):
     page = files
     page.click("Keep Documents on this device", "checkbox")

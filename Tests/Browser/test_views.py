@@ -168,6 +168,29 @@ def test_activity_shows_what_moves(page, two, module_lab):
     assert read(path) == pattern(24 << 20, "tram 28.mp4")
 
 
+def test_one_button_makes_it_ready_for_the_train(page, laptop, two, module_lab):
+    """What is missing is said with the time that it takes, and one press brings it, though the folder was paused."""
+    nas, row, ticket = two[1], '[data-ready="photos"]', pattern(12 << 20, "ticket")
+    page.go("activity")
+    page.wait_text("main.activity", "Everything selected is on this device")
+    assert not page.has('[data-key="finish"]')
+    limit(laptop, '"1 MiB/s"')
+    try:
+        write(there(module_lab, "ticket.pdf"), ticket)
+        nas.run("scan", "photos")
+        page.wait(lambda: re.search(r"\d+ % here", page.text(row)) and "about" in page.text(row), "the time that is left")
+        assert "1 folder is not ready" in page.text("main.activity")
+        page.screenshot("ready")
+        laptop.run("pause", "photos")
+        page.wait(lambda: "paused" in page.text(row), "it is paused")
+        assert not os.path.exists(here(module_lab, "ticket.pdf"))
+    finally:
+        limit(laptop, "0")
+    page.click("Finish now")
+    wait_until(lambda: read(here(module_lab, "ticket.pdf")) == ticket, what="the press brought it", child=laptop)
+    page.wait_text("main.activity", "Everything selected is on this device")
+
+
 def look_at_a_transfer(page, laptop, nas, module_lab):
     for name, size in (("tram 28.mp4", 24), ("Alfama at night.jpg", 6), ("the sea at Cascais.mov", 12)):
         write(there(module_lab, "Lisbon", name), pattern(size << 20, name))

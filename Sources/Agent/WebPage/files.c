@@ -112,14 +112,18 @@ static const unsigned char file_26[] = {
 };
 
 static const unsigned char file_27[] = {
-#embed "page/refused.js"
+#embed "page/ready.js"
 };
 
 static const unsigned char file_28[] = {
-#embed "page/style.css"
+#embed "page/refused.js"
 };
 
 static const unsigned char file_29[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_30[] = {
 #embed "page/views.css"
 };
 
@@ -155,9 +159,10 @@ static const struct web_page_file files[] = {
     {"pairing.js", file_24, sizeof file_24},
     {"parts.js", file_25, sizeof file_25},
     {"reach.js", file_26, sizeof file_26},
-    {"refused.js", file_27, sizeof file_27},
-    {"style.css", file_28, sizeof file_28},
-    {"views.css", file_29, sizeof file_29},
+    {"ready.js", file_27, sizeof file_27},
+    {"refused.js", file_28, sizeof file_28},
+    {"style.css", file_29, sizeof file_29},
+    {"views.css", file_30, sizeof file_30},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -1,5 +1,6 @@
 // What moves, what is done, what happened, and what is in the way.
 import { bytes, count, duration, h, when } from "./dom.js";
+import { readySection } from "./ready.js";
 import { act, choice, draw, isFailed, isHalted, poll, section, soon, stateName, transportName, trouble } from "./parts.js";
 
 export const title = "Activity";
@@ -18,7 +19,8 @@ export function mount(root, app) {
   const parts = section("Folders and devices", tools);
   const filter = choice([["", "all folders"]], "", { "aria-label": "Folder to show changes of" });
   const changes = section("Recent changes", filter);
-  root.append(h("h2", { class: "unseen" }, title), wrong.element, held.element, moving.element, jobs.element,
+  const ready = readySection(app);
+  root.append(h("h2", { class: "unseen" }, title), ready.element, wrong.element, held.element, moving.element, jobs.element,
     parts.element, changes.element);
 
   tools.append(
@@ -215,6 +217,7 @@ export function mount(root, app) {
   return {
     route() {},
     unmount() {
+      ready.stop();
       stopTransfers();
       stopStatus();
       stopEvents();

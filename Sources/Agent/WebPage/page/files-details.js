@@ -184,7 +184,7 @@ export class Details {
         h("span", {}, holdings[device.has] ?? "does not have it"),
         h("span", { class: "quiet" }, device.this ? "" : device.connected ? "connected" : device.lastSeen ? ["last seen ", when(device.lastSeen)] : "never seen"),
         device.files !== undefined ? h("span", { class: "quiet" }, `${count(device.files, "file")}, ${bytes(device.bytes)}`) : null))),
-      nobody && this.entry?.type === "file" && !["present", "modified"].includes(this.entry.state)
+      nobody && this.entry?.type === "file" && !["present", "modified", "downloaded"].includes(this.entry.state)
         ? h("p", { class: "warn" }, "No other device has reported a complete copy.") : null];
     });
   }

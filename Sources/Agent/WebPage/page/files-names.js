@@ -46,16 +46,41 @@ export function hasThumbnail(entry) {
 const words = {
   absent: ["Not here", "cloud", "quiet"],
   queued: ["Queued", "clock", "accent"],
+  downloading: ["Downloading", "clock", "accent"],
   partial: ["Partly here", "clock", "accent"],
   present: ["Here", "check", "good"],
   modified: ["Changed here", "changed", "accent"],
   conflict: ["Conflict", "attention", "bad"],
   extraneous: ["Extraneous", "attention", "warn"],
+  downloaded: ["Downloaded", "check", "quiet"],
 };
 
-/** How an entry stands on this device: `{word, icon, tone, title}`. */
+/** What an entry waits for, by the words of `waitsFor`. */
+const causes = { policy: "Waits", paused: "Paused", halted: "Halted" };
+
+/** How an entry stands on this device: `{word, icon, tone, title}`. The word is green only if all that is selected is here. */
 export function stateOf(entry) {
-  if (entry.waiting) return { word: "Waits", icon: "clock", tone: "warn", title: entry.waiting };
+  const state = standing(entry);
+  if (!entry.waiting) return state;
+  const title = [state.title, sentence(entry.waiting)].filter(Boolean).join(". ");
+  if (entry.waitsFor === "space" && entry.short) return { word: `${bytes(entry.short)} short`, icon: "attention", tone: "bad", title };
+  // Of a directory how much is here says more than that it waits.
+  const word = entry.waitsFor === "device" || isCounted(entry) ? state.word : causes[entry.waitsFor] ?? "Waits";
+  return { word, icon: "clock", tone: "warn", title };
+}
+
+function sentence(text) { return text.charAt(0).toUpperCase() + text.slice(1); }
+
+/** Whether it is a directory with something selected in it. */
+function isCounted(entry) { return entry.type === "directory" && Boolean(entry.selectedFiles); }
+
+/** The same without what it waits for. */
+function standing(entry) {
+  if (entry.state === "downloading" || entry.state === "partial" && !isCounted(entry)) {
+    const share = percent(entry.presentBytes, entry.selectedBytes);
+    const word = entry.state === "partial" ? words.partial[0] : `Downloading${share === null ? "" : ` ${share} %`}`;
+    return { word, icon: "clock", tone: "accent", title: entry.selectedBytes ? `${presence(entry)} on this disk` : titles.downloading };
+  }
   if (entry.type === "directory" && ["present", "partial", "queued"].includes(entry.state) && (entry.selectedFiles || entry.state === "present")) {
     const title = `${entry.presentFiles} of ${count(entry.selectedFiles, "selected file")} in it on this disk`;
     if (entry.state !== "present") return { word: `${presence(entry)} here`, icon: "clock", tone: "accent", title };
@@ -63,8 +88,17 @@ export function stateOf(entry) {
       ? { word: "Kept", icon: "check", tone: "good", title: "Everything in it is selected and on this disk" }
       : { word: `${presence(entry)} here`, icon: "check", tone: "accent", title };
   }
+  if (entry.state === "absent" && entry.available === false) {
+    return { word: "Not available", icon: "cloud", tone: "quiet", title: "Only on devices that are not connected" };
+  }
   const [word, icon, tone] = words[entry.state] ?? [entry.state, "file", "quiet"];
   return { word, icon, tone, title: titles[entry.state] ?? "" };
+}
+
+/** Whole percent, 100 only of all; null of nothing. */
+export function percent(part, whole) {
+  if (!whole) return null;
+  return part >= whole ? 100 : Math.min(99, Math.floor((part ?? 0) / whole * 100));
 }
 
 /** How much of what is selected in a directory is on this disk: "12 MB of 67 MB"; in files where they have no bytes. */
@@ -77,11 +111,13 @@ function presence({ selectedFiles, selectedBytes, presentFiles, presentBytes, st
 const titles = {
   absent: "Only on other devices; open it to read it from there",
   queued: "Selected; not on this disk yet",
+  downloading: "Being downloaded",
   partial: "Partly on this disk",
   present: "On this disk, in the newest version",
   modified: "On this disk, changed here",
   conflict: "In conflict with another version",
   extraneous: "On this disk, but not selected",
+  downloaded: "Fetched to this disk; not selected, so changes on other devices are not downloaded",
 };
 
 /** The selection box's state: `true`, `false` or `mixed`. */

@@ -27,6 +27,13 @@ export function stayingList(staying, total = staying.length) {
   total > 10 ? h("li", {}, `and ${(total - 10).toLocaleString()} more`) : null);
 }
 
+/** Says by how much what is selected does not fit on the disk. */
+function tooLarge(plan) {
+  const short = Math.max(0, ...plan.folders.map((folder) => folder.short ?? 0));
+  if (short === 0) return null;
+  return h("p", { class: "warn", role: "alert" }, `It does not fit: ${bytes(short)} more free space is needed. What fits is downloaded.`);
+}
+
 /** Asks what keeping the entries costs, and keeps them. Answers whether anything was changed. */
 export async function keep(app, entries) {
   const body = { paths: paths(entries), select: true };
@@ -41,6 +48,7 @@ export async function keep(app, entries) {
     body: [
       h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(size)}, will be downloaded.` : "No download needed."),
       adopted ? h("p", {}, `${count(adopted, "file")} already on this disk will be kept.`) : null,
+      tooLarge(plan),
       h("p", { class: "quiet" }, entries.some((entry) => entry.type === "directory")
         ? "Files added to it later, on any device, are downloaded as well." : "Changes on other devices are downloaded as well."),
       lines(plan),
@@ -108,6 +116,7 @@ export async function changeMode(app, folder) {
       lines(plan),
     ] : [
       h("p", { class: "cost" }, files ? `${count(files, "file")}, ${bytes(sum(plan, ({ cost }) => cost.fetchBytes))}, will be downloaded.` : "No download needed."),
+      tooLarge(plan),
       h("p", { class: "quiet" }, "Files added to it later, on any device, are downloaded as well."),
       lines(plan),
     ],

@@ -101,8 +101,9 @@ struct ReadyRendering: Sendable {
 
     private func sentence(_ folder: ReadyAnswer.Folder) -> String {
         if folder.isReady {
-            guard folder.selectedFiles > 0 else { return "ready; nothing is selected" }
-            return "ready, \(Quantity.count(folder.selectedFiles, "file")), \(Quantity.size(folder.selectedBytes))"
+            let paused = folder.isPaused ? "; paused, so later changes are not known" : ""
+            guard folder.selectedFiles > 0 else { return "ready; nothing is selected" + paused }
+            return "ready, \(Quantity.count(folder.selectedFiles, "file")), \(Quantity.size(folder.selectedBytes))" + paused
         }
         var parts: [String] = []
         if folder.missing.bytes > 0 {
