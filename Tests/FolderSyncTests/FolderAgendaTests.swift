@@ -157,4 +157,27 @@ import Testing
         for second in [2, 61] { looks.append(agenda.nextLook(at: .seconds(second))) }
         #expect(looks == [.wait(until: .seconds(61)), .at(nil)])
     }
+
+    @Test func `what is not selected is counted with what follows, and within a minute`() throws {
+        var agenda = settled()
+        agenda.countExtraneousSoon(at: .zero)
+        agenda.countExtraneousSoon(at: .seconds(4))
+        var looks = [
+            agenda.nextLook(at: .seconds(4)), agenda.nextLook(at: .seconds(5)), agenda.nextLook(at: .seconds(5)),
+        ]
+        #expect(looks == [.wait(until: .seconds(5)), .countExtraneous, .wait(until: nil)])
+        #expect(!agenda.hasWork)
+        // What takes long is done less often.
+        for (cost, pause) in [(Duration.seconds(1), 20), (.seconds(100), 50), (.milliseconds(1), 5)] {
+            agenda.extraneousCounted(in: cost)
+            agenda.countExtraneousSoon(at: .zero)
+            looks = [agenda.nextLook(at: .zero), agenda.nextLook(at: .seconds(pause))]
+            #expect(looks == [.wait(until: .seconds(pause)), .countExtraneous])
+        }
+        // A scan of everything counts, too.
+        agenda.countExtraneousSoon(at: .zero)
+        agenda.scanEverything()
+        looks = [agenda.nextLook(at: .seconds(9)), agenda.nextLook(at: .seconds(9))]
+        #expect(looks == [.at(nil), .wait(until: nil)])
+    }
 }

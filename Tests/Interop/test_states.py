@@ -182,6 +182,9 @@ def test_what_is_extraneous_is_counted_without_being_asked_for(gate):
     os.remove(os.path.join(gate.here, "loose/one"))
     agent.run("scan", "f")
     assert agent.folder("f")["extraneous"] == 1
+    # Where the root is watched, nobody has to ask, however deep it is.
+    write(os.path.join(gate.here, "loose/deep/three"), b"mine")
+    wait_until(lambda: agent.folder("f")["extraneous"] == 2, 60, "it is seen")
 
 
 def test_not_here_tells_whether_somebody_has_it(gate):

@@ -21,6 +21,11 @@ final class EntryFacts: Sendable {
     private let place: FolderPlace?
     private let threads: any DiskThreads
     private let space = Mutex<UInt64??>(nil)
+    private let looks = Mutex(EntryFacts.lookLimit)
+
+    /// Names of the index that one answer looks at to tell what of its directories is available. Where nobody has what is missing, a
+    /// page of large directories would else look at all of it.
+    private static let lookLimit = 10_000
 
     init(_ folder: Folder, _ place: FolderPlace?, _ fetching: FetchEnvironment, _ transfers: TransferRegistry) {
         (self.folder, self.place, threads) = (folder, place, fetching.threads)
@@ -29,6 +34,11 @@ final class EntryFacts: Sendable {
         stored = transfers.stored(of: folder.id)
         selected = stored.filter { path, _ in place?.selection.isLeftOut(path) == false }.map { ($0.key, $0.value) }
     }
+
+    /// How many names may still be looked at.
+    var looksLeft: Int { looks.withLock { $0 } }
+
+    func took(_ count: Int) { looks.withLock { $0 -= count } }
 
     func downloads(at path: String) -> (count: Int, bytes: Int64) { stored[path].map { (1, $0) } ?? (0, 0) }
 

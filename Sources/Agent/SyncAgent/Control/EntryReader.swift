@@ -194,7 +194,7 @@ struct EntryReader: Sendable {
         var entry = Entry(
             kind: .directory, folder: folder.id.rawValue, path: found.path, size: sums.below.bytes,
             modified: found.file.flatMap { $0.isDeleted ? nil : Self.modified($0) }, state: standing.entryState,
-            selected: selected, files: sums.below.files, directories: sums.below.directories)
+            selected: selected, files: sums.below.files &+ sums.below.symlinks, directories: sums.below.directories)
         if state == .absent, isOnDisk, !isRoot {
             entry.state = try await isDownloaded(below: found.path) ? .downloaded : .extraneous
         }
@@ -208,8 +208,11 @@ struct EntryReader: Sendable {
 
     /// Whether a connected device has something of the directory that is not present.
     private func isAvailable(below path: String, isSelected: Bool) async throws -> Bool? {
-        try await index.isAvailable(
-            folder.id, below: path, isSelected: isSelected, on: facts.connected)
+        let limit = min(facts.looksLeft, IndexStore.availableLookLimit)
+        let found = try await index.isAvailable(
+            folder.id, below: path, isSelected: isSelected, on: facts.connected, limit: limit)
+        facts.took(found.looks)
+        return found.isAvailable
     }
 
     /// How a name that is on this disk stands; nil for one that is not.

@@ -103,7 +103,8 @@ struct ReadyRendering: Sendable {
         if folder.isReady {
             let paused = folder.isPaused ? "; paused, so later changes are not known" : ""
             guard folder.selectedFiles > 0 else { return "ready; nothing is selected" + paused }
-            return "ready, \(Quantity.count(folder.selectedFiles, "file")), \(Quantity.size(folder.selectedBytes))" + paused
+            return "ready, \(Quantity.count(folder.selectedFiles, "file")), \(Quantity.size(folder.selectedBytes))"
+                + paused
         }
         var parts: [String] = []
         if folder.missing.bytes > 0 {

@@ -10,6 +10,8 @@ package struct FolderAgenda: Sendable {
     enum Look: Equatable, Sendable {
         /// Look at these names and all below them; nil for the whole folder.
         case at([RelativePath]?)
+        /// Count what is on this disk and not selected.
+        case countExtraneous
         /// Nothing to do before this time, or before something happens.
         case wait(until: MonotonicTime?)
     }
@@ -30,6 +32,11 @@ package struct FolderAgenda: Sendable {
     package static let pathLimit = 2000
     private static let firstRetry: Duration = .seconds(5)
     private static let lastRetry: Duration = .seconds(600)
+    /// How long names that are not selected wait to be counted with those that follow, and how long at most: what a count costs
+    /// is paid for by a longer wait for the next one, but people are told within a minute.
+    private static let firstExtraneousPause: Duration = .seconds(5)
+    private static let lastExtraneousPause: Duration = .seconds(50)
+    private static let extraneousPatience = 20
 
     /// Time between two looks at the whole folder; nil for none but those that are asked for.
     package var rescanInterval: Duration?
@@ -47,6 +54,9 @@ package struct FolderAgenda: Sendable {
     /// Where names are gone, which others may follow or turn up elsewhere.
     private var goneScans: Set<RelativePath> = []
     private var goneScansDue: MonotonicTime?
+    /// When what is not selected is counted.
+    private var extraneousDue: MonotonicTime?
+    private var extraneousPause = FolderAgenda.firstExtraneousPause
     private var nextRescan: MonotonicTime?
     private var nextRetry: MonotonicTime?
     private var retryPause = FolderAgenda.firstRetry
@@ -73,6 +83,17 @@ package struct FolderAgenda: Sendable {
     mutating func scanReported(_ paths: some Sequence<RelativePath>, at due: MonotonicTime) {
         reported.formUnion(paths)
         reportedDue = min(reportedDue ?? due, due)
+    }
+
+    /// Names that are not selected came, went or changed: they are counted soon, with those that follow until then.
+    mutating func countExtraneousSoon(at now: MonotonicTime) {
+        extraneousDue = extraneousDue ?? now + extraneousPause
+    }
+
+    /// They were counted, which took so long.
+    mutating func extraneousCounted(in cost: Duration) {
+        extraneousPause = min(
+            Self.lastExtraneousPause, max(Self.firstExtraneousPause, cost * Self.extraneousPatience))
     }
 
     /// Names are gone there: they are looked at again at `due`, or together with what is to be looked at before, so that
@@ -145,6 +166,8 @@ package struct FolderAgenda: Sendable {
         }
         if isWholeScanDue {
             isWholeScanDue = false
+            // It counts, too.
+            extraneousDue = nil
             goneScans = []
             goneScansDue = nil
             dueScans = []
@@ -159,7 +182,12 @@ package struct FolderAgenda: Sendable {
             pullLater(paths.map(\.text))
             return .at(paths)
         }
-        return .wait(until: [nextRescan, laterScansDue, goneScansDue, reportedDue].compactMap { $0 }.min())
+        if let extraneousDue, now >= extraneousDue {
+            self.extraneousDue = nil
+            return .countExtraneous
+        }
+        return .wait(
+            until: [nextRescan, laterScansDue, goneScansDue, reportedDue, extraneousDue].compactMap { $0 }.min())
     }
 
     /// Takes the next pull; it is no longer due.
@@ -198,6 +226,7 @@ package struct FolderAgenda: Sendable {
         laterScansDue = nil
         goneScans = []
         goneScansDue = nil
+        extraneousDue = nil
         reported = []
         reportedDue = nil
         doubted = []

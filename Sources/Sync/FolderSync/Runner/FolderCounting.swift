@@ -7,6 +7,15 @@ import Selection
 import SyncDecisions
 import Synchronization
 
+/// Counts what is on this disk and not selected.
+struct CountExtraneousStep: FolderStep {
+    func run(_ folder: FolderContext, _ work: inout FolderWork) async throws {
+        let started = folder.tools.time.monotonic()
+        work.effects.counts.extraneous = try await folder.countExtraneous()
+        work.effects.extraneousCost = folder.tools.time.monotonic() - started
+    }
+}
+
 /// Counts of a folder that `status` shows.
 extension FolderContext {
     /// So much of what is needed is looked at, and so many different sets of holders are told apart.

@@ -154,6 +154,8 @@ package final class FolderInbox: Sendable {
             if !effects.doubted.isEmpty { state.agenda.doubt(effects.doubted, at: now) }
             if !effects.rescans.isEmpty { state.agenda.scan(effects.rescans.sorted()) }
             if effects.scansEverything { state.agenda.scanEverything() }
+            if let cost = effects.extraneousCost { state.agenda.extraneousCounted(in: cost) }
+            if effects.touchesExtraneous { state.agenda.countExtraneousSoon(at: now) }
             switch effects.pull {
             case .everything: state.agenda.pullSoon()
             case .names(let names): state.agenda.pullSoon(names)
@@ -162,7 +164,7 @@ package final class FolderInbox: Sendable {
             if effects.mayUnblockPull, state.agenda.awaitsRetry { state.agenda.pullSoon() }
             let scans =
                 effects.laterScans != nil || effects.goneScans != nil || !effects.doubted.isEmpty
-                || !effects.rescans.isEmpty || effects.scansEverything
+                || !effects.rescans.isEmpty || effects.scansEverything || effects.touchesExtraneous
             if case .none = effects.pull { return (scans, effects.mayUnblockPull) }
             return (scans, true)
         }

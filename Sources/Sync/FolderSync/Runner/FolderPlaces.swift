@@ -50,6 +50,15 @@ package final class FolderPlaces: Sendable {
         (try? current.get())?.selection.mayContainSelected(directory) ?? false
     }
 
+    /// Whether changes in a directory are of interest: something below may be selected; or nothing is, because the rule for
+    /// what nobody named excludes it: what appears there is on this disk by accident, and people are to be told. What a line
+    /// of its own excludes (`node_modules`) is not watched.
+    package func isWatched(_ directory: String) -> Bool {
+        guard let selection = try? current.get().selection else { return false }
+        if selection.mayContainSelected(directory) { return true }
+        return selection.explain(directory).pattern?.matchesEverything ?? false
+    }
+
     // MARK: for the runner
 
     /// The folder with other settings than its own. Blocks its thread.

@@ -290,6 +290,7 @@ package final class FolderRunner: Sendable {
             let now = tools.time.monotonic()
             switch boards.inbox.nextScan(at: now) {
             case .at(let paths): await scan(paths)
+            case .countExtraneous: try? await perform(CountExtraneousStep())
             case .wait(let deadline): await rest(until: deadline, now, boards.inbox.scanWake)
             }
         }
@@ -326,12 +327,13 @@ package final class FolderRunner: Sendable {
     /// themselves who does something next, in the place of `run`.
     func performDue() async -> Bool {
         let now = tools.time.monotonic()
-        if case .at(let paths) = boards.inbox.nextScan(at: now) {
-            await scan(paths)
-            return true
+        switch boards.inbox.nextScan(at: now) {
+        case .at(let paths): await scan(paths)
+        case .countExtraneous: try? await perform(CountExtraneousStep())
+        case .wait:
+            guard case .now(let names) = boards.inbox.nextPull(at: now) else { return false }
+            await attempt { try await self.pull(names) }
         }
-        guard case .now(let names) = boards.inbox.nextPull(at: now) else { return false }
-        await attempt { try await self.pull(names) }
         return true
     }
 
@@ -577,7 +579,7 @@ package final class FolderRunner: Sendable {
             }
             let watcher = FolderWatcher(
                 root: root, program: watchProgram,
-                isWatched: { $0.map { places.mayContainSelected($0.text) } ?? true }, clock: tools.time.clock,
+                isWatched: { $0.map { places.isWatched($0.text) } ?? true }, clock: tools.time.clock,
                 logger: logger)
             state.withLock { $0.watcher = watcher }
             await withTaskGroup(of: Void.self) { group in

@@ -83,6 +83,10 @@ package struct FolderEffects: Sendable {
     package var problems = ProblemJournal()
     /// Counts of `status` that the step has found again; nil for those it has not looked at.
     package var counts = FolderCounts()
+    /// Names that are not selected came, went or changed.
+    var touchesExtraneous = false
+    /// They were counted, which took so long.
+    var extraneousCost: Duration?
     /// Conflict copies came or went.
     var touchesConflicts = false
     /// The halt that the folder was in is over.

@@ -91,7 +91,7 @@ package struct ScanStep: FolderStep {
         case .proceed, .rootEmptied, .massDeletion: break
         }
         if folder.deletionHalt != nil { work.effects.endsHalt = true }
-        try await tidy(folder, changes, isWhole: paths == nil, &work)
+        try await tidy(folder, changes, paths, &work)
         let seconds = (folder.tools.time.monotonic() - started).components
         return ScanSummary.Folder(
             folder: folder.id.rawValue, files: Int64(report.entriesSeen), directories: Int64(report.directoriesOpened),
@@ -134,7 +134,7 @@ package struct ScanStep: FolderStep {
 
     /// Ends what crashes and fetches have left, and counts what people should look at.
     private func tidy(
-        _ folder: FolderContext, _ changes: ScannedChanges, isWhole: Bool, _ work: inout FolderWork
+        _ folder: FolderContext, _ changes: ScannedChanges, _ paths: [RelativePath]?, _ work: inout FolderWork
     ) async throws {
         work.memory.note(changes.temporaries)
         try await Leftovers(folder: folder).settle(changes.swaps, &work)
@@ -142,7 +142,10 @@ package struct ScanStep: FolderStep {
         if !changes.again.isEmpty {
             work.effects.laterScans = (changes.again, folder.tools.time.monotonic() + Self.unsettledPause)
         }
-        if isWhole {
+        if let paths, paths.contains(where: { folder.selection.isLeftOut($0.text) }) {
+            work.effects.touchesExtraneous = true
+        }
+        if paths == nil {
             work.effects.counts.extraneous = try await folder.countExtraneous()
             work.effects.touchesConflicts = true
             work.effects.counts.lastScan = folder.tools.time.wall()
