@@ -410,7 +410,7 @@ def test_a_file_is_fetched_at_once(files, setting):
     page.click("Fetch now")
     wait_until(lambda: setting.has("Documents/Taxes/2024.txt"), 20, "it is here")
     page.wait_text("#notices", "“2024.txt” was fetched.")
-    page.wait_text(".facts", "Extraneous")
+    page.wait_text(".facts", "Downloaded")
     setting.agent.run("extraneous", "resolve", "--delete", "--yes", f"{FOLDER}:Documents/Taxes/2024.txt")
     page.wait_text(".facts", "Not here")
 

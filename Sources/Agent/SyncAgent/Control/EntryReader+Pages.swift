@@ -30,12 +30,18 @@ extension EntryReader {
             index: try await index.listingStamp(of: folder.id), disk: try await directoryStatus(directory),
             selection: place?.sources)
         let order: DirectoryOrder
-        if let kept = cache.order(key, stamp, now: now()) {
+        // Whether what was fetched there is still that, no stamp of the directory tells.
+        var hasFetched = false
+        if query.filter == .extraneous {
+            let below = directory.isEmpty ? nil : directory
+            hasFetched = try await !index.fetched(in: folder.id, below: below, limit: 1).isEmpty
+        }
+        if !hasFetched, let kept = cache.order(key, stamp, now: now()) {
             order = kept
         } else {
             let begun = now()
             order = try await makeOrder(of: directory, query, isOnDisk: stamp.disk != nil)
-            cache.keep(order, key, stamp, made: now(), cost: now() - begun)
+            if !hasFetched { cache.keep(order, key, stamp, made: now(), cost: now() - begun) }
         }
         let part = Array(order.names.dropFirst(query.offset).prefix(query.limit))
         return EntryPage(
@@ -68,8 +74,11 @@ extension EntryReader {
     }
 
     private func makeOrder(of directory: String, _ query: EntryQuery, isOnDisk: Bool) async throws -> DirectoryOrder {
-        let disk = isOnDisk ? try await namesOnDisk(in: RelativePath(directory), orNil: false) : [:]
         let prefix = directory.isEmpty ? "" : directory + "/"
+        var names = isOnDisk ? try await namesOnDisk(in: RelativePath(directory), orNil: false) : [:]
+        // What was fetched there on purpose is not extraneous.
+        if query.filter == .extraneous { for name in try await downloaded(names, prefix) { names[name] = nil } }
+        let disk = names
         let (filter, sort, hasDisk, isRoot) = (query.filter, query.sort, !disk.isEmpty, directory.isEmpty)
         let hiddenName = Array(InternalContent.directory.utf8)
         let selection = place?.selection

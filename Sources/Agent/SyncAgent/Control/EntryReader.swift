@@ -250,6 +250,21 @@ struct EntryReader: Sendable {
         try await index.fetched([path], in: folder.id)[path].map { status.isAs($0) } ?? false
     }
 
+    /// Those of some names of a directory on this disk that were fetched there on purpose, and have not changed since.
+    func downloaded(_ names: [String: FileType], _ prefix: String) async throws -> [String] {
+        guard let place else { return [] }
+        let notes = try await index.fetched(names.keys.map { prefix + $0 }, in: folder.id)
+        guard !notes.isEmpty else { return [] }
+        return try await threads.runIfActive {
+            try names.keys.filter { name in
+                guard let note = notes[prefix + name], let path = RelativePath(prefix + name),
+                    let status = try place.root.status(of: path)
+                else { return false }
+                return status.isAs(note)
+            }
+        }
+    }
+
     /// Whether what is on this disk of the directory, of which nothing is selected, was fetched there on purpose.
     private func isDownloaded(below path: String) async throws -> Bool {
         guard try await !index.fetched(in: folder.id, below: path, limit: 1).isEmpty else { return false }
