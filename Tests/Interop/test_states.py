@@ -226,6 +226,12 @@ def test_what_does_not_fit_is_said_before_and_after(gate):
     ready = agent.try_run("ready", "--json")
     folder = json.loads(ready.stdout)["folders"][0]
     assert ready.returncode == 1 and not folder["ready"] and folder["short"] == 1_001_000
+    # With a lower floor it comes at once.
+    gate.let(*FILES)
+    write(config, text.encode())
+    agent.run("reload")
+    agent.run("wait", "f")
+    assert gate.entry("d")["state"] == "present" and agent.run("ready").returncode == 0
 
 
 def test_ready_says_what_is_missing(gate):

@@ -51,6 +51,16 @@ import Testing
         #expect(paused.etaSeconds == nil && paused.isReady(inSeconds: .max) == false)
     }
 
+    @Test func whatWaitsForADeviceDoesNotComeAtTheRateOfBefore() throws {
+        for (reason, seconds) in [(FolderWait.Reason.holder, nil), (.policy, nil), (.unsharedThere, 8)] as [(_, Int64?)]
+        {
+            let wait = FolderWait(reason: reason, message: "nas is not connected", remedy: "switch it on")
+            let folder = try #require(Self.answer(Self.folder(present: 20, rate: 10, waits: [wait])))
+            #expect(folder.etaSeconds == seconds && folder.waits == [wait])
+            #expect(folder.isReady(inSeconds: 9) == (seconds == nil ? nil : true))
+        }
+    }
+
     @Test func foldersOfADiskShareItsSpace() {
         let answer = Readiness.answer([
             Self.folder("a", free: 150), Self.folder("b", free: 150), Self.folder("c", free: 150),

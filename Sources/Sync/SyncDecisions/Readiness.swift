@@ -51,12 +51,14 @@ package struct Readiness: Sendable {
         let missing = ReadyAnswer.Missing(
             files: max(0, folder.selected.files.subtractingClamped(folder.present.files)), bytes: folder.missingBytes)
         let isReady = folder.hasAll && !folder.isUncertain
-        let canEnd = short == 0 && !folder.isPaused
+        // What waits for somebody or something does not come at the rate of what came before.
+        let waits = folder.waits.contains { [.holder, .unavailable, .policy, .halted].contains($0.reason) }
+        let canEnd = short == 0 && !folder.isPaused && !waits
         var answer = ReadyAnswer.Folder(
             id: folder.id, label: folder.label, isReady: isReady, selectedFiles: folder.selected.files,
             selectedBytes: folder.selected.bytes, presentFiles: folder.present.files,
             presentBytes: folder.presentBytes, missing: missing, short: short,
-            bytesPerSecond: folder.hasAll ? nil : folder.bytesPerSecond, isPaused: folder.isPaused)
+            bytesPerSecond: folder.hasAll || waits ? nil : folder.bytesPerSecond, isPaused: folder.isPaused)
         // Nothing is in the way of what is here; a doubt about what there is remains one.
         answer.waits = isReady ? [] : folder.waits
         if isReady {

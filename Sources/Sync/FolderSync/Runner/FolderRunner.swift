@@ -44,8 +44,7 @@ package final class FolderRunner: Sendable {
     private let stopped = Signal()
     /// What `run` does is to be set up again.
     private let restart = Signal()
-    /// The root may be another directory than the one that is watched.
-    private let rootChanged = Signal()
+    private let rootChanged = Signal()  // The root may be another directory than the one that is watched.
 
     init(
         boards: FolderBoards, store: IndexStore, tools: FolderTools, events: EventHub, watchProgram: String?
@@ -69,6 +68,7 @@ package final class FolderRunner: Sendable {
 
     /// The settings changed.
     package func configure(_ configuration: FolderConfiguration) {
+        let hasOtherFloor = boards.places.configuration.minimumFree != configuration.minimumFree
         boards.places.set(configuration)
         boards.places.refresh()
         boards.inbox.set(rescanInterval: configuration.rescanPause)
@@ -78,6 +78,7 @@ package final class FolderRunner: Sendable {
             return state.setup != setup
         }
         if isOther { restart.notify() }
+        if hasOtherFloor { pullNow() }
         statusChanged()
     }
 

@@ -51,7 +51,7 @@ struct ReadyRequests: RequestGroup {
             let disk = try await fetching.threads.runIfActive { try? place.root.status().device }
             if let disk { ready.space = (disk, free) }
         }
-        ready.bytesPerSecond = transfers.bytesPerSecond(of: folder.id)
+        ready.bytesPerSecond = facts.connected.isEmpty ? nil : transfers.bytesPerSecond(of: folder.id)
         ready.isPaused = folder.configuration.isPaused
         ready.isUncertain =
             status.copy == .unknown || status.isIncomplete
