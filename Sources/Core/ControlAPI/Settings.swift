@@ -109,6 +109,7 @@ package struct SettingsAnswer: Codable, Equatable, Sendable {
         package var key: String
         package var from: String
         package var to: String
+        /// Whether the running agent goes on with another value until it is started again.
         package var needsRestart: Bool
 
         package init(key: String, from: String, to: String, needsRestart: Bool) {

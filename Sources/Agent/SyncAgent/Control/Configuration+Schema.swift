@@ -57,7 +57,12 @@ extension Configuration {
     }
 
     /// What a change did: the values before, in `self`, and after, in `new`.
-    package func answer(to change: SettingsChange, in new: Configuration) throws -> SettingsAnswer {
+    ///
+    /// - Parameter start: what the running agent was started with; nil if none runs.
+    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `unknownKey`).
+    package func answer(
+        to change: SettingsChange, in new: Configuration, since start: Configuration?
+    ) throws -> SettingsAnswer {
         let (old, now): ([SettingState], [SettingState]) =
             switch try target(of: change) {
             case .agent: (Self.states(SettingsSchema.agent, of: self), Self.states(SettingsSchema.agent, of: new))
@@ -73,12 +78,15 @@ extension Configuration {
                 )
             }
         let scope = try target(of: change).scope
+        let started = start.map { Self.states(SettingsSchema.agent, of: $0) } ?? []
         return SettingsAnswer(
             settings: try change.settings.map { input in
-                SettingsAnswer.Change(
-                    key: input.key, from: old.first { $0.key == input.key }?.value ?? "",
-                    to: now.first { $0.key == input.key }?.value ?? "",
-                    needsRestart: try SettingsSchema.declaration(scope, input.key).effect == .restart)
+                let to = now.first { $0.key == input.key }?.value ?? ""
+                let running = started.first { $0.key == input.key }?.value
+                return SettingsAnswer.Change(
+                    key: input.key, from: old.first { $0.key == input.key }?.value ?? "", to: to,
+                    needsRestart: try SettingsSchema.declaration(scope, input.key).effect == .restart
+                        && running.map { $0 != to } ?? false)
             })
     }
 }

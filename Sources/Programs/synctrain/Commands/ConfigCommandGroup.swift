@@ -16,7 +16,8 @@ struct ConfigCommandGroup: ParsableCommand {
 }
 
 struct ConfigListCommand: RunnableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List all settings and their values.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List all settings and their values.")
 
     @OptionGroup var global: GlobalOptions
 
@@ -50,15 +51,14 @@ struct ConfigGetCommand: RunnableCommand {
 struct ConfigSetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Change a setting.",
-        discussion: """
+        discussion: SettingWords.help(
+            .agent,
+            """
             Lists are written as a,b or ["a", "b"], or as several values. An empty value is the default, unless the \
             setting says otherwise.
 
             Example: synctrain config set limits.up 2MiB/s
-
-            Settings:
-
-            """ + SettingWords.table(.agent))
+            """))
 
     @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
     var key: String
@@ -105,14 +105,13 @@ struct ConfigPathCommand: RunnableCommand {
 struct FolderSetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Change a folder's settings.",
-        discussion: """
+        discussion: SettingWords.help(
+            .folder,
+            """
             Applied at once in a running agent. KEY= resets to the default. Lists are written as a,b or ["a", "b"].
 
-            Example: synctrain folder set photos type=receiveonly rescan-interval=600 label="My photos"
-
-            Settings:
-
-            """ + SettingWords.table(.folder))
+            Example: synctrain folder set photos type=receiveonly rescan-interval=600 label=Pictures
+            """))
 
     @Argument(help: "Folder id.")
     var folder: String
@@ -126,6 +125,12 @@ struct FolderSetCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         let inputs = try SettingWords.inputs(settings, .folder)
+        if inputs.count == 1, inputs[0].key == "mode", let mode = inputs[0].value, !mode.isEmpty {
+            // It rewrites .stignore.
+            let answer = try await context.agent().call(
+                Endpoints.setFolderMode, FolderModeChange(folder: folder, mode: mode, isDryRun: false))
+            return try SelectionReport(context: context).show(answer)
+        }
         try await context.change(SettingsChange(folder: folder, settings: inputs), of: folder)
     }
 }
@@ -170,7 +175,8 @@ struct DeviceGetCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         if let key { try SettingWords.check(key, .device) }
         let devices = try await context.settings().devices
-        guard let found = devices.first(where: { $0.id == device }) ?? devices.first(where: { $0.name == device }) else {
+        guard let found = devices.first(where: { $0.id == device }) ?? devices.first(where: { $0.name == device })
+        else {
             throw ControlError(
                 .noSuchDevice, "`\(device)`: no such device. `synctrain device list` shows the known devices.",
                 path: device)
@@ -190,8 +196,13 @@ enum SettingWords {
         }
     }
 
+    /// A command's help, and the settings that can be changed.
+    static func help(_ scope: SettingDeclaration.Scope, _ text: String) -> String {
+        "\(text)\n\nSettings:\n\n\(table(scope))"
+    }
+
     /// The settings that can be changed, for help.
-    static func table(_ scope: SettingDeclaration.Scope) -> String {
+    private static func table(_ scope: SettingDeclaration.Scope) -> String {
         SettingsSchema.declarations(scope).filter { $0.changedBy == nil }.map { setting in
             let words = setting.kind.words.isEmpty ? "" : " (\(setting.kind.words.joined(separator: ", ")))"
             return "\(setting.key): \(setting.summary)\(words)"
@@ -248,7 +259,6 @@ extension CommandContext {
     /// - Parameter subject: the folder or device, as the user named it.
     func change(_ change: SettingsChange, of subject: String?) async throws {
         let places = try places()
-        var runs = true
         let answer: SettingsAnswer
         do {
             answer = try await environment.connect(places).call(Endpoints.changeSettings, change)
@@ -256,16 +266,16 @@ extension CommandContext {
             try checkSetUp(.invalidConfiguration)
             guard change.folder == nil || !change.settings.contains(where: { $0.key == "mode" }) else {
                 throw ControlError(
-                    .noAgent, "`mode` rewrites .stignore. Start the agent and use `synctrain folder mode`.", path: "mode")
+                    .noAgent, "`mode` rewrites .stignore. Start the agent and use `synctrain folder mode`.",
+                    path: "mode")
             }
-            runs = false
             answer = try environment.changeSettings(places, change)
         }
         if options.json { return try output.print(bytes: try ControlJSON.encode(answer)) }
         for setting in answer.settings {
             let (from, to) = (shown(setting.from), shown(setting.to))
             let what = (subject.map { style.name($0) + " " } ?? "") + setting.key
-            let restart = runs && setting.needsRestart && from != to ? " Restart the agent to apply." : ""
+            let restart = setting.needsRestart ? " Restart the agent to apply." : ""
             try output.print(from == to ? "\(what): \(to) (unchanged)." : "\(what): \(to) (was \(from)).\(restart)")
         }
     }

@@ -5,16 +5,15 @@ import ControlAPI
 struct DeviceSetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Change a device's settings.",
-        discussion: """
-            An introducer's devices are added here for every folder that this device has, too, and removed when it no \
-            longer lists them, unless --skip-introduction-removals.
+        discussion: SettingWords.help(
+            .device,
+            """
+            An introducer's devices are added here for every folder that this device has, too. They are removed when \
+            it no longer lists them, unless --skip-introduction-removals.
 
             Example: synctrain device set nas --introducer --up 500KiB/s --allowed-networks 192.168.0.0/16,fe80::/10
             Example: synctrain device set nas name=attic addresses=dynamic,tcp://192.0.2.7:22000 paused=true
-
-            Settings:
-
-            """ + SettingWords.table(.device))
+            """))
 
     @Argument(help: "Device id or name.")
     var device: String
@@ -60,15 +59,18 @@ struct DeviceSetCommand: RunnableCommand {
     }
 
     func validate() throws {
-        guard !change.isEmpty || !settings.isEmpty else { throw ValidationError("Give a setting to change, for example --introducer.") }
+        guard !change.isEmpty || !settings.isEmpty else {
+            throw ValidationError("Give a setting to change, for example --introducer.")
+        }
     }
 
     func execute(in context: CommandContext) async throws {
+        // First: a new name is not the one that was given.
+        if !change.isEmpty { try await context.edit(.setDevice(change)) }
         if !settings.isEmpty {
             try await context.change(
                 SettingsChange(device: device, settings: try SettingWords.inputs(settings, .device)), of: device)
         }
-        if !change.isEmpty { try await context.edit(.setDevice(change)) }
     }
 
     private static func rate(_ text: String) throws -> Int64 {

@@ -51,7 +51,7 @@ extension CommandEnvironment {
                     let file = ConfigurationFile(places)
                     let old = try file.load()
                     let new = try file.apply(try old.edits(applying: change, userHome: places.userHome))
-                    return try old.answer(to: change, in: new)
+                    return try old.answer(to: change, in: new, since: nil)
                 }
             },
             resetIndex: { places, folder in

@@ -90,7 +90,7 @@ extension Setting where Root: SettingsRoot {
 
     static func pausedUntil(_ path: Path<Int64?>) -> Setting {
         Setting(
-            Root.scope, "paused-until", .moment, "When the pause ends by itself.",
+            Root.scope, "paused-until", .moment, "End of the pause.",
             read: { $0[keyPath: path].map { .text(MomentText.format($0)) } ?? .unset },
             write: { root, value in
                 guard value != .unset else {

@@ -12,7 +12,7 @@ extension SettingsSchema {
         ).changedBy("synctrain folder add"),
         .text("label", \.label, "Label on this device."),
         Setting(.folder, "path", .path, \.path, .text, "Directory on this device; move the files there first."),
-        .choice("mode", \.mode, "selective: keep what is selected; full: keep everything."),
+        .choice("mode", \.mode, "What is kept here: the selected files, or all."),
         .choice("type", \.kind, "Whether this device sends changes, receives them, or both."),
         Setting(
             .folder, "devices", .devices, "Devices to share the folder with.",
@@ -83,13 +83,13 @@ extension SettingsSchema {
     private static let versions: [Setting<FolderConfiguration>] = [
         .choice("versions", \.versions.kind, "Archive of files that other devices replace or delete."),
         .path("versions-path", \.versions.path, "Directory of the archive.").without(".stversions in the folder"),
-        .number("versions-keep", 1...10_000, \.versions.keep, "simple: versions to keep of each file."),
+        .number("versions-keep", 1...10_000, \.versions.keep, "Versions to keep of each file (simple)."),
         .number(
             "versions-cleanout-days", 0...36_500, \.versions.cleanoutDays,
-            "trashcan, simple: days to keep a version; 0: forever."),
+            "Days to keep a version (trashcan, simple); 0: forever."),
         .number(
             "versions-max-age-days", 0...36_500, \.versions.maximumAgeDays,
-            "staggered: days to keep a version; 0: forever."),
+            "Days to keep a version (staggered); 0: forever."),
         .number(
             "versions-clean-interval", 0...31_536_000, \.versions.cleanInterval,
             "Seconds between cleanups of the archive; 0: none."),

@@ -96,12 +96,13 @@ struct SettingsRequests: RequestGroup {
         guard change.folder == nil || !change.settings.contains(where: { $0.key == "mode" }) else {
             throw ControlError(
                 .invalidRequest,
-                "`mode` rewrites .stignore; use `synctrain folder mode \(change.folder ?? "") selective|full`.", path: "mode")
+                "`mode` rewrites .stignore; use `synctrain folder mode \(change.folder ?? "") selective|full`.",
+                path: "mode")
         }
         return try await changes.inTurn { turn in
             let old = turn.current
             try await turn.edit(try old.edits(applying: change, userHome: places.userHome))
-            return try old.answer(to: change, in: turn.current)
+            return try old.answer(to: change, in: turn.current, since: configuration.atStart)
         }
     }
 
