@@ -81,6 +81,14 @@ struct CommandEnvironment: Sendable {
     var configured: @Sendable (Places) throws -> Configured
     /// Changes the configuration while no agent runs; a folder's directory and marker are made as the agent would.
     var edit: @Sendable (Places, ConfigurationEdit) throws -> Void
+    /// All settings as the configuration has them.
+    var settings: @Sendable (Places) throws -> SettingsDocument = { _ in
+        SettingsDocument(settings: [], agent: [], folders: [], devices: [])
+    }
+    /// Changes settings while no agent runs.
+    var changeSettings: @Sendable (Places, SettingsChange) throws -> SettingsAnswer = { _, _ in
+        SettingsAnswer(settings: [])
+    }
     /// Forgets the index of a folder (nil: of all) while no agent runs; `busy` if one does.
     var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
     /// What opens links, as the shell reads it; nil if there is nothing.

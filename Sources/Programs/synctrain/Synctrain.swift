@@ -20,7 +20,8 @@ struct Synctrain: ParsableCommand {
         version: ProgramVersion.text,
         subcommands: [
             InitCommand.self, IDCommand.self, AgentCommandGroup.self, PairCommand.self, UnpairCommand.self,
-            DeviceCommandGroup.self, FolderCommandGroup.self, ListCommand.self, TreeCommand.self, StatCommand.self,
+            DeviceCommandGroup.self, FolderCommandGroup.self, ConfigCommandGroup.self, ListCommand.self,
+            TreeCommand.self, StatCommand.self,
             SearchCommand.self,
             WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
             CatCommand.self, MountCommand.self, UnmountCommand.self, ThumbnailCommand.self, ZipCommandGroup.self,

@@ -6,7 +6,8 @@ struct DeviceCommandGroup: ParsableCommand {
         commandName: "device", abstract: "Manage the devices this one shares folders with.",
         subcommands: [
             DeviceListCommand.self, DeviceAddCommand.self, DeviceRenameCommand.self, DeviceRemoveCommand.self,
-            DeviceSetCommand.self, DeviceIgnoreCommand.self, DeviceIgnoredCommand.self, DeviceBluetoothCommand.self,
+            DeviceSetCommand.self, DeviceGetCommand.self, DeviceIgnoreCommand.self, DeviceIgnoredCommand.self,
+            DeviceBluetoothCommand.self,
         ])
 }
 

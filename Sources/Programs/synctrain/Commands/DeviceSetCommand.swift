@@ -5,15 +5,23 @@ import ControlAPI
 struct DeviceSetCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Change a device's settings.",
-        discussion: """
-            An introducer's devices are added here for every folder that this device has, too, and removed when it no \
-            longer lists them, unless --skip-introduction-removals.
+        discussion: SettingWords.help(
+            .device,
+            """
+            An introducer's devices are added here for every folder that this device has, too. They are removed when \
+            it no longer lists them, unless --skip-introduction-removals.
 
             Example: synctrain device set nas --introducer --up 500KiB/s --allowed-networks 192.168.0.0/16,fe80::/10
-            """)
+            Example: synctrain device set nas name=attic addresses=dynamic,tcp://192.0.2.7:22000 paused=true
+            """))
 
     @Argument(help: "Device id or name.")
     var device: String
+
+    @Argument(
+        help: ArgumentHelp("Settings to change; KEY= for the default.", valueName: "key=value"),
+        completion: .list(SettingWords.assignments(.device)))
+    var settings: [String] = []
 
     @Flag(inversion: .prefixedNo, help: "Add the devices it introduces.")
     var introducer: Bool?
@@ -51,10 +59,19 @@ struct DeviceSetCommand: RunnableCommand {
     }
 
     func validate() throws {
-        guard !change.isEmpty else { throw ValidationError("Give a setting to change, for example --introducer.") }
+        guard !change.isEmpty || !settings.isEmpty else {
+            throw ValidationError("Give a setting to change, for example --introducer.")
+        }
     }
 
-    func execute(in context: CommandContext) async throws { try await context.edit(.setDevice(change)) }
+    func execute(in context: CommandContext) async throws {
+        // First: a new name is not the one that was given.
+        if !change.isEmpty { try await context.edit(.setDevice(change)) }
+        if !settings.isEmpty {
+            try await context.change(
+                SettingsChange(device: device, settings: try SettingWords.inputs(settings, .device)), of: device)
+        }
+    }
 
     private static func rate(_ text: String) throws -> Int64 {
         let size = text.hasSuffix("/s") ? String(text.dropLast(2)) : text

@@ -6,7 +6,8 @@ struct FolderCommandGroup: ParsableCommand {
         commandName: "folder", abstract: "Manage shared folders.",
         subcommands: [
             FolderListCommand.self, FolderAddCommand.self, FolderPauseCommand.self, FolderResumeCommand.self,
-            FolderRemoveCommand.self, FolderModeCommand.self, FolderBluetoothCommand.self, FolderOverrideCommand.self,
+            FolderRemoveCommand.self, FolderSetCommand.self, FolderGetCommand.self, FolderModeCommand.self,
+            FolderBluetoothCommand.self, FolderOverrideCommand.self,
             FolderRevertCommand.self, FolderRoleCommand.self, FolderRelaysCommand.self, FolderIgnoreCommand.self,
             FolderIgnoredCommand.self,
             FolderConfirmCommand.self, FolderRepairCommand.self,

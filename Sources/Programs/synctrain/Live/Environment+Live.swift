@@ -42,6 +42,18 @@ extension CommandEnvironment {
                 }
             },
             edit: { places, edit in try controlErrors { try apply(edit, try agentPlaces(places)) } },
+            settings: { places in
+                try controlErrors { try ConfigurationFile(try agentPlaces(places)).load().settingsDocument }
+            },
+            changeSettings: { places, change in
+                try controlErrors {
+                    let places = try agentPlaces(places)
+                    let file = ConfigurationFile(places)
+                    let old = try file.load()
+                    let new = try file.apply(try old.edits(applying: change, userHome: places.userHome))
+                    return try old.answer(to: change, in: new, since: nil)
+                }
+            },
             resetIndex: { places, folder in
                 do {
                     try await IndexReset.run(try agentPlaces(places), folder: folder.map { FolderID($0) })

@@ -39,6 +39,8 @@ package enum ConfigurationEdit: Equatable, Sendable {
     /// Without effect if it is so already.
     case setFolderIgnored(IgnoredFolder, Bool)
     case setNetwork(Configuration.NetworkSwitch, Bool)
+    /// All of them or none.
+    case set(SettingTarget, [SettingAssignment])
     /// Files stay untouched.
     case removeFolder(FolderID)
 }
@@ -109,10 +111,14 @@ extension Configuration {
         case .setDeviceIgnored(let id, let isIgnored): changed.ignored.devices.set(id, isIgnored)
         case .setFolderIgnored(let folder, let isIgnored): changed.ignored.folders.set(folder, isIgnored)
         case .setNetwork(let setting, let isOn): changed[keyPath: setting.isOn] = isOn
+        case .set(let target, let assignments): try changed.assign(assignments, to: target)
         case .removeFolder(let id):
             changed.folders.remove(at: try index(of: id))
         }
-        if let (_, problem) = changed.firstProblem() { throw problem.at(nil) }
+        if let (position, problem) = changed.firstProblem() {
+            guard case .set = edit, !problem.message.contains("`\(position.key)`") else { throw problem.at(nil) }
+            throw ConfigurationError(problem.code, "`\(position.key)`: \(problem.message)")
+        }
         return changed
     }
 

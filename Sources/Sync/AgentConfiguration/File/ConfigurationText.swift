@@ -17,11 +17,15 @@ struct ConfigurationText {
     /// Comments stay, save those between the first and the last line of a block that is removed, or on the line of a list
     /// entry that is. The result is read again and must say what the edit means; else `notEditable` is thrown.
     func applying(_ edit: ConfigurationEdit) throws(ConfigurationError) -> ConfigurationText {
-        let expected: Configuration
+        var expected: Configuration
         do throws(ConfigurationError) {
             expected = try configuration.applying(edit)
         } catch {
             throw ConfigurationError(error.code, error.message, file: reader.file)
+        }
+        // What the file does not name is called as the host is.
+        if case .set(.agent, let assignments) = edit, assignments.contains(SettingAssignment("name", nil)) {
+            expected.name = reader.hostName
         }
         var draft = TOMLDraft(bytes)
         switch edit {
@@ -104,6 +108,7 @@ struct ConfigurationText {
         case .setDeviceIgnored, .setFolderIgnored: break
         case .setNetwork(let setting, let isOn):
             draft.set(setting.place.key, ofTable: setting.place.section, to: String(isOn))
+        case .set(let target, let assignments): draft.set(assignments, of: target, from: configuration, to: expected)
         case .removeFolder(let id):
             draft.remove(block: "folder", at: index(id))
         }

@@ -17,14 +17,21 @@ extension SettingsTable {
 
     /// A time of day as `08:30`, in minutes; `24:00` is the end of the day.
     func minuteOfDay(_ key: String) throws(ConfigurationError) -> Int {
-        let text = try string(key) ?? ""
+        guard let minute = Self.minuteOfDay(try string(key) ?? "") else {
+            throw error(.invalidValue, key, "`\(key)` is not a time of day; write it as `\"08:30\"`")
+        }
+        return minute
+    }
+
+    /// Nil for what is no time of day.
+    static func minuteOfDay(_ text: String) -> Int? {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { part in
             part.count == 2 && part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         }
         guard parts.count == 2, areDigits, let hour = Int(Substring(parts[0])), let minute = Int(Substring(parts[1])),
             minute < 60, hour * 60 + minute <= 1440
-        else { throw error(.invalidValue, key, "`\(key)` is not a time of day; write it as `\"08:30\"`") }
+        else { return nil }
         return hour * 60 + minute
     }
 

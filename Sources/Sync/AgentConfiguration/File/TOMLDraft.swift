@@ -31,8 +31,7 @@ struct TOMLDraft {
     // MARK: - Blocks
 
     private func blocks(_ name: String) -> [TOMLSection] {
-        let sections = (try? TOMLDocument(parsing: bytes, limits: ConfigurationReader.limits))?.sections ?? []
-        return sections.filter { $0.isElement && $0.keys.map(\.text) == [name] }
+        sections.filter { $0.isElement && $0.keys.map(\.text) == [name] }
     }
 
     /// Adds a block `[[name]]` after the last one of its kind, or at the end.
@@ -78,8 +77,7 @@ struct TOMLDraft {
     /// Sets `key` of the table `[name]`, which is added after the last table if there is none. A key that is written with
     /// its table, `name.key`, is set as it is.
     mutating func set(_ key: String, ofTable name: String, to value: String) {
-        let sections = ((try? TOMLDocument(parsing: bytes, limits: ConfigurationReader.limits))?.sections ?? [])
-            .filter { !$0.isElement }
+        let sections = self.sections.filter { !$0.isElement }
         for section in sections {
             let names = section.keys.map(\.text)
             guard let entry = section.entries.first(where: { names + $0.keys.map(\.text) == [name, key] }) else {
@@ -88,6 +86,10 @@ struct TOMLDraft {
             return keep(entry.comments, replacing: entry.node.range, with: value)
         }
         if let table = sections.first(where: { $0.keys.map(\.text) == [name] }) {
+            if let end = placeholder(key, from: table.header.upperBound) {
+                bytes.insert(contentsOf: "\(key) = \(value)\(newline)".utf8, at: end)
+                return
+            }
             return insert("\(key) = \(value)", after: table.entries.first, of: table)
         }
         if let root = sections.first(where: \.keys.isEmpty),
@@ -97,6 +99,76 @@ struct TOMLDraft {
         }
         let last = sections.last { !$0.keys.isEmpty }
         add(["[\(name)]", "\(key) = \(value)"], at: last.map { lineEnd(after: $0.contentEnd) } ?? bytes.count)
+    }
+
+    /// Sets `key` of what stands before the first table.
+    mutating func set(top key: String, to value: String) {
+        guard let root = sections.first(where: \.keys.isEmpty) else { return }
+        if let entry = root.entries.first(where: { $0.keys.map(\.text) == [key] }) {
+            return keep(entry.comments, replacing: entry.node.range, with: value)
+        }
+        let end = placeholder(key, from: 0) ?? root.entries.first.map { lineEnd(after: $0.node.range.upperBound) } ?? 0
+        let isOpen = end > 0 && bytes[end - 1] != UInt8(ascii: "\n")
+        bytes.insert(contentsOf: ((isOpen ? newline : "") + "\(key) = \(value)\(newline)").utf8, at: end)
+    }
+
+    /// Takes a setting of a table out, or of what stands before the first (`name` is empty); its comments stay.
+    mutating func remove(_ key: String, ofTable name: String) {
+        let path = name.isEmpty ? [key] : [name, key]
+        for section in sections where !section.isElement {
+            let names = section.keys.map(\.text)
+            guard let entry = section.entries.first(where: { names + $0.keys.map(\.text) == path }) else { continue }
+            return takeOut(entry)
+        }
+    }
+
+    /// Takes a setting out of a block; its comments stay.
+    mutating func take(_ key: String, of name: String, at index: Int) {
+        let blocks = self.blocks(name)
+        guard blocks.indices.contains(index), let entry = blocks[index].entry(key) else { return }
+        takeOut(entry)
+    }
+
+    /// Takes out all blocks `[[keys]]`.
+    mutating func removeBlocks(_ keys: [String]) {
+        while let block = sections.last(where: { $0.isElement && $0.keys.map(\.text) == keys }) {
+            bytes.removeSubrange(block.start..<lineEnd(after: block.contentEnd))
+        }
+    }
+
+    private mutating func takeOut(_ entry: TOMLEntry) {
+        let start = lineStart(of: entry.node.range.lowerBound)
+        let end = lineEnd(after: entry.node.range.upperBound)
+        let indent = indentation(ofLineAt: start)
+        var comments = entry.comments.map { String(decoding: bytes[$0], as: UTF8.self) }
+        let rest = bytes[entry.node.range.upperBound..<end]
+        if let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
+            comments.append(String(decoding: rest[mark...].prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self))
+        }
+        let lines = comments.map { indent + $0 + newline }.joined()
+        bytes.replaceSubrange(start..<end, with: lines.utf8)
+    }
+
+    private var sections: [TOMLSection] {
+        (try? TOMLDocument(parsing: bytes, limits: ConfigurationReader.limits))?.sections ?? []
+    }
+
+    /// The end of the line `# key = …`, which shows where the setting would stand, before the next table.
+    private func placeholder(_ key: String, from start: Int) -> Int? {
+        var place = start
+        while place < bytes.count {
+            let end = lineEnd(after: place)
+            let line = bytes[place..<end].drop { Self.isBlank($0) }
+            if line.first == UInt8(ascii: "[") && place > start { return nil }
+            let word = line.dropFirst().drop { $0 == 0x20 }
+            if line.first == UInt8(ascii: "#"), word.starts(with: key.utf8),
+                word.dropFirst(key.utf8.count).first(where: { $0 != 0x20 }) == UInt8(ascii: "=")
+            {
+                return bytes[end - 1] == UInt8(ascii: "\n") ? end : nil
+            }
+            place = end
+        }
+        return nil
     }
 
     /// Inserts a line after the one on which an entry ends, or after the header if there is none.

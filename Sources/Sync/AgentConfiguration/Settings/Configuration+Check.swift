@@ -6,6 +6,13 @@ extension Configuration {
         case setting([String])
         case device(Int, key: String)
         case folder(Int, key: String)
+
+        var key: String {
+            switch self {
+            case .setting(let keys): keys.joined(separator: ".")
+            case .device(_, let key), .folder(_, let key): key
+            }
+        }
     }
 
     /// The first rule that is broken, and where; nil if the configuration is sound.

@@ -16,6 +16,8 @@ struct SettingsRequests: RequestGroup {
     let time: AgentTime
 
     func add(to table: inout EndpointHandlers) {
+        table.on(Endpoints.settings) { configuration.current.settingsDocument }
+        table.on(Endpoints.changeSettings) { try await change($0) }
         table.on(Endpoints.reload) { try await reload($0) }
         table.on(Endpoints.setPaused) { change in
             try await changes.edit { try $0.edits(applying: change, now: time.wall().seconds) }
@@ -88,6 +90,20 @@ struct SettingsRequests: RequestGroup {
         }
         return ReloadAnswer(
             restart: configuration.atStart.settingsForStart(otherThan: new), changed: old.settings(otherThan: new))
+    }
+
+    private func change(_ change: SettingsChange) async throws -> SettingsAnswer {
+        guard change.folder == nil || !change.settings.contains(where: { $0.key == "mode" }) else {
+            throw ControlError(
+                .invalidRequest,
+                "`mode` rewrites .stignore; use `synctrain folder mode \(change.folder ?? "") selective|full`.",
+                path: "mode")
+        }
+        return try await changes.inTurn { turn in
+            let old = turn.current
+            try await turn.edit(try old.edits(applying: change, userHome: places.userHome))
+            return try old.answer(to: change, in: turn.current, since: configuration.atStart)
+        }
     }
 
     private func setNetwork(_ change: NetworkChange) async throws -> ReloadAnswer {

@@ -1,0 +1,301 @@
+import AgentConfiguration
+import ArgumentParser
+import ControlAPI
+
+struct ConfigCommandGroup: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Show or change settings of this device.",
+        discussion: """
+            Changes config.toml, keeps its comments, and applies the change in a running agent. Settings of folders and \
+            devices: `synctrain folder set`, `synctrain device set`.
+            """,
+        subcommands: [
+            ConfigListCommand.self, ConfigGetCommand.self, ConfigSetCommand.self, ConfigUnsetCommand.self,
+            ConfigPathCommand.self,
+        ])
+}
+
+struct ConfigListCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List all settings and their values.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let document = try await context.settings()
+        if global.json { return try context.output.print(bytes: try ControlJSON.encode(document)) }
+        try context.show(document.agent)
+    }
+}
+
+struct ConfigGetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get", abstract: "Print the value of a setting.",
+        discussion: """
+            Prints the value alone. A proxy is printed without its password.
+
+            Example: synctrain config get limits.up
+            """)
+
+    @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
+    var key: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try SettingWords.check(key, .agent)
+        try context.show(key, of: try await context.settings().agent)
+    }
+}
+
+struct ConfigSetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Change a setting.",
+        discussion: SettingWords.help(
+            .agent,
+            """
+            Lists are written as a,b or ["a", "b"], or as several values. An empty value is the default, unless the \
+            setting says otherwise.
+
+            Example: synctrain config set limits.up 2MiB/s
+            """))
+
+    @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
+    var key: String
+
+    @Argument(help: "Value; several for a list.")
+    var value: [String]
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let input =
+            value.count == 1 ? SettingInput(key: key, value: value[0]) : SettingInput(key: key, values: value)
+        try SettingWords.check(key, .agent)
+        try await context.change(SettingsChange(settings: [input]), of: nil)
+    }
+}
+
+struct ConfigUnsetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unset", abstract: "Reset a setting to its default.")
+
+    @Argument(help: "Setting.", completion: .list(SettingWords.keys(.agent)))
+    var key: String
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try SettingWords.check(key, .agent)
+        try await context.change(SettingsChange(settings: [SettingInput(key: key)]), of: nil)
+    }
+}
+
+struct ConfigPathCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "path", abstract: "Print the path of the configuration file.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        try context.output.print(try context.places().configurationFile)
+    }
+}
+
+struct FolderSetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "set", abstract: "Change a folder's settings.",
+        discussion: SettingWords.help(
+            .folder,
+            """
+            Applied at once in a running agent. KEY= resets to the default. Lists are written as a,b or ["a", "b"].
+
+            Example: synctrain folder set photos type=receiveonly rescan-interval=600 label=Pictures
+            """))
+
+    @Argument(help: "Folder id.")
+    var folder: String
+
+    @Argument(
+        help: ArgumentHelp("Settings to change; KEY= for the default.", valueName: "key=value"),
+        completion: .list(SettingWords.assignments(.folder)))
+    var settings: [String]
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let inputs = try SettingWords.inputs(settings, .folder)
+        if inputs.count == 1, inputs[0].key == "mode", let mode = inputs[0].value, !mode.isEmpty {
+            // It rewrites .stignore.
+            let answer = try await context.agent().call(
+                Endpoints.setFolderMode, FolderModeChange(folder: folder, mode: mode, isDryRun: false))
+            return try SelectionReport(context: context).show(answer)
+        }
+        try await context.change(SettingsChange(folder: folder, settings: inputs), of: folder)
+    }
+}
+
+struct FolderGetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get", abstract: "Show a folder's settings.",
+        discussion: "Example: synctrain folder get photos rescan-interval")
+
+    @Argument(help: "Folder id.")
+    var folder: String
+
+    @Argument(help: "Setting; all without it.", completion: .list(SettingWords.keys(.folder)))
+    var key: String?
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        if let key { try SettingWords.check(key, .folder) }
+        guard let found = try await context.settings().folders.first(where: { $0.id == folder }) else {
+            throw ControlError(
+                .noSuchFolder, "`\(folder)`: no such folder. `synctrain folder list` shows the shared folders.",
+                path: folder)
+        }
+        try context.show(key, of: found)
+    }
+}
+
+struct DeviceGetCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "get", abstract: "Show a device's settings.",
+        discussion: "Example: synctrain device get nas addresses")
+
+    @Argument(help: "Device id or name.")
+    var device: String
+
+    @Argument(help: "Setting; all without it.", completion: .list(SettingWords.keys(.device)))
+    var key: String?
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        if let key { try SettingWords.check(key, .device) }
+        let devices = try await context.settings().devices
+        guard let found = devices.first(where: { $0.id == device }) ?? devices.first(where: { $0.name == device })
+        else {
+            throw ControlError(
+                .noSuchDevice, "`\(device)`: no such device. `synctrain device list` shows the known devices.",
+                path: device)
+        }
+        try context.show(key, of: found)
+    }
+}
+
+/// Settings as the command line names them.
+enum SettingWords {
+    static func keys(_ scope: SettingDeclaration.Scope) -> [String] { SettingsSchema.declarations(scope).map(\.key) }
+
+    /// What can be typed for `key=value`: with each word where a setting has only a few.
+    static func assignments(_ scope: SettingDeclaration.Scope) -> [String] {
+        SettingsSchema.declarations(scope).filter { $0.changedBy == nil }.flatMap { setting in
+            setting.kind.words.isEmpty ? ["\(setting.key)="] : setting.kind.words.map { "\(setting.key)=\($0)" }
+        }
+    }
+
+    /// A command's help, and the settings that can be changed.
+    static func help(_ scope: SettingDeclaration.Scope, _ text: String) -> String {
+        "\(text)\n\nSettings:\n\n\(table(scope))"
+    }
+
+    /// The settings that can be changed, for help.
+    private static func table(_ scope: SettingDeclaration.Scope) -> String {
+        SettingsSchema.declarations(scope).filter { $0.changedBy == nil }.map { setting in
+            let words = setting.kind.words.isEmpty ? "" : " (\(setting.kind.words.joined(separator: ", ")))"
+            return "\(setting.key): \(setting.summary)\(words)"
+        }.joined(separator: "\n")
+    }
+
+    /// - Throws: `ControlError` (`invalidRequest`) for an unknown key, with the nearest one.
+    static func check(_ key: String, _ scope: SettingDeclaration.Scope) throws {
+        do throws(ConfigurationError) {
+            _ = try SettingsSchema.declaration(scope, key)
+        } catch {
+            throw ControlError(.invalidRequest, error.message, path: key)
+        }
+    }
+
+    /// Reads `KEY=VALUE…`; a key of a list that is there several times has several elements.
+    ///
+    /// - Throws: `ControlError` (`invalidRequest`) for what has no `=`, an unknown key, or a key that is there twice.
+    static func inputs(_ words: [String], _ scope: SettingDeclaration.Scope) throws -> [SettingInput] {
+        var inputs: [SettingInput] = []
+        for word in words {
+            guard let equals = word.firstIndex(of: "=") else {
+                throw ControlError(.invalidRequest, "\"\(word)\" is not a setting. Use KEY=VALUE.")
+            }
+            let (key, value) = (String(word[..<equals]), String(word[word.index(after: equals)...]))
+            try check(key, scope)
+            guard let index = inputs.firstIndex(where: { $0.key == key }) else {
+                inputs.append(SettingInput(key: key, value: value))
+                continue
+            }
+            guard try SettingsSchema.declaration(scope, key).kind.isList else {
+                throw ControlError(.invalidRequest, "`\(key)` is given twice; give it once.", path: key)
+            }
+            let before = inputs[index]
+            inputs[index] = SettingInput(key: key, values: (before.values ?? [before.value ?? ""]) + [value])
+        }
+        return inputs
+    }
+}
+
+extension CommandContext {
+    /// All settings, as the agent has them, or as configured if none runs.
+    fileprivate func settings() async throws -> SettingsDocument {
+        do {
+            return try await agent().call(Endpoints.settings)
+        } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
+            return try environment.settings(try places())
+        }
+    }
+
+    /// Changes settings and prints a line for each.
+    ///
+    /// - Parameter subject: the folder or device, as the user named it.
+    func change(_ change: SettingsChange, of subject: String?) async throws {
+        let places = try places()
+        let answer: SettingsAnswer
+        do {
+            answer = try await environment.connect(places).call(Endpoints.changeSettings, change)
+        } catch let error as ControlError where error.code == .noAgent {
+            try checkSetUp(.invalidConfiguration)
+            guard change.folder == nil || !change.settings.contains(where: { $0.key == "mode" }) else {
+                throw ControlError(
+                    .noAgent, "`mode` rewrites .stignore. Start the agent and use `synctrain folder mode`.",
+                    path: "mode")
+            }
+            answer = try environment.changeSettings(places, change)
+        }
+        if options.json { return try output.print(bytes: try ControlJSON.encode(answer)) }
+        for setting in answer.settings {
+            let (from, to) = (shown(setting.from), shown(setting.to))
+            let what = (subject.map { style.name($0) + " " } ?? "") + setting.key
+            let restart = setting.needsRestart ? " Restart the agent to apply." : ""
+            try output.print(from == to ? "\(what): \(to) (unchanged)." : "\(what): \(to) (was \(from)).\(restart)")
+        }
+    }
+
+    private func shown(_ value: String) -> String { value.isEmpty ? "not set" : EscapedName.escape(value) }
+
+    fileprivate func show(_ settings: [SettingState]) throws {
+        let rows = settings.map { [$0.key, EscapedName.escape($0.value), $0.isDefault ? "default" : ""] }
+        for line in Table.lines(rows) { try output.print(line) }
+    }
+
+    fileprivate func show(_ key: String?, of subject: SettingsSubject) throws {
+        if let key { return try show(key, of: subject.settings) }
+        if options.json { return try output.print(bytes: try ControlJSON.encode(subject)) }
+        try show(subject.settings)
+    }
+
+    fileprivate func show(_ key: String, of settings: [SettingState]) throws {
+        guard let state = settings.first(where: { $0.key == key }) else { return }
+        if options.json { return try output.print(bytes: try ControlJSON.encode(state)) }
+        try output.print(state.value)
+    }
+}
