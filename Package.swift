@@ -347,8 +347,8 @@ let package = Package(
             of: "FolderSync",
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FileAccess", "IndexStore", "Reconciliation", "SyncDecisions", "Transport", logging,
-                nioCore, nioPosix,
+                "Fetching", "FileAccess", "FolderScanner", "IndexStore", "Reconciliation", "SyncDecisions", "Transport",
+                logging, nioCore, nioPosix,
             ]),
         .tests(
             of: "PeerLinks",

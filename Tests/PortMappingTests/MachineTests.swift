@@ -191,6 +191,38 @@ import Transport
         #expect(simulation.router.mappings == [Self.wanted[0]: 22000])
     }
 
+    /// A router that tells each device that it knows: the multicast may be lost, or another program may have its port.
+    @Test(arguments: [true, false])
+    func rebootIsToldToThisDeviceAlone(isPCP: Bool) {
+        var simulation = RouterSimulation(FakeRouter()) { $0.methods = [isPCP ? .pcp : .natPMP] }
+        simulation.advance(.seconds(100))
+        // Answers that come late, or twice, cost nothing.
+        let count = simulation.router.datagramCount
+        simulation.deliver(unasked(isPCP: isPCP, epoch: simulation.router.epoch(at: simulation.now)))
+        simulation.advance(.seconds(120))
+        #expect(simulation.router.datagramCount == count)
+        simulation.router.reboot(at: simulation.now)
+        simulation.deliver(unasked(isPCP: isPCP, epoch: 0))
+        #expect(simulation.router.mappings == [Self.wanted[0]: 22000])
+    }
+
+    /// A router that is up again while UPnP is tried is asked as soon as that has failed, not after five minutes.
+    @Test func announcementDuringASearchCounts() throws {
+        var router = FakeRouter()
+        router.isOn = false
+        router.upnp = false
+        var simulation = RouterSimulation(router)
+        while simulation.router.searchCount == 0 { simulation.advance(.milliseconds(100)) }
+        guard case .searching = simulation.machine.phase else {
+            Issue.record("the search is over")
+            return
+        }
+        simulation.router.isOn = true
+        simulation.deliver(announcement(isPCP: true, epoch: 0))
+        simulation.advance(.seconds(15))
+        #expect(simulation.grant?.method == .pcp)
+    }
+
     @Test func routerThatComesUpIsAskedAtOnce() {
         var router = FakeRouter()
         router.isOn = false
@@ -268,6 +300,14 @@ import Transport
             machine.report.summary == "The router at fe80::1%eth0 lets connections to [2a00:1::2]:22000 in (PCP).")
         #expect(
             MappedAddress.announced([machine.report]).map(\.linkAddress?.description) == ["tcp://[2a00:1::2]:22000"])
+    }
+
+    /// The same, to this device's own socket.
+    private func unasked(isPCP: Bool, epoch: UInt32) -> MappingMachine.Event {
+        guard case .announcement(let bytes, let sender, let port) = announcement(isPCP: isPCP, epoch: epoch) else {
+            return .refused
+        }
+        return .datagram(bytes, from: sender, port: port)
     }
 
     private func announcement(isPCP: Bool, epoch: UInt32) -> MappingMachine.Event {

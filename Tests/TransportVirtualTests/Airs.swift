@@ -41,3 +41,26 @@ typealias RawLink = NIOAsyncChannel<ByteBuffer, ByteBuffer>
 let raw: LinkInstaller<RawLink> = { channel, _ in
     channel.eventLoop.makeCompletedFuture { try RawLink(wrappingChannelSynchronously: channel) }
 }
+
+/// A socket at which a connection is closed with what it sent unread.
+struct BrokenAir: Sendable {
+    private let descriptor: CInt
+
+    init(at path: String) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        let bound = try SocketAddress(unixDomainSocketPath: path).withSockAddr { bind(descriptor, $0, socklen_t($1)) }
+        try #require(bound == 0 && Glibc.listen(descriptor, 1) == 0)
+    }
+
+    /// Takes one connection, waits until something was sent over it, and closes both.
+    func breakOne() async {
+        let descriptor = descriptor
+        try? await NIOThreadPool.singleton.runIfActive {
+            let connection = accept(descriptor, nil, nil)
+            var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+            poll(&waiting, 1, -1)
+            close(connection)
+            close(descriptor)
+        }
+    }
+}

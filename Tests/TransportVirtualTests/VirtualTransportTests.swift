@@ -39,6 +39,18 @@ extension AirTests {
             }
         }
 
+        /// An air that ends without reading what it was asked: the socket says so by an error, not by its end.
+        @Test func saysThatTheAirBroke() async throws {
+            let path = temporarySocketPath()
+            let listening = try BrokenAir(at: path)
+            async let _: Void = listening.breakOne()
+            let dial = await #expect(throws: LinkError.self) {
+                try await VirtualTransport(air: path).dial(.virtual("bob"), timeout: .seconds(60), install: raw)
+            }
+            #expect(dial?.code == .unreachable && dial?.isTransient == true)
+            #expect(dial?.message.contains("broke") == true)
+        }
+
         @Test func refusesAPathThatIsTooLong() async {
             let error = await #expect(throws: LinkError.self) {
                 _ = try await VirtualAir.open(at: "/tmp/" + String(repeating: "a", count: 200))

@@ -75,7 +75,10 @@ final class LinkRequestHandler<Output: Sendable>: ChannelInboundHandler, Removab
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isLinked else { return context.fireErrorCaught(error) }
-        promise.fail(error)
+        promise.fail(
+            LinkError(
+                .unreachable, "\(address) is not reached over the virtual radio: the connection to the air broke",
+                isTransient: true, cause: "\(error)"))
         context.close(promise: nil)
     }
 

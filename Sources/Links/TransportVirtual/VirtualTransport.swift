@@ -48,8 +48,8 @@ package struct VirtualTransport: LegacyTransport, RadioTransport {
 
     /// Connects to a device on the air, waiting for it to advertise and come into range until the timeout.
     ///
-    /// - Throws: `LinkError`, what `install` failed with, or `IOError` if the connection to the air breaks before there
-    ///   is a link; nothing is left open then. `CancellationError`.
+    /// - Throws: `LinkError` (`unreachable` if the connection to the air breaks before there is a link), or what `install`
+    ///   failed with; nothing is left open then. `CancellationError`.
     package func dial<Output: Sendable>(
         _ address: LinkAddress, timeout: Duration, install: @escaping LinkInstaller<Output>
     ) async throws -> Output {

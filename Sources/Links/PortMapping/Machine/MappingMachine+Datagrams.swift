@@ -6,7 +6,7 @@ extension MappingMachine {
     private static let probeSends = 3
     private static let requestSends = 4
     /// Routers repeat their announcements: no more renewals than one in this time because of them.
-    private static let announcementPause: Duration = .seconds(5)
+    static let announcementPause: Duration = .seconds(5)
     /// As above, while nothing says that the router restarted.
     private static let idleAnnouncementPause: Duration = .seconds(60)
 
@@ -108,12 +108,24 @@ extension MappingMachine {
         if bytes.first == 0 {
             guard let response = try? NATPMP.Response(bytes) else { return [] }
             // A refusal of the version need not have an epoch.
-            if response.result == 0 { _ = hasRestarted(.natPMP, response.epoch, at: now) }
+            let isNews = response.result == 0 && isYounger(.natPMP, response.epoch, at: now)
+            if case .resting = phase { return isNews ? refreshSoon(after: Self.announcementPause, at: now) : [] }
             return received(response, at: now)
         }
         guard let response = try? PCP.Response(bytes) else { return [] }
-        if response.version == PCP.version { _ = hasRestarted(.pcp, response.epoch, at: now) }
+        let isNews = response.version == PCP.version && isYounger(.pcp, response.epoch, at: now)
+        // A router that restarted may tell those that it knows one by one (RFC 6887 sections 14.1.2 and 14.2).
+        if case .resting = phase { return isNews ? refreshSoon(after: Self.announcementPause, at: now) : [] }
         return received(response, at: now)
+    }
+
+    /// Notes a router's epoch; whether the mapping that is held is older than the router's table. What tells so is an answer that
+    /// came unasked; a late one has the epoch of the others.
+    private mutating func isYounger(_ method: MappingMethod, _ epoch: UInt32, at now: Duration) -> Bool {
+        let hasRestarted = hasRestarted(method, epoch, at: now)
+        guard let held else { return false }
+        // The epoch is cut to whole seconds, and the answer was under way.
+        return hasRestarted || now - .seconds(Int64(epoch)) > held.since + .seconds(2)
     }
 
     private mutating func hasRestarted(_ method: MappingMethod, _ epoch: UInt32, at now: Duration) -> Bool {
@@ -217,7 +229,6 @@ extension MappingMachine {
     /// A router announces that it restarted or has another address. Anybody in the network can send that, so all that comes of
     /// it is an earlier renewal, and not many of them.
     mutating func announced(_ bytes: [UInt8], at now: Duration) -> [Action] {
-        guard case .resting(let until) = phase else { return [] }
         var isNews = false
         let epoch: UInt32
         if bytes.first == 0 {
@@ -235,7 +246,17 @@ extension MappingMachine {
         }
         // The router's table is younger than the mapping; or there is none, and the router is back.
         if let held { if now - .seconds(Int64(epoch)) > held.since { isNews = true } } else { isNews = true }
-        let pause = isNews ? Self.announcementPause : Self.idleAnnouncementPause
+        guard case .resting = phase else {
+            // What is under way was begun while the router may not have been up.
+            if isNews { mustRefresh = true }
+            return []
+        }
+        return refreshSoon(after: isNews ? Self.announcementPause : Self.idleAnnouncementPause, at: now)
+    }
+
+    /// While resting: renews at once, but not sooner after the last start than `pause`.
+    private mutating func refreshSoon(after pause: Duration, at now: Duration) -> [Action] {
+        guard case .resting(let until) = phase else { return [] }
         let due = max(now, lastStart + pause)
         phase = .resting(until: min(until, due))
         return due <= now ? refresh(at: now) : []

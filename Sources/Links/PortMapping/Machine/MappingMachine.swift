@@ -97,6 +97,8 @@ package struct MappingMachine: Sendable {
     var failureCount = 0
     var hasFailed = false
     var lastStart: Duration = .zero
+    /// The router announced itself while something was under way: should that fail, it is asked again.
+    var mustRefresh = false
 
     /// - Parameter ownAddresses: all of this machine, none of which is a router.
     package init(
@@ -205,6 +207,7 @@ package struct MappingMachine: Sendable {
         refusals = []
         hasFailed = false
         failureCount = 0
+        mustRefresh = false
         let half = grant.lease.map { $0 / 2 } ?? settings.renewal
         phase = .resting(until: now + max(min(half, settings.renewal), .seconds(15)))
         return []
@@ -233,7 +236,10 @@ package struct MappingMachine: Sendable {
         failureCount = min(failureCount + 1, 10)
         let (first, limit): (Duration, Duration) =
             wasMapped ? (.seconds(15), .seconds(600)) : (.seconds(300), .seconds(1800))
-        phase = .resting(until: now + min(first * (1 << (failureCount - 1)), limit))
+        var pause = min(first * (1 << (failureCount - 1)), limit)
+        if mustRefresh { pause = min(pause, max(lastStart + Self.announcementPause - now, .zero)) }
+        mustRefresh = false
+        phase = .resting(until: now + pause)
         return []
     }
 

@@ -3,6 +3,7 @@ import ControlAPI
 import Cryptography
 import Fetching
 import FileAccess
+import FolderScanner
 import IndexStore
 import LinkSecurity
 import Transport
@@ -20,6 +21,7 @@ extension ControlError {
             self.init(.indexUnusable, error.message, isRetryable: error.isTransient, path: path)
         case let error as ConfigurationError: self.init(error)
         case let error as FolderHalt: self.init(error, path: path)
+        case let error as ScanError: self.init(error, path: path)
         case let error as FetchError: self.init(error, path: path)
         default: self.init(.failed, "\(error)", path: path)
         }
@@ -36,6 +38,15 @@ extension ControlError {
             case .rootMissing, .markerMissing, .rootEmptied, .massDeletion: .folderHalted
             }
         self.init(code, halt.message, path: path)
+    }
+
+    /// Why a folder's disk could not be listed. A root that has gone halts the folder; it may not have noticed yet.
+    package init(_ error: ScanError, path: String?) {
+        switch error.code {
+        case .rootUnreadable where error.cause?.code == .permission: self.init(.noPermission, error.message, path: path)
+        case .rootNotInPlace, .rootUnreadable: self.init(.folderHalted, error.message, path: path)
+        case .noThread: self.init(.failed, error.message, isRetryable: true, path: path)
+        }
     }
 
     package init(_ error: ConfigurationError) {
