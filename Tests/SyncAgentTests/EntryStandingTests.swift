@@ -32,7 +32,7 @@ struct EntryStandingTests {
         // Who has it is not connected: said, unless it still comes from somewhere.
         Case(.queued, isAvailable: false, is: .queued, waitsFor: .device),
         Case(.partial, present: 16, isAvailable: false, is: .partial, waitsFor: .device),
-        Case(.queued, downloads: 1, stored: 1, isAvailable: false, is: .downloading),
+        Case(.queued, downloads: 1, stored: 1, isAvailable: false, is: .downloading, waitsFor: .device),
         Case(.queued, isAvailable: nil, is: .queued), Case(.absent, isAvailable: false, is: .absent),
         // It does not fit: what is here already needs no space.
         Case(.queued, free: 20, is: .queued, waitsFor: .space, short: 47),

@@ -54,7 +54,7 @@ struct EntryStanding: Equatable, Sendable {
         }
         if let short { return (.space, "does not fit: \(ByteText.size(short)) short") }
         if let obstacle { return (.policy, obstacle) }
-        if isAvailable == false, downloads == 0 { return (.device, "no device that has it is connected") }
+        if isAvailable == false { return (.device, "no device that has it is connected") }
         return nil
     }
 }

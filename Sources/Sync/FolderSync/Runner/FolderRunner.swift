@@ -44,11 +44,10 @@ package final class FolderRunner: Sendable {
     private let stopped = Signal()
     /// What `run` does is to be set up again.
     private let restart = Signal()
-    private let rootChanged = Signal()  // The root may be another directory than the one that is watched.
+    /// The root may be another directory than the one that is watched.
+    private let rootChanged = Signal()
 
-    init(
-        boards: FolderBoards, store: IndexStore, tools: FolderTools, events: EventHub, watchProgram: String?
-    ) {
+    init(boards: FolderBoards, store: IndexStore, tools: FolderTools, events: EventHub, watchProgram: String?) {
         let configuration = boards.places.configuration
         id = configuration.id
         self.boards = boards
