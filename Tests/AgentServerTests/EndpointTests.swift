@@ -152,6 +152,11 @@ struct EndpointTests {
         EndpointSample(Endpoints.completion, CompletionQuery(folder: "ä", device: "n")),
         EndpointSample(Endpoints.ready, ReadyQuery(folder: nil)),
         EndpointSample(Endpoints.ready, ReadyQuery(folder: "ä")),
+        EndpointSample(Endpoints.settings),
+        EndpointSample(Endpoints.changeSettings, SettingsChange(settings: [SettingInput(key: "name", value: "ä")])),
+        EndpointSample(
+            Endpoints.changeSettings,
+            SettingsChange(folder: "f g", settings: [SettingInput(key: "priority", values: ["a", "b"])])),
         EndpointSample(Endpoints.changes, ChangeQuery()),
         EndpointSample(Endpoints.reload, ReloadRequest()),
         EndpointSample(Endpoints.reload, ReloadRequest(isConfirmed: true)),

@@ -8,6 +8,25 @@ extension ScriptedControl {
             return NetworkSettings(
                 discoveryServers: ["https://192.0.2.9/"], relays: false, proxy: "socks5://u:…@h:1", proxyOnly: true)
         }
+        table.on(Endpoints.settings) {
+            try self.note("settings")
+            return SettingsDocument(
+                settings: [
+                    SettingDescription(
+                        scope: "agent", key: "name", kind: "text", allowed: "a text", words: [], isList: false, usual: "",
+                        without: "the host name", summary: "Name shown to other devices", needsRestart: false,
+                        changedBy: nil)
+                ],
+                agent: [SettingState(key: "name", value: "laptop", values: nil, isDefault: false)], folders: [],
+                devices: [])
+        }
+        table.on(Endpoints.changeSettings) { change in
+            try self.note("\(change)")
+            return SettingsAnswer(
+                settings: change.settings.map {
+                    .init(key: $0.key, from: "", to: $0.value ?? "", needsRestart: false)
+                })
+        }
         table.on(Endpoints.reach) {
             try self.note("reach")
             return ReachReport(
