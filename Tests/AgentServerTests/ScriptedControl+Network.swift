@@ -13,7 +13,8 @@ extension ScriptedControl {
             return SettingsDocument(
                 settings: [
                     SettingDescription(
-                        scope: "agent", key: "name", kind: "text", allowed: "a text", words: [], isList: false, usual: "",
+                        scope: "agent", key: "name", kind: "text", allowed: "a text", words: [], isList: false,
+                        usual: "",
                         without: "the host name", summary: "Name shown to other devices", needsRestart: false,
                         changedBy: nil)
                 ],

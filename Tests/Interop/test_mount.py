@@ -229,13 +229,26 @@ def test_list_and_unmount(setting):
     listed = json.loads(agent.run("mount", "--list", "--json").stdout)
     assert {"directory": directory, "folder": "films"} in listed["mounts"]
     second = lab.path("second")
-    agent.run("mount", second, "--folder", "films")
+    assert agent.try_run("mount", "films", second, "--folder", "none").returncode == 64
+    agent.run("mount", "films", second)
     with open(os.path.join(second, "empty"), "rb"):
         result = agent.try_run("unmount", second)
         assert result.returncode != 0 and str(os.getpid()).encode() in result.stderr
     agent.run("unmount", second)
     assert os.listdir(second) == []
     wait_until(lambda: mounted(second) is None, 10, "its process ends")
+
+
+def test_a_mount_in_the_foreground(setting):
+    lab, _, agent, _, _, _ = setting
+    directory = lab.path("foreground")
+    process = subprocess.Popen(agent.command("mount", "films", directory, "--foreground"), stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    assert "films" in [mount["folder"] for mount in json.loads(agent.run("mount", "--list", "--json").stdout)["mounts"]
+                       if mount["directory"] == directory]
+    process.terminate()
+    assert process.wait(20) == 0
+    assert os.listdir(directory) == [] and not mounted(directory)
 
 
 @pytest.mark.parametrize("place, words", [

@@ -123,7 +123,8 @@ enum MountProgram {
     }
 
     private static func fail(_ text: String, _ arguments: Arguments) -> CInt {
-        say(text, arguments.ready)
+        // Standard output is for `ready` alone.
+        say(text, arguments.ready > STDERR_FILENO ? arguments.ready : -1)
         return 1
     }
 

@@ -101,20 +101,16 @@ enum Mounting {
     static func start(
         _ places: CommandEnvironment.Places, folder: String, directory: String
     ) async throws {
-        let own = try AgentProcess.executable()
-        let executable = String(own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)) + "/" + program
-        guard access(executable, X_OK) == 0 else {
-            throw ControlError(.failed, "\(executable) is missing. Install synctrain again.", path: executable)
-        }
+        let executable = try mountProgram()
         var pipe: [CInt] = [-1, -1]
         guard pipe2(&pipe) else { throw ControlError(.failed, "No descriptor is left. Close some programs.") }
         let (reading, writing) = (pipe[0], pipe[1])
         defer { close(reading) }
-        let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
         do throws(ChildProcess.StartError) {
             defer { close(writing) }
             _ = try ChildProcess.start(
-                executable, ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "3", directory],
+                executable,
+                arguments(places, folder: folder, directory: directory, ready: 3),
                 environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
                 signals: AgentProcess.ignoredSignals, upTo: 3
             ) { actions in
@@ -132,6 +128,44 @@ enum Mounting {
             throw ControlError(
                 .failed, word.isEmpty ? "\(program) ended at once. See \(places.logFile)." : word, path: directory)
         }
+    }
+
+    /// Goes on as the program that mounts: it prints `ready` when the tree can be read, and unmounts at SIGINT and
+    /// SIGTERM.
+    ///
+    /// - Throws: `failed` if there is no such program; else it does not return.
+    static func become(
+        _ places: CommandEnvironment.Places, folder: String, directory: String
+    ) throws(ControlError) {
+        let executable = try mountProgram()
+        let words = arguments(
+            places, folder: folder, directory: directory, ready: STDOUT_FILENO)
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+        // Threads of a pool block signals, and the program would inherit that.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        var vector = ([executable] + words).map { strdup($0) } + [nil]
+        execv(executable, &vector)
+        throw ControlError(
+            .failed, "\(executable) cannot be started: \(String(cString: strerror(errno))).", path: executable)
+    }
+
+    /// The program that mounts, which is beside this one.
+    private static func mountProgram() throws(ControlError) -> String {
+        let own = try AgentProcess.executable()
+        let executable = String(own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)) + "/" + program
+        guard access(executable, X_OK) == 0 else {
+            throw ControlError(.failed, "\(executable) is missing. Install synctrain again.", path: executable)
+        }
+        return executable
+    }
+
+    private static func arguments(
+        _ places: CommandEnvironment.Places, folder: String, directory: String, ready: CInt
+    ) -> [String] {
+        let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
+        return ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "\(ready)", directory]
     }
 
     private static func pipe2(_ ends: inout [CInt]) -> Bool {

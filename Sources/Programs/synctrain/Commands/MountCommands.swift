@@ -10,22 +10,35 @@ struct MountCommand: RunnableCommand {
             Files that are on this disk are read from it; all others are downloaded block by block as programs read \
             them. The tree is read-only. It stays mounted until `synctrain unmount`.
 
-            Example: synctrain mount ~/Library --folder photos
+            Example: synctrain mount photos ~/Library
             """)
 
-    @Argument(help: "Empty directory; created if missing.", completion: .directory)
-    var directory: String?
+    @Argument(
+        help: ArgumentHelp("Folder; may be omitted if there is only one.", valueName: "folder"), completion: .directory)
+    var first: String?
 
-    @Option(help: ArgumentHelp("Folder; may be omitted if there is only one.", valueName: "folder"))
-    var folder: String?
+    @Argument(
+        help: ArgumentHelp("Empty directory; created if missing.", valueName: "directory"), completion: .directory)
+    var second: String?
+
+    @Option(name: .customLong("folder"), help: ArgumentHelp("Folder, in place of the first word.", valueName: "folder"))
+    var option: String?
+
+    @Flag(help: "Print `ready` once files can be read, and run until Ctrl-C or SIGTERM, which unmount.")
+    var foreground = false
 
     @Flag(help: "List mounted folders.")
     var list = false
 
     @OptionGroup var global: GlobalOptions
 
+    private var directory: String? { second ?? first }
+
+    private var folder: String? { option ?? (second == nil ? nil : first) }
+
     func validate() throws {
         if list == (directory != nil) { throw ValidationError("Give a directory to mount on, or --list.") }
+        if second != nil, let option, option != first { throw ValidationError("Give one folder.") }
     }
 
     func execute(in context: CommandContext) async throws {
@@ -34,6 +47,9 @@ struct MountCommand: RunnableCommand {
         let id = try chosen(among: folders.map(\.id))
         let path = try Mounting.prepare(
             context.absolute(directory), folders: folders.map(\.path), typed: directory)
+        if foreground {
+            return try Mounting.become(try context.places(), folder: id, directory: path)
+        }
         try await Mounting.start(try context.places(), folder: id, directory: path)
         try context.remark("Mounted \(id) on \(directory), read-only. To unmount: synctrain unmount \(directory)")
     }
@@ -51,7 +67,9 @@ struct MountCommand: RunnableCommand {
         }
         guard ids.count == 1 else {
             throw ControlError(
-                .invalidRequest, "There are several folders (\(ids.sorted().joined(separator: ", "))); use --folder.")
+                .invalidRequest,
+                "There are several folders (\(ids.sorted().joined(separator: ", "))). Name one: "
+                    + "`synctrain mount FOLDER DIRECTORY`.")
         }
         return only
     }
