@@ -160,6 +160,11 @@ def test_what_was_fetched_on_purpose_is_not_extraneous(gate):
     assert agent.folder("f")["extraneous"] == 0 and agent.records("extraneous", "list", "f") == []
     line = agent.run("ls", "-l", "f:other").stdout.decode()
     assert line.startswith("downloaded ") and line.endswith("x  (not selected)\n")
+    # Another file there, and the directory is not what was fetched.
+    write(os.path.join(gate.here, "other/mine"), b"mine")
+    assert gate.entry("other")["state"] == "extraneous" and gate.entry("other/x")["state"] == "downloaded"
+    os.remove(os.path.join(gate.here, "other/mine"))
+    assert gate.entry("other")["state"] == "downloaded"
     agent.kill()
     agent.start()
     assert gate.entry("other/x")["state"] == "downloaded"

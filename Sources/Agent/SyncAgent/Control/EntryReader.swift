@@ -265,17 +265,21 @@ struct EntryReader: Sendable {
         }
     }
 
-    /// Whether what is on this disk of the directory, of which nothing is selected, was fetched there on purpose.
+    /// Whether all files that a directory has on this disk were fetched there on purpose, and have not changed since.
     private func isDownloaded(below path: String) async throws -> Bool {
         guard try await !index.fetched(in: folder.id, below: path, limit: 1).isEmpty else { return false }
-        var cursor: String?
-        repeat {
-            let page = try await index.localDescendants(of: folder.id, below: path, after: cursor, limit: 1000)
-            let files = page.entries.filter { $0.kind != .directory }.map(\.path)
-            guard try await index.fetched(files, in: folder.id).count == files.count else { return false }
-            cursor = page.next
-        } while cursor != nil
-        return true
+        var (waiting, hasFiles) = ([path], false)
+        while let directory = waiting.popLast() {
+            let prefix = directory + "/"
+            let names = try await namesOnDisk(in: RelativePath(directory), orNil: false)
+            let files = names.filter { name, type in
+                type != .directory && RelativePath(prefix + name)?.isTemporary == false
+            }
+            guard try await downloaded(files, prefix).count == files.count else { return false }
+            hasFiles = hasFiles || !files.isEmpty
+            waiting += names.filter { $0.value == .directory }.keys.map { prefix + $0 }
+        }
+        return hasFiles
     }
 
     /// A name that only this disk has; nil for what is none of the user's.
