@@ -41,7 +41,11 @@ import Testing
         #expect(try await index.store.fetched(in: music, below: "d", limit: 9).map(\.name) == ["d/x", "d/y"])
         #expect(try await index.store.fetched(in: music, limit: 9) == notes)
         #expect(try await index.store.fetched(in: music, after: "d/y", limit: 9).map(\.name) == ["d0", "é"])
-        try await index.store.forgetFetched(["d/x"], in: music)
+        // What was fetched anew since is another note.
+        let anew = FetchedFile(name: "d/y", size: 4, modifiedSeconds: 8, modifiedNanoseconds: 9)
+        try await index.store.noteFetched([anew], in: music)
+        try await index.store.forgetFetched([notes[2], notes[3]], in: music)
+        #expect(try await index.store.fetched(["d/x", "d/y"], in: music) == ["d/y": anew])
         try index.store.close()
         let again = try IndexStore.open(path: index.directory.index)
         #expect(try await again.fetched(in: music, limit: 9).map(\.name) == ["a", "d", "d/y", "d0", "é"])

@@ -18,6 +18,7 @@ struct ExtraneousCountTests {
         let tree: TemporaryTree
         let home: TemporaryDirectory
         let folder: FolderSync.Folder
+        let index: IndexStore
         let seconds = Time()
 
         final class Time: Sendable {
@@ -29,7 +30,7 @@ struct ExtraneousCountTests {
             home = try TemporaryDirectory()
             try tree.makeDirectory(".stfolder")
             try tree.write(Array("!/keep\n*\n".utf8), to: ".stignore")
-            let index = try IndexStore.open(path: home.path + "/index.sqlite")
+            index = try IndexStore.open(path: home.path + "/index.sqlite")
             try await index.addFolder(id, newIndexID: IndexID(rawValue: 1))
             let seconds = seconds
             folder = FolderSync.Folder(
@@ -87,6 +88,24 @@ struct ExtraneousCountTests {
         scene.folder.boards.inbox.scanEverything()
         await scene.pass(0)
         #expect(scene.count == 1)
+    }
+
+    @Test func scansTakeBackNotesOfFilesThatAreNoLongerAsTheyWereFetched() async throws {
+        let scene = try await Scene()
+        let names = ["changed", "gone", "keep", "same"]
+        var notes: [FetchedFile] = []
+        for name in names {
+            try scene.tree.write([1], to: name)
+            let status = try #require(try scene.tree.root.status(of: try RelativePath(parsing: name)))
+            notes.append(FetchedFile(name: name, status))
+        }
+        try await scene.index.noteFetched(notes, in: Self.id)
+        try scene.tree.write([1, 2], to: "changed")
+        try scene.tree.remove("gone")
+        scene.folder.boards.inbox.scanEverything()
+        await scene.pass(0)
+        #expect(try await scene.index.fetched(in: Self.id, limit: 9).map(\.name) == ["same"])
+        #expect(scene.count == 1, "what changed is extraneous")
     }
 
     @Test func directoriesThatNobodyNamedAreWatched() async throws {

@@ -17,8 +17,7 @@ package struct FetchedFile: Equatable, Sendable {
     }
 }
 
-/// Which files were fetched on purpose. A note holds for as long as the file is as it says; whoever meets another file takes
-/// the note back.
+/// Which files were fetched on purpose. A note holds while the file is as it says; scans of the folder take others back.
 extension IndexStore {
     /// Notes files, durably with the next commit of the index; a note of the same name is replaced.
     ///
@@ -33,11 +32,7 @@ extension IndexStore {
                 VALUES (?1, ?2, ?3, ?4, ?5)
                 """)
             for file in files {
-                try insert.bind(1, row.number)
-                try insert.bind(2, file.name)
-                try insert.bind(3, file.size)
-                try insert.bind(4, file.modifiedSeconds)
-                try insert.bind(5, Int64(file.modifiedNanoseconds))
+                try Self.bind(file, of: row, to: insert)
                 try insert.run()
             }
         }
@@ -91,20 +86,31 @@ extension IndexStore {
         }
     }
 
-    /// Takes notes back.
+    /// Takes notes back; one that was made anew since, of another file, stays.
     ///
     /// - Throws: `IndexStoreError` (`noSuchFolder` for an unknown folder); `CancellationError`.
-    package func forgetFetched(_ names: [String], in folder: FolderID) async throws {
-        guard !names.isEmpty else { return }
+    package func forgetFetched(_ files: [FetchedFile], in folder: FolderID) async throws {
         try await write { database in
             let row = try Folder.find(folder, in: database)
-            let delete = try RawStatement(database, "DELETE FROM fetched WHERE folder = ?1 AND name = ?2")
-            for name in names {
-                try delete.bind(1, row.number)
-                try delete.bind(2, name)
+            let delete = try RawStatement(
+                database,
+                """
+                DELETE FROM fetched
+                WHERE folder = ?1 AND name = ?2 AND size = ?3 AND modified = ?4 AND nanoseconds = ?5
+                """)
+            for file in files {
+                try Self.bind(file, of: row, to: delete)
                 try delete.run()
             }
         }
+    }
+
+    private static func bind(_ file: FetchedFile, of folder: Folder, to statement: borrowing RawStatement) throws {
+        try statement.bind(1, folder.number)
+        try statement.bind(2, file.name)
+        try statement.bind(3, file.size)
+        try statement.bind(4, file.modifiedSeconds)
+        try statement.bind(5, Int64(file.modifiedNanoseconds))
     }
 
     private static func fetchedFile(_ row: borrowing RawStatement) -> FetchedFile {

@@ -350,7 +350,7 @@ package struct FetchJob: Sendable {
                 return FetchedFile(name: name, status)
             }
         }
-        try await index.noteFetched(notes, in: folder.id)
+        if !notes.isEmpty { try await index.noteFetched(notes, in: folder.id) }
     }
 
     private func finished(

@@ -40,26 +40,42 @@ extension FolderContext {
         return count.withLock { $0 }
     }
 
-    /// Those that people are to look at: not what they want left alone, nor what they fetched there on purpose. Takes back the
-    /// notes of fetched files that have changed since.
+    /// Those that people are to look at: not what they want left alone, nor what they fetched there on purpose.
     func extraneous(among found: [ExtraneousEntry]) async throws -> [ExtraneousEntry] {
         let found = found.filter { !place.leftAlone.contains($0.name) }
         let notes = try await index.store.fetched(
             found.filter { $0.status.type != .directory }.map(\.name), in: id)
-        var stale: [String] = []
         var left: [ExtraneousEntry] = []
         for entry in found {
             if entry.status.type == .directory {
                 // What else is in it is listed by its own name.
                 if try await !index.store.fetched(in: id, below: entry.name, limit: 1).isEmpty { continue }
-            } else if let note = notes[entry.name] {
-                if note == FetchedFile(name: entry.name, entry.status) { continue }
-                stale.append(entry.name)
+            } else if notes[entry.name] == FetchedFile(name: entry.name, entry.status) {
+                continue
             }
             left.append(entry)
         }
-        try await index.store.forgetFetched(stale, in: id)
         return left
+    }
+
+    /// Takes back the notes of fetched files that are gone, changed or selected.
+    func forgetFetched() async throws {
+        var cursor: String?
+        repeat {
+            let notes = try await index.store.fetched(in: id, after: cursor, limit: FolderIndex.pageLimit)
+            let stale = try await onDisk { [root, selection] in
+                notes.filter { note in
+                    guard selection.isLeftOut(note.name), let path = RelativePath(note.name) else { return true }
+                    // What cannot be looked at may be as it was.
+                    guard case .success(let status) = Result(catching: { try root.status(of: path) }) else {
+                        return false
+                    }
+                    return status.map { FetchedFile(name: note.name, $0) } != note
+                }
+            }
+            if !stale.isEmpty { try await index.store.forgetFetched(stale, in: id) }
+            cursor = notes.count < FolderIndex.pageLimit ? nil : notes.last?.name
+        } while cursor != nil
     }
 
     /// On which devices the needed files are whole.

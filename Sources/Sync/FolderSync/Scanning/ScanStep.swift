@@ -146,6 +146,7 @@ package struct ScanStep: FolderStep {
             work.effects.touchesExtraneous = true
         }
         if paths == nil {
+            try await folder.forgetFetched()
             work.effects.counts.extraneous = try await folder.countExtraneous()
             work.effects.touchesConflicts = true
             work.effects.counts.lastScan = folder.tools.time.wall()
