@@ -290,7 +290,7 @@ package final class FolderRunner: Sendable {
             let now = tools.time.monotonic()
             switch boards.inbox.nextScan(at: now) {
             case .at(let paths): await scan(paths)
-            case .countExtraneous: try? await perform(CountExtraneousStep())
+            case .countExtraneous: await attempt { _ = try await self.perform(CountExtraneousStep()) }
             case .wait(let deadline): await rest(until: deadline, now, boards.inbox.scanWake)
             }
         }
@@ -329,7 +329,7 @@ package final class FolderRunner: Sendable {
         let now = tools.time.monotonic()
         switch boards.inbox.nextScan(at: now) {
         case .at(let paths): await scan(paths)
-        case .countExtraneous: try? await perform(CountExtraneousStep())
+        case .countExtraneous: await attempt { _ = try await self.perform(CountExtraneousStep()) }
         case .wait:
             guard case .now(let names) = boards.inbox.nextPull(at: now) else { return false }
             await attempt { try await self.pull(names) }
