@@ -63,8 +63,9 @@ extension Configuration {
     package func answer(
         to change: SettingsChange, in new: Configuration, since start: Configuration?
     ) throws -> SettingsAnswer {
+        let target = try target(of: change)
         let (old, now): ([SettingState], [SettingState]) =
-            switch try target(of: change) {
+            switch target {
             case .agent: (Self.states(SettingsSchema.agent, of: self), Self.states(SettingsSchema.agent, of: new))
             case .folder(let id):
                 (
@@ -77,7 +78,6 @@ extension Configuration {
                     Self.states(SettingsSchema.device, of: try new.device(id.description))
                 )
             }
-        let scope = try target(of: change).scope
         let started = start.map { Self.states(SettingsSchema.agent, of: $0) } ?? []
         return SettingsAnswer(
             settings: try change.settings.map { input in
@@ -85,7 +85,7 @@ extension Configuration {
                 let running = started.first { $0.key == input.key }?.value
                 return SettingsAnswer.Change(
                     key: input.key, from: old.first { $0.key == input.key }?.value ?? "", to: to,
-                    needsRestart: try SettingsSchema.declaration(scope, input.key).effect == .restart
+                    needsRestart: try SettingsSchema.declaration(target.scope, input.key).effect == .restart
                         && running.map { $0 != to } ?? false)
             })
     }

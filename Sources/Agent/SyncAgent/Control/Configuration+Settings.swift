@@ -89,20 +89,11 @@ extension Configuration {
     /// The settings that only count when an agent is started and that are others in `new`.
     func settingsForStart(otherThan new: Configuration) -> [String] {
         var names: [String] = []
-        if listen != new.listen { names.append("listen") }
-        if discovery != new.discovery { names.append("discovery") }
-        if relays != new.relays { names.append("relays") }
-        if network != new.network { names.append("network") }
-        // How it searches is read before each scan.
-        if bluetooth.isEnabled != new.bluetooth.isEnabled || bluetooth.adapter != new.bluetooth.adapter {
-            names.append("bluetooth")
+        for setting in SettingsSchema.agent
+        where setting.declaration.effect == .restart && setting.read(self) != setting.read(new) {
+            let name = String(setting.key.prefix { $0 != "." })
+            if names.last != name { names.append(name) }
         }
-        if cache != new.cache { names.append("cache") }
-        if fetch != new.fetch { names.append("fetch") }
-        if log != new.log { names.append("log") }
-        // Its rate is looked at for each piece that is sent.
-        if http.listen != new.http.listen || http.hosts != new.http.hosts { names.append("http") }
-        if thumbnails != new.thumbnails { names.append("thumbnails") }
         return names
     }
 
