@@ -115,7 +115,7 @@ package struct FolderOutlook: Sendable {
             waits.append(
                 wait(
                     .policy,
-                    "\(waiting.files) of the needed files are waiting "
+                    "\(waiting.files) of the needed files \(Self.verb(waiting.files)) waiting "
                         + (Self.conditions[waiting.reason ?? ""] ?? "for another link"),
                     (waiting.files, waiting.bytes), waiting.message))
         }
@@ -151,6 +151,8 @@ package struct FolderOutlook: Sendable {
             reason: reason, message: message, remedy: remedy, devices: devices.map(\.id.description),
             files: amount?.files, bytes: amount?.bytes)
     }
+
+    private static func verb(_ count: Int64) -> String { count == 1 ? "is" : "are" }
 
     private static func names(_ peers: [Peer]) -> String {
         peers.map { $0.name.isEmpty ? $0.id.shortID.description : $0.name }.joined(separator: ", ")
@@ -222,7 +224,8 @@ package struct FolderOutlook: Sendable {
                 waits.append(
                     wait(
                         .holder,
-                        "\(lack.files) of the needed files are on \(Self.names(holders)), not connected", amount,
+                        "\(lack.files) of the needed files \(Self.verb(lack.files)) on \(Self.names(holders)), not connected",
+                        amount,
                         "switch one of them on; `synctrain device list` shows why it is not connected", holders))
             }
         }
