@@ -109,8 +109,7 @@ enum Mounting {
         do throws(ChildProcess.StartError) {
             defer { close(writing) }
             _ = try ChildProcess.start(
-                executable,
-                arguments(places, folder: folder, directory: directory, ready: 3),
+                executable, arguments(places, folder: folder, directory: directory, ready: 3),
                 environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
                 signals: AgentProcess.ignoredSignals, upTo: 3
             ) { actions in
@@ -133,13 +132,12 @@ enum Mounting {
     /// Goes on as the program that mounts: it prints `ready` when the tree can be read, and unmounts at SIGINT and
     /// SIGTERM.
     ///
-    /// - Throws: `failed` if there is no such program; else it does not return.
+    /// - Throws: `failed` if the program is missing or cannot be started. Otherwise it does not return.
     static func become(
         _ places: CommandEnvironment.Places, folder: String, directory: String
     ) throws(ControlError) {
         let executable = try mountProgram()
-        let words = arguments(
-            places, folder: folder, directory: directory, ready: STDOUT_FILENO)
+        let words = arguments(places, folder: folder, directory: directory, ready: STDOUT_FILENO)
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
         // Threads of a pool block signals, and the program would inherit that.
         var none = sigset_t()

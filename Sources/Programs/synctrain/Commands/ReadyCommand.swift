@@ -126,7 +126,7 @@ struct ReadyRendering: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// `45 s`, `12 min`, `2 h 10 min`: a rate is no better than that.
+    /// `45 s`, `12 min`, `2 h 10 min`. A rate allows no more precision.
     private static func about(_ seconds: Int64) -> String {
         guard (60..<3600).contains(seconds) else { return Quantity.duration(seconds: seconds) }
         return "\(seconds / 60 + (seconds % 60 > 0 ? 1 : 0)) min"

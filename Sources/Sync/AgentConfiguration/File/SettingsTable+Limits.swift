@@ -23,7 +23,7 @@ extension SettingsTable {
         return minute
     }
 
-    /// Nil for what is no time of day.
+    /// `08:30` in minutes; nil for any other text.
     static func minuteOfDay(_ text: String) -> Int? {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { part in

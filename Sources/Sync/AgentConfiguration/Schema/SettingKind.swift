@@ -108,7 +108,7 @@ package enum SettingKind: Equatable, Sendable {
         }
     }
 
-    /// Reads the elements of a list; nil for what is not allowed, and for a kind that is no list.
+    /// Reads the elements of a list; nil if one is not allowed or the setting has a single value.
     func value(_ elements: [String]) -> SettingValue? {
         switch self {
         case .texts, .devices: return .list(elements)
