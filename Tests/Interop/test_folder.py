@@ -206,8 +206,8 @@ def test_rename_of_a_directory_asks_for_no_data(side):
     before = side.pair.device
     os.rename(side.path("album"), side.path("renamed album"))
     side.sync()
-    after = side.pair.device
-    assert data_bytes(after) - data_bytes(before) < MIB, f"which way, and when: {before}, then {after}"
+    now = side.pair.device
+    assert data_bytes(now) - data_bytes(before) < MIB, f"files were sent again: the device was {before}, is {now}"
     assert not os.path.exists(side.far("album"))
     after = {name: os.stat(side.far("renamed album", "deep", name)).st_ino for name in inodes}
     assert after == inodes, "renamed, not copied"
