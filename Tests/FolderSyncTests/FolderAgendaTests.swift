@@ -34,7 +34,7 @@ import Testing
         let looks = [agenda.nextLook(at: .seconds(1)), agenda.nextLook(at: .seconds(1))]
         #expect(looks == [.at([try path("a"), try path("a/x"), try path("b")]), .wait(until: nil)])
         let pull = agenda.nextPull(at: .seconds(1))
-        #expect(pull == .now(["a", "a/x", "b"]))
+        #expect(pull == .now(["a", "a/x", "b"], unannounced: ["a", "a/x", "b"]))
     }
 
     @Test func `where names are gone is looked at when it is due, or with what comes before`() throws {
@@ -67,21 +67,32 @@ import Testing
 
     @Test func `what changed in the index is pulled by name, unless anything may be needed`() {
         var agenda = settled()
-        agenda.pullSoon(["b"])
-        agenda.pullSoon(["a", "b"])
-        agenda.pullSoon([])
+        agenda.pullSoon(["b"], areAnnounced: true)
+        agenda.pullSoon(["a", "b"], areAnnounced: true)
+        agenda.pullSoon([String](), areAnnounced: true)
         var pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
         #expect(pulls == [.now(["a", "b"]), .wait(until: nil)])
-        agenda.pullSoon(["a"])
+        agenda.pullSoon(["a"], areAnnounced: true)
         agenda.pullSoon()
-        agenda.pullSoon(["b"])
+        agenda.pullSoon(["b"], areAnnounced: true)
         pulls = [agenda.nextPull(at: .zero), agenda.nextPull(at: .zero)]
         #expect(pulls == [.now(nil), .wait(until: nil)])
-        agenda.pullSoon((0...FolderAgenda.pathLimit).map { "f\($0)" })
+        agenda.pullSoon((0...FolderAgenda.pathLimit).map { "f\($0)" }, areAnnounced: true)
         let many = agenda.nextPull(at: .zero)
         #expect(many == .now(nil))
-        agenda.pullSoon([])
+        agenda.pullSoon([String](), areAnnounced: true)
         #expect(!agenda.hasWork)
+    }
+
+    @Test func `names that no device announced are told apart, whichever came first`() throws {
+        var agenda = settled()
+        agenda.pullSoon(["a", "b"], areAnnounced: true)
+        agenda.pullSoon(["b", "c"], areAnnounced: false)
+        agenda.scan([try path("a"), try path("d")])
+        _ = agenda.nextLook(at: .zero)
+        agenda.pullSoon(["d"], areAnnounced: true)
+        let pull = agenda.nextPull(at: .zero)
+        #expect(pull == .now(["a", "b", "c", "d"], unannounced: ["c"]))
     }
 
     @Test func `too many names become a look at everything`() throws {

@@ -14,6 +14,9 @@ struct PlanPullStep: FolderStep {
 
     /// What is to be pulled; nil for everything.
     let names: [String]?
+    /// Those of `names` that no announcement brought. If others have deleted a file there, then by an announcement that
+    /// came meanwhile: of its other names, one may be what the file became, and they are to be in the same plan.
+    var unannounced: Set<String> = []
     /// Where the window begins.
     let cursor: String?
     /// Files that were tried in this window already.
@@ -28,6 +31,8 @@ struct PlanPullStep: FolderStep {
     struct Round: Sendable {
         /// The folder as the plan saw it.
         var folder: FolderContext
+        /// What the plan was made of, and the rest of the pull is to be; nil for everything.
+        var names: [String]?
         /// What is to be fetched before anything else of the window can be done.
         var fetches: [FileStaging.Item] = []
         var isComplete = true
@@ -42,7 +47,11 @@ struct PlanPullStep: FolderStep {
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> Round {
         try await outlive(folder, &work)
         var window = try await needed(folder)
-        var round = Round(folder: folder, next: window.next, clearance: clearance)
+        let names = window.names
+        // What was decided about the deletions of a few names says nothing of all.
+        let isWider = names == nil && self.names != nil
+        var round = Round(
+            folder: folder, names: names, next: window.next, clearance: isWider ? nil : clearance)
         window.facts.removeAll { attempted.contains($0.name) }
         if round.clearance == nil, folder.settings.guardsIncomingDeletions, window.facts.contains(where: \.isDeletion) {
             round.clearance = try await IncomingDeletions(folder: folder, names: names).clearance(&work)
@@ -95,8 +104,16 @@ struct PlanPullStep: FolderStep {
     }
 
     /// The next names, of these or of all, of which this device has not what it should have.
-    private func needed(_ folder: FolderContext) async throws -> (facts: [NameFacts], next: String?) {
-        if let names { return (try await folder.index.needed(names).map { NameFacts($0) }, nil) }
+    private func needed(
+        _ folder: FolderContext
+    ) async throws -> (facts: [NameFacts], names: [String]?, next: String?) {
+        if let names {
+            let facts = try await folder.index.needed(names).map { NameFacts($0) }
+            let isPart = facts.contains {
+                $0.isDeletion && $0.local?.file.kind == .file && unannounced.contains($0.name)
+            }
+            if !isPart { return (facts, names, nil) }
+        }
         var facts: [NameFacts] = []
         var cursor = cursor
         repeat {
@@ -104,7 +121,7 @@ struct PlanPullStep: FolderStep {
             facts += page.entries.map { NameFacts($0) }
             cursor = page.next
         } while cursor != nil && facts.count < Self.planLimit
-        return (facts, cursor)
+        return (facts, nil, cursor)
     }
 
     private func note(_ blocked: Plan.Blocked, _ work: inout FolderWork) {

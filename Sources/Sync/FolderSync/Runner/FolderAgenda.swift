@@ -17,14 +17,16 @@ package struct FolderAgenda: Sendable {
     }
 
     package enum Pull: Equatable, Sendable {
-        /// See what is needed of these names; nil for all that is kept.
-        case now([String]?)
+        /// See what is needed of these names; nil for all that is kept. What is deleted of the `unannounced` ones was
+        /// announced together with names that are not among these.
+        case now([String]?, unannounced: Set<String> = [])
         case wait(until: MonotonicTime?)
     }
 
     private enum DuePull {
         case none
-        case names(Set<String>)
+        /// By name, whether another device announced it.
+        case names([String: Bool])
         case everything
     }
 
@@ -130,19 +132,21 @@ package struct FolderAgenda: Sendable {
     }
 
     /// The index changed at these names: they may be needed now.
-    mutating func pullSoon(_ names: some Collection<String>) {
-        pullLater(names)
+    ///
+    /// - Parameter areAnnounced: whether another device changed them, and these are all that it announced with them.
+    mutating func pullSoon(_ names: some Collection<String>, areAnnounced: Bool) {
+        pullLater(names, areAnnounced: areAnnounced)
         retryPause = Self.firstRetry
     }
 
-    private mutating func pullLater(_ names: some Collection<String>) {
-        var due: Set<String>
+    private mutating func pullLater(_ names: some Collection<String>, areAnnounced: Bool) {
+        var due: [String: Bool]
         switch duePull {
         case .everything: return
-        case .none: due = []
+        case .none: due = [:]
         case .names(let names): due = names
         }
-        due.formUnion(names)
+        for name in names { due[name] = areAnnounced || due[name] == true }
         duePull = due.count > Self.pathLimit ? .everything : due.isEmpty ? .none : .names(due)
     }
 
@@ -179,7 +183,7 @@ package struct FolderAgenda: Sendable {
         if !dueScans.isEmpty {
             let paths = dueScans.sorted()
             dueScans = []
-            pullLater(paths.map(\.text))
+            pullLater(paths.map(\.text), areAnnounced: false)
             return .at(paths)
         }
         if let extraneousDue, now >= extraneousDue {
@@ -200,7 +204,9 @@ package struct FolderAgenda: Sendable {
         guard !isWholeScanDue, dueScans.isEmpty, reported.isEmpty else { return .wait(until: nil) }
         defer { duePull = .none }
         guard case .names(let names) = duePull else { return .now(nil) }
-        return .now(names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        return .now(
+            names.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) },
+            unannounced: Set(names.lazy.filter { !$0.value }.map(\.key)))
     }
 
     /// Something was left undone by an error that may pass: it is tried again, later each time.

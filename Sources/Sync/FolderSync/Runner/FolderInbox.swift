@@ -53,9 +53,9 @@ package final class FolderInbox: Sendable {
         pullWake.notify()
     }
 
-    /// These names were announced, or were changed here.
+    /// Another device announced these names, together.
     package func pull(_ names: some Collection<String>) {
-        state.withLock { $0.agenda.pullSoon(names) }
+        state.withLock { $0.agenda.pullSoon(names, areAnnounced: true) }
         pullWake.notify()
     }
 
@@ -158,7 +158,7 @@ package final class FolderInbox: Sendable {
             if effects.touchesExtraneous { state.agenda.countExtraneousSoon(at: now) }
             switch effects.pull {
             case .everything: state.agenda.pullSoon()
-            case .names(let names): state.agenda.pullSoon(names)
+            case .names(let names): state.agenda.pullSoon(names, areAnnounced: false)
             case .none: break
             }
             if effects.mayUnblockPull, state.agenda.awaitsRetry { state.agenda.pullSoon() }

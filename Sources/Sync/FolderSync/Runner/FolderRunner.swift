@@ -300,10 +300,10 @@ package final class FolderRunner: Sendable {
         while !Task.isCancelled {
             let now = tools.time.monotonic()
             switch boards.inbox.nextPull(at: now) {
-            case .now(let names):
+            case .now(let names, let unannounced):
                 // While an index comes in, each batch would cost a pass over all that is selected.
                 await boards.inbox.announcementArrived.quiet(clock: tools.time.clock, now: tools.time.monotonic)
-                await attempt { try await self.pull(names) }
+                await attempt { try await self.pull(names, unannounced) }
             case .wait(let deadline): await rest(until: deadline, now, boards.inbox.pullWake)
             }
         }
@@ -331,8 +331,8 @@ package final class FolderRunner: Sendable {
         case .at(let paths): await scan(paths)
         case .countExtraneous: await attempt { _ = try await self.perform(CountExtraneousStep()) }
         case .wait:
-            guard case .now(let names) = boards.inbox.nextPull(at: now) else { return false }
-            await attempt { try await self.pull(names) }
+            guard case .now(let names, let unannounced) = boards.inbox.nextPull(at: now) else { return false }
+            await attempt { try await self.pull(names, unannounced) }
         }
         return true
     }
@@ -368,7 +368,7 @@ package final class FolderRunner: Sendable {
 
     /// Does what is needed of `asked`, or of everything, window by window. Files are fetched outside of the turn, so that scans
     /// and changes of the selection go on meanwhile; they get into their places within it.
-    private func pull(_ asked: [String]?) async throws {
+    private func pull(_ asked: [String]?, _ unannounced: Set<String>) async throws {
         guard boards.status.snapshot.halt?.isOverDeletions != true else { return }
         // What was left undone before may have been waiting for these.
         var names = state.withLock { state in
@@ -384,10 +384,11 @@ package final class FolderRunner: Sendable {
             var next: String?
             while true {
                 let step = PlanPullStep(
-                    names: names, cursor: cursor, attempted: attempted, deletions: boards.inbox.takeDeletions(),
-                    countsNeed: !boards.status.snapshot.isSyncing, clearance: clearance)
+                    names: names, unannounced: unannounced, cursor: cursor, attempted: attempted,
+                    deletions: boards.inbox.takeDeletions(), countsNeed: !boards.status.snapshot.isSyncing,
+                    clearance: clearance)
                 let round = try await turn.withUnits(1) { try await self.execute(step) }
-                (next, clearance) = (round.next, round.clearance)
+                (names, next, clearance) = (round.names, round.next, round.clearance)
                 account.isComplete = account.isComplete && round.isComplete
                 if round.isNeeded, !boards.status.snapshot.isSyncing {
                     boards.status.set(isSyncing: true)
