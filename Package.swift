@@ -49,6 +49,7 @@ let layers = [
             .target(name: "MountProtocol"),
             .target(name: "MountRules", dependencies: ["MountProtocol"]),
             .target(name: "Selection"),
+            .target(name: "Spelling"),
             .target(name: "TOML"),
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
             .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
@@ -108,7 +109,9 @@ let layers = [
         [
             .target(
                 name: "AgentConfiguration",
-                dependencies: ["BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "TOML"]),
+                dependencies: [
+                    "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML",
+                ]),
             // What every part is given: time, events, the running configuration, what may go over which link.
             .target(
                 name: "AgentContext",
@@ -169,7 +172,7 @@ let layers = [
                     "ControlAPI",
                     "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
                     "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing",
-                    "PeerLinks", "Reconciliation", "Selection", "SyncDecisions",
+                    "PeerLinks", "Reconciliation", "Selection", "Spelling", "SyncDecisions",
                     "ThumbnailService",
                     "Thumbnails", "Transport", logging, nioCore, nioPosix, serviceLifecycle,
                 ]),
@@ -200,7 +203,7 @@ let layers = [
                     "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
                     "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
-                    "Reachability", "SyncAgent", "Transport",
+                    "Reachability", "Spelling", "SyncAgent", "Transport",
                     "TransportBluetooth",
                     "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
                     serviceLifecycle,
@@ -292,6 +295,7 @@ let package = Package(
         .tests(of: "Pairing", ["Cryptography"]),
         .tests(of: "Reconciliation", ["BlockExchange", "Cryptography", "Selection"]),
         .tests(of: "Selection", resources: [.copy("Vectors")]),
+        .tests(of: "Spelling"),
         .tests(of: "TOML"),
         .tests(of: "Thumbnails", ["Cryptography"]),
         .tests(of: "IndexStore", ["BlockExchange", "Cryptography", grdb]),

@@ -35,6 +35,7 @@ struct Architecture {
             "Cryptography": ["COpenSSL"],
             "BlockExchange": ["Cryptography", "CLZ4"],
             "Selection": [],
+            "Spelling": [],
             "ControlAPI": ["Arithmetic"],
             "Transport": [],
             "GhostDrop": ["Cryptography"],
@@ -60,7 +61,9 @@ struct Architecture {
             "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
             "PortMapping": ["Cryptography", "Transport"],
             "Proxies": ["Cryptography", "Transport"],
-            "AgentConfiguration": ["BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "TOML"],
+            "AgentConfiguration": [
+                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML",
+            ],
             "AgentContext": [
                 "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
             ],
@@ -94,7 +97,8 @@ struct Architecture {
                 "ControlAPI",
                 "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
                 "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing", "PeerLinks",
-                "Reconciliation", "Selection", "SyncDecisions", "ThumbnailService", "Thumbnails", "Transport",
+                "Reconciliation", "Selection", "Spelling", "SyncDecisions", "ThumbnailService", "Thumbnails",
+                "Transport",
             ],
             // Joins discovery servers, relays, routers and proxies.
             "Reachability": [
@@ -108,7 +112,8 @@ struct Architecture {
             "synctrain": [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
-                "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "SyncAgent",
+                "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
+                "SyncAgent",
                 "Transport", "TransportBluetooth",
                 "TransportTCP",
                 "TransportVirtual",
@@ -186,7 +191,8 @@ struct Architecture {
         ],
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
-            "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "TOML", "Thumbnails",
+            "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "Spelling", "TOML",
+            "Thumbnails",
             "SyncDecisions",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])

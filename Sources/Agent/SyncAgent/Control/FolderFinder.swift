@@ -2,6 +2,7 @@ import BlockExchange
 import ControlAPI
 import FolderSync
 import Selection
+import Spelling
 
 /// Finds the folders that requests name, and those that their paths are in.
 struct FolderFinder: Sendable {
@@ -17,8 +18,7 @@ struct FolderFinder: Sendable {
 
     func folder(_ id: String) throws(ControlError) -> Folder {
         guard let folder = folders.folder(FolderID(id)) else {
-            throw ControlError(
-                .noSuchFolder, "\(id): no such folder; `synctrain folder list` shows the folders", path: id)
+            throw ControlError.noSuchFolder(id, among: all.map(\.id.rawValue))
         }
         return folder
     }
@@ -76,6 +76,22 @@ struct FolderFinder: Sendable {
         for folder in try chosen(id) {
             try await folder.namingErrors { try await body(folder) }
         }
+    }
+}
+
+extension ControlError {
+    /// No folder has the id `id`.
+    ///
+    /// - Parameters:
+    ///   - ids: those of all folders.
+    ///   - hint: what else may have been meant, behind the advice.
+    ///   - path: as it was typed; nil for the id.
+    static func noSuchFolder(
+        _ id: String, among ids: [String], hint: String = "", path: String? = nil
+    ) -> ControlError {
+        let near = NearestWord.find(id, in: ids)
+        let advice = near.map { "did you mean `\($0)`?" } ?? "`synctrain folder list` shows the folders"
+        return ControlError(.noSuchFolder, "\(id): no such folder; \(advice)\(hint)", path: path ?? id)
     }
 }
 

@@ -25,10 +25,9 @@ struct PathResolver: Sendable {
                 return (folder.id, try canonical(String(rest), of: text))
             }
             if !text[..<colon].contains("/") {
-                throw ControlError(
-                    .noSuchFolder,
-                    "\(text[..<colon]): no such folder; `synctrain folder list` shows the folders (a file of that "
-                        + "name here: ./\(text))", path: text)
+                throw ControlError.noSuchFolder(
+                    String(text[..<colon]), among: folders.map(\.id.rawValue),
+                    hint: " (a file of that name here: ./\(text))", path: text)
             }
         }
         let absolute = Self.absolute(text, in: reference.workingDirectory)

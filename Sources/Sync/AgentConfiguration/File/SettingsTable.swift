@@ -1,3 +1,4 @@
+import Spelling
 import TOML
 
 /// One table of the configuration file, read key by key with errors that say where and what to write.
@@ -22,9 +23,8 @@ struct SettingsTable {
     func allow(_ keys: [String]) throws(ConfigurationError) {
         for key in table.entries.map(\.key.text) where !keys.contains(key) {
             let place = name.isEmpty ? "here" : "in `\(name)`"
-            let nearest = keys.map { ($0, Self.editDistance(key.lowercased(), $0)) }.min { $0.1 < $1.1 }
             let advice =
-                if let (word, distance) = nearest, distance <= max(1, min(key.count, word.count) / 2) {
+                if let word = NearestWord.find(key, in: keys, share: 2) {
                     "did you mean `\(word)`?"
                 } else {
                     "known are \(keys.map { "`\($0)`" }.joined(separator: ", "))"
@@ -127,22 +127,6 @@ struct SettingsTable {
     ) -> ConfigurationError {
         ConfigurationError(
             .wrongType, "`\(name)` is \(value.kind); write \(expected)", file: file, line: line ?? self.line(name))
-    }
-
-    /// Levenshtein's distance between two short words.
-    static func editDistance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.utf8.prefix(40)), right = Array(right.utf8.prefix(40))
-        var row = Array(0...right.count)
-        for (i, a) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, b) in right.enumerated() {
-                let changed = diagonal + (a == b ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(changed, row[j] + 1, diagonal + 1)
-            }
-        }
-        return row[right.count]
     }
 }
 

@@ -1,3 +1,5 @@
+import Spelling
+
 /// Every setting of `config.toml`, declared once. The reader of the file, its commented text, the command line, the control
 /// API and the page are held against it by tests, or derive from it.
 package enum SettingsSchema {
@@ -25,11 +27,7 @@ package enum SettingsSchema {
     ) -> String {
         // `up` is likely to mean `limits.up`.
         if let whole = all.first(where: { $0.key.hasSuffix("." + key) }) { return "Did you mean `\(whole.key)`?" }
-        let lower = key.lowercased()
-        let nearest = all.map { ($0.key, SettingsTable.editDistance(lower, $0.key)) }.min { $0.1 < $1.1 }
-        if let (word, distance) = nearest, distance <= max(1, min(key.count, word.count) / 3) {
-            return "Did you mean `\(word)`?"
-        }
+        if let word = NearestWord.find(key, in: all.map(\.key)) { return "Did you mean `\(word)`?" }
         for other in SettingDeclaration.Scope.allCases
         where other != scope && declarations(other).contains(where: { $0.key == key }) {
             return "It is a setting of the \(other.rawValue); use \(Self.command(other, key))."

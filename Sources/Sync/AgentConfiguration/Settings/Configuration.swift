@@ -1,4 +1,5 @@
 import BlockExchange
+import Spelling
 
 /// All settings of an agent, as the configuration file has them or by default.
 package struct Configuration: Equatable, Sendable {
@@ -132,8 +133,11 @@ package struct Configuration: Equatable, Sendable {
         }
         let named = devices.filter { !$0.name.isEmpty && $0.name == reference }
         guard let device = named.first else {
+            let near = NearestWord.find(reference, in: devices.map(\.name))
             throw ConfigurationError(
-                .noSuchDevice, "`\(reference)`: no such device; `synctrain device list` shows the known devices")
+                .noSuchDevice,
+                "`\(reference)`: no such device; "
+                    + (near.map { "did you mean `\($0)`?" } ?? "`synctrain device list` shows the known devices"))
         }
         guard named.count == 1 else {
             throw ConfigurationError(.duplicate, "\(named.count) devices are called `\(reference)`; use a device id")
@@ -143,8 +147,11 @@ package struct Configuration: Equatable, Sendable {
 
     package func folder(_ id: FolderID) throws(ConfigurationError) -> FolderConfiguration {
         guard let folder = folders.first(where: { $0.id == id }) else {
+            let near = NearestWord.find(id.rawValue, in: folders.map(\.id.rawValue))
             throw ConfigurationError(
-                .noSuchFolder, "`\(id)`: no such folder; `synctrain folder list` shows the shared folders")
+                .noSuchFolder,
+                "`\(id)`: no such folder; "
+                    + (near.map { "did you mean `\($0)`?" } ?? "`synctrain folder list` shows the shared folders"))
         }
         return folder
     }

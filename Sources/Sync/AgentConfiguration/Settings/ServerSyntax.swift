@@ -1,4 +1,5 @@
 import BlockExchange
+import Spelling
 
 /// What the address of a discovery server, a relay or a proxy may look like; what is wrong, and what to write.
 enum ServerSyntax {
@@ -94,7 +95,7 @@ enum ServerSyntax {
     }
 
     private static func nearDefault(_ text: String) -> String? {
-        guard SettingsTable.editDistance(text.lowercased(), "default") <= 2 else { return nil }
+        guard NearestWord.distance(text.lowercased(), "default") <= 2 else { return nil }
         return "`\(text)` is not a server; did you mean `default`?"
     }
 }
