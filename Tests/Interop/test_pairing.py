@@ -56,7 +56,15 @@ def test_agent_is_pending_at_a_real_node_and_its_offer_at_the_agent(lab):
     node, agent = lab.syncthing(), lab.agent()
     agent.add_device(node.id, "real", node.address)
     wait_until(lambda: agent.id in node.get("/rest/cluster/pending/devices"), what="pending at Syncthing")
+
+    def device():
+        return agent.status()["devices"][0]
+    wait_until(lambda: device().get("acceptance") == "needed", what="it is known why")
+    wait_until(lambda: "has not accepted this device yet" in (device().get("lastError") or ""), what="it is said why")
+    assert f"choose Add Device in the notice, or add the id {agent.id}" in device()["lastError"]
     node.add_device(agent.id, agent.address)
+    agent.wait_connected(node.id)
+    wait_until(lambda: device()["acceptance"] == "given", what="accepted")
     with open(lab.path(lab.directory("offer"), "file.txt"), "w") as file:
         file.write("offered\n")
     node.set_folder("offered", lab.path("offer"), [agent.id], label="An offer")

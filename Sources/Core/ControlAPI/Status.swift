@@ -95,12 +95,21 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
     package var lastError: String?
     /// The id of the admin that brought it; nil for one that the user added.
     package var introducedBy: String?
+    /// Whether the device's user has accepted this one; nil while nobody can say.
+    package var acceptance: Acceptance?
+
+    package enum Acceptance: String, Codable, Sendable, CaseIterable {
+        /// It greets this device and then closes the connection: it does not know this device yet, or has paused it.
+        case needed
+        /// It has said what it shares with this device.
+        case given
+    }
 
     package init(
         id: String, name: String, isConnected: Bool, transport: String? = nil, address: String? = nil,
         addresses: [String] = [], client: String? = nil, lastSeen: String? = nil, bytesIn: Int64 = 0,
         bytesOut: Int64 = 0, lastError: String? = nil, isPaused: Bool = false, pausedUntil: String? = nil,
-        introducedBy: String? = nil
+        introducedBy: String? = nil, acceptance: Acceptance? = nil
     ) {
         self.id = id
         self.name = name
@@ -116,11 +125,12 @@ package struct DeviceStatus: Encodable, Equatable, Sendable {
         self.isPaused = isPaused
         self.pausedUntil = pausedUntil
         self.introducedBy = introducedBy
+        self.acceptance = acceptance
     }
 
     enum CodingKeys: String, CodingKey {
         case id, name, isConnected = "connected", transport, address, addresses, client, lastSeen, bytesIn, bytesOut
-        case lastError, isPaused = "paused", pausedUntil, introducedBy
+        case lastError, isPaused = "paused", pausedUntil, introducedBy, acceptance
     }
 }
 
@@ -144,6 +154,7 @@ extension DeviceStatus: Decodable {
             lastError: try container.decodeIfPresent(String.self, forKey: .lastError),
             isPaused: try container.decodeIfPresent(Bool.self, forKey: .isPaused) ?? false,
             pausedUntil: try container.decodeIfPresent(String.self, forKey: .pausedUntil),
-            introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy))
+            introducedBy: try container.decodeIfPresent(String.self, forKey: .introducedBy),
+            acceptance: try container.decodeIfPresent(String.self, forKey: .acceptance).flatMap(Acceptance.init))
     }
 }

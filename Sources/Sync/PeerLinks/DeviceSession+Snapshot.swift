@@ -1,6 +1,7 @@
 import AgentConfiguration
 import AgentContext
 import BlockExchange
+import ControlAPI
 import LinkRules
 import SyncDecisions
 import Transport
@@ -23,6 +24,7 @@ extension DeviceSession {
         package var clientName = ""
         package var lastSeen: WallTime?
         package var lastError: String?
+        package var acceptance: DeviceStatus.Acceptance?
         /// What became of the dials, by address.
         package var ways: [String: DialReport] = [:]
         /// The addresses that are not dialled, and why.

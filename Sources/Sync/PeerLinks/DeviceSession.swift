@@ -113,7 +113,7 @@ package actor DeviceSession {
             lastSeen: state.lastSeen?.rfc3339, bytesIn: sessions.reduce(state.pastBytesIn) { $0 + $1.bytesReceived },
             bytesOut: sessions.reduce(state.pastBytesOut) { $0 + $1.bytesSent }, lastError: state.lastError,
             isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
-            introducedBy: state.introducedBy?.description)
+            introducedBy: state.introducedBy?.description, acceptance: state.acceptance)
     }
 
     /// Which links are in use, and what became of the dials that led to none.
@@ -587,6 +587,7 @@ package actor DeviceSession {
         guard configurationQuota.take(at: environment.time.monotonic()) else {
             return closeAll(reason: Self.quotaReason)
         }
+        snapshot.withLock { $0.acceptance = .given }
         handle(.configReceived(number, isSecondary: config.isSecondary))
     }
 
@@ -651,7 +652,10 @@ package actor DeviceSession {
                 snapshot.radio.linkEnded(at: moment, wasByRadio: session.kind.isSlow)
                 snapshot.lastSeen = now
             }
-            if isOver { snapshot.lastError = reason }
+            if isOver {
+                snapshot.lastError = reason
+                if session.wasTurnedAway { snapshot.acceptance = .needed }
+            }
         }
         if wasConnected, isOver {
             for folder in environment.folders.all { folder.exchange.linkEnded(with: id) }

@@ -20,8 +20,9 @@ package final class PeerSession: BlockSource {
         var waiters: [Int32: Waiter] = [:]
         var isOpen = true
         var endReason: String?
+        var words = PeerWords.nothing
         /// Whether the peer is known to answer parts of a block; see `SlicedRequest`.
-        var answersSlices = false
+        var answersSlices: Bool { words.isSynctrain }
         /// Of the primary, or of a link that may become it.
         var exchange: LinkExchange
         /// False from the end of the primary's role until the peer says again what it shares: its indexes come elsewhere.
@@ -74,6 +75,7 @@ package final class PeerSession: BlockSource {
     private let link: SecureLink
     private let channel: any Channel
     private let hello: Hello
+    private let localDevice: DeviceID
     private let state: Mutex<State>
     /// Who waits for an answer about promises; taken within `state` where both are.
     private let keepWaiters = AnswerWaiters<KeepAnswer>()
@@ -109,6 +111,7 @@ package final class PeerSession: BlockSource {
         self.exchangeTurn = exchangeTurn
         self.link = link
         self.hello = hello
+        self.localDevice = localDevice
         device = link.peer
         information = link.information
         self.route = route
@@ -139,7 +142,7 @@ package final class PeerSession: BlockSource {
         let outlet = outlet
         let requests = BoundedQueue<(id: Int32, request: BlockRequest)>(limit: Self.waitingRequests)
         warnAboutOddities()
-        var reason = "the link was closed"
+        var reason: String?
         do {
             try await link.executeThenClose { inbound, _ in
                 send { machine, now in machine.start(hello, at: now) }
@@ -159,6 +162,8 @@ package final class PeerSession: BlockSource {
             reason = error.message
         } catch is CancellationError {
             reason = "the agent closed the link"
+        } catch let error as IOError {
+            reason = silentEnd(cause: SystemText.text(error.errnoCode))
         } catch {
             reason = "\(error)"
         }
@@ -167,7 +172,16 @@ package final class PeerSession: BlockSource {
         requests.finish()
         keeps.finish()
         reaches.finish()
-        return close(fallbackReason: reason)
+        return close(fallbackReason: reason ?? silentEnd(cause: nil))
+    }
+
+    private func silentEnd(cause: String?) -> String {
+        SilentEnd.reason(state.withLock { $0.words }, localDevice: localDevice, cause: cause)
+    }
+
+    /// Whether the link has ended, and not by this device, before the peer said that it shares anything with this one.
+    package var wasTurnedAway: Bool {
+        state.withLock { !$0.isOpen && $0.endReason == nil && $0.words.isTurnedAway }
     }
 
     /// Whether the peer is known to be a synctrain, which answers what a Syncthing would not.
@@ -459,9 +473,10 @@ package final class PeerSession: BlockSource {
     ) async throws -> Bool {
         switch event {
         case .hello(let hello):
-            state.withLock { $0.answersSlices = hello.clientName == AgentVersion.clientName }
+            state.withLock { $0.words.hear(hello) }
             guard await owner.admit(self, hello) else { return false }
         case .clusterConfig(let config):
+            state.withLock { $0.words.hearConfig() }
             if !config.isSecondary {
                 state.withLock { $0.takesIndexes = true }
                 guard await exchange.receive(.config(config)) else { return isOpen }
