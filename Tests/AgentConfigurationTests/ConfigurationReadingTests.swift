@@ -317,7 +317,7 @@ import Testing
             ("\n[[device]]\nname = \"x\"\n", .missing, 2, ["`id`"]),
             ("[[device]]\n\nid = \"ABC\"\n", .invalidValue, 3, ["56"]),
             ("[[device]]\nid = \"\(id1.dropLast())\"\n", .invalidValue, 2, ["56"]),
-            (device + "addresses = [\"dynamic\", \"nas\"]\n", .invalidValue, 3, ["`nas`", "`dynamic`"]),
+            (device + "addresses = [\"dynamic\", \"nas:\"]\n", .invalidValue, 3, ["`nas:`", "`dynamic`"]),
             (device + "# again\n" + device, .duplicate, 5, ["twice"]),
             ("[[folder]]\nid = \"f\"\n", .missing, 1, ["`path`"]),
             ("[[folder]]\npath = \"/a\"\n", .missing, 1, ["`id`"]),

@@ -86,6 +86,27 @@ import Testing
     ])
     func refusesListeners(_ text: String) { #expect(AddressSyntax.problem(listenAddress: text) != nil) }
 
+    @Test(arguments: [
+        ("192.168.1.5", "tcp://192.168.1.5:22000"), ("nas.local:22001", "tcp://nas.local:22001"),
+        ("[fe80::1%eth0]", "tcp://[fe80::1%eth0]:22000"), ("[fe80::1]:5", "tcp://[fe80::1]:5"),
+        ("fe80::1%eth0", "tcp://[fe80::1%eth0]:22000"), ("2001:db8::1", "tcp://[2001:db8::1]:22000"),
+        ("nas", "tcp://nas:22000"), (" nas \n", "tcp://nas:22000"), ("tcp://nas", "tcp://nas:22000"),
+        ("tcp://[::1]", "tcp://[::1]:22000"), ("tcp4://192.0.2.7", "tcp4://192.0.2.7:22000"),
+        (":22000", "tcp://:22000"),
+        ("C0:FF:EE:00:00:01", "ble://C0:FF:EE:00:00:01"),
+    ])
+    func completesWhatIsTyped(_ text: String, _ address: String) {
+        #expect(AddressSyntax.completed(text) == address)
+        #expect(AddressSyntax.completed(address) == address)
+    }
+
+    @Test(arguments: [
+        "", "dynamic", "default", "tcp://nas:1", "relay://h:1/?id=A", "quic://h", "virtual://a", "a b", "nas:",
+        "nas:99999",
+        "nas:22000/x", "fe80::zz", "[fe80", ":", "tcp://", "tcp://h:x", String(repeating: "a", count: 301),
+    ])
+    func leavesTheRestAsItIs(_ text: String) { #expect(AddressSyntax.completed(text) == text) }
+
     @Test func defaultsAreValid() {
         #expect(Configuration.defaultListen.allSatisfy { AddressSyntax.problem(listenAddress: $0) == nil })
     }

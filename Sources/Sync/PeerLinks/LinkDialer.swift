@@ -1,3 +1,4 @@
+import AgentConfiguration
 import ControlAPI
 import LinkSecurity
 import Transport
@@ -39,7 +40,7 @@ package struct LinkDialer: Sendable {
     package func address(parsing text: String) throws(ControlError) -> LinkAddress {
         let address: LinkAddress
         do {
-            address = try LinkAddress(parsing: text)
+            address = try LinkAddress(parsing: AddressSyntax.completed(text))
         } catch {
             throw ControlError(.invalidRequest, error.message, path: text)
         }

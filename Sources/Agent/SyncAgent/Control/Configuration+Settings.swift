@@ -19,17 +19,17 @@ extension Configuration {
             throw ControlError(
                 .invalidRequest, "\(id) is this device; add the id of the other device", path: settings.id)
         }
+        let addresses = settings.addresses?.map(AddressSyntax.completed)
         guard devices.contains(where: { $0.id == id }) else {
-            let device = DeviceConfiguration(
-                id: id, name: settings.name ?? "", addresses: settings.addresses ?? ["dynamic"])
+            let device = DeviceConfiguration(id: id, name: settings.name ?? "", addresses: addresses ?? ["dynamic"])
             return [.addDevice(device)]
         }
-        guard settings.name != nil || settings.addresses != nil else {
+        guard settings.name != nil || addresses != nil else {
             throw ControlError(
                 .alreadyExists, "the device \(id) is already known; change it with --name or --address",
                 path: settings.id)
         }
-        return [settings.name.map { .renameDevice(id, name: $0) }, settings.addresses.map { .setAddresses(id, $0) }]
+        return [settings.name.map { .renameDevice(id, name: $0) }, addresses.map { .setAddresses(id, $0) }]
             .compactMap { $0 }
     }
 

@@ -95,7 +95,7 @@ extension CommandEnvironment {
         }
         try places.createDirectories()
         var name = options.name
-        var listen: [String]? = options.listen.isEmpty ? nil : options.listen
+        var listen: [String]? = options.listen.isEmpty ? nil : options.listen.map(AddressSyntax.completed)
         var (discovery, relays) = (Configuration.Discovery(), Configuration.Relays())
         var mapsPorts = true
         var notes: [String] = []

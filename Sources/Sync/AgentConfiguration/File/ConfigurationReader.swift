@@ -35,7 +35,7 @@ struct ConfigurationReader {
             "offered-folders", "limits", "policies", "thumbnails", "ignored", "device", "folder",
         ])
         var configuration = Configuration(name: try settings.string("name") ?? hostName)
-        if let listen = try settings.strings("listen") { configuration.listen = listen }
+        if let listen = try settings.strings("listen") { configuration.listen = listen.map(AddressSyntax.completed) }
         if let place = try settings.string("offered-folders") {
             do throws(SettingProblem) {
                 configuration.offeredFolders = try FolderPath.clean(place, userHome: userHome)
@@ -131,7 +131,7 @@ struct ConfigurationReader {
         let text = try block.required("id", "write `id = \"…\"`, as `synctrain id` prints it on that device")
         var device = DeviceConfiguration(id: try block.deviceID(text, "id"))
         if let name = try block.string("name") { device.name = name }
-        if let addresses = try block.strings("addresses") { device.addresses = addresses }
+        if let addresses = try block.strings("addresses") { device.addresses = addresses.map(AddressSyntax.completed) }
         if let use: BluetoothUse = try block.choice("bluetooth") { device.bluetooth = use }
         if let isPaused = try block.bool("paused") { device.isPaused = isPaused }
         device.pausedUntil = try pausedUntil(block, isPaused: device.isPaused)

@@ -7,7 +7,8 @@ extension SettingsSchema {
 
     private static let general: [Setting<Configuration>] = [
         .text("name", \.name, "Name shown to other devices.").without("the host name"),
-        .texts("listen", \.listen, "Addresses to listen on, for example tcp://:22000; []: only dial.").afterRestart,
+        .texts("listen", \.listen, "Addresses to listen on, for example tcp://:22000; []: only dial.")
+            .then { $0.listen = $0.listen.map(AddressSyntax.completed) }.afterRestart,
         .path("offered-folders", \.offeredFolders, "Parent directory for folders that admins offer.")
             .without("~/Sync"),
     ]

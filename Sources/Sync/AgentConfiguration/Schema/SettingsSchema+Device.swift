@@ -9,7 +9,10 @@ extension SettingsSchema {
         .text("name", \.name, "Name of the device here."),
         .texts("addresses", \.addresses, "Where to dial it: dynamic for discovery, or tcp://HOST:PORT.")
             // An address that the user sets is the user's: no introducer takes the device away.
-            .then { $0.introducedBy = nil },
+            .then {
+                $0.introducedBy = nil
+                $0.addresses = $0.addresses.map(AddressSyntax.completed)
+            },
         .choice("bluetooth", \.bluetooth, "What may be transferred over Bluetooth; the stricter of folder and device."),
         .flag("paused", \.isPaused, "Whether the device is paused.").then { $0.pausedUntil = nil },
         .pausedUntil(\.pausedUntil),

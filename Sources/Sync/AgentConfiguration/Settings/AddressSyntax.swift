@@ -2,6 +2,38 @@
 package enum AddressSyntax {
     package static let defaultPort = 22000
 
+    /// The address that a person means by what they typed: with the scheme and the port that they left out.
+    ///
+    /// `192.168.1.5`, `nas.local:22001`, `[fe80::1%eth0]`, `fe80::1`, `:22000` and `tcp://nas` become `tcp://HOST:PORT` with
+    /// BEP's port, `AA:BB:CC:DD:EE:FF` becomes `ble://…`. Anything else is given back as it is, to be refused or taken by others.
+    package static func completed(_ text: String) -> String {
+        let typed = trimmed(text)
+        guard typed.utf8.count <= 300, !typed.isEmpty, typed != "dynamic", typed != "default" else { return typed }
+        if let scheme = typed.firstRange(of: "://") {
+            guard ["tcp", "tcp4", "tcp6"].contains(typed[..<scheme.lowerBound]) else { return typed }
+            return withPort(typed[scheme.upperBound...]).map { "\(typed[..<scheme.upperBound])\($0)" } ?? typed
+        }
+        if isBluetooth("ble://" + typed) { return "ble://" + typed }
+        return withPort(typed[...]).map { "tcp://\($0)" } ?? typed
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var rest = text[...]
+        while rest.first?.isWhitespace == true { rest.removeFirst() }
+        while rest.last?.isWhitespace == true { rest.removeLast() }
+        return String(rest)
+    }
+
+    /// `host:port`, the host in brackets where it is an IPv6 address; nil for what is neither host nor `host:port`.
+    private static func withPort(_ text: Substring) -> String? {
+        if text.first == ":" { return hostAndPort("localhost" + text, needsPort: true) == nil ? nil : String(text) }
+        // With two colons or more it is an IPv6 address, and what is behind the last is no port of it.
+        let isBareIPv6 = text.first != "[" && text.utf8.count { $0 == UInt8(ascii: ":") } > 1
+        let host = isBareIPv6 ? "[\(text)]"[...] : text
+        guard let (_, port) = hostAndPort(host, needsPort: false) else { return nil }
+        return port == nil ? "\(host):\(defaultPort)" : String(host)
+    }
+
     /// Nil if `text` is `dynamic` (asked of discovery), `tcp://host:port`, `relay://host:port/?id=…`,
     /// `ble://AA:BB:CC:DD:EE:FF` or `virtual://name`, else what is wrong and what to write.
     package static func problem(deviceAddress text: String) -> String? {

@@ -34,7 +34,21 @@ struct PairingRequests: RequestGroup {
     }
 
     private func target(parsing text: String) throws(ControlError) -> PairingTarget {
-        guard let device = try? DeviceID(parsing: text) else { return .address(try dialer.address(parsing: text)) }
+        let device: DeviceID
+        do throws(DeviceIDError) {
+            device = try DeviceID(parsing: text)
+        } catch {
+            guard text.contains(where: { ".:/".contains($0) }) else {
+                // Of that length it was meant to be an id; any other word alone is more likely a typing error than a host.
+                throw ControlError(
+                    .invalidRequest,
+                    text.utf8.count >= 49
+                        ? "\(error)"
+                        : "\(text) is neither a device id nor an address; use 192.168.1.5, nas.local or nas:22000",
+                    path: text)
+            }
+            return .address(try dialer.address(parsing: text))
+        }
         guard device != environment.localDevice else {
             throw ControlError(.invalidRequest, "\(device) is this device; give the id of the other one.", path: text)
         }
