@@ -57,6 +57,17 @@ import Testing
         #expect(failure { _ = try AgentPlaces.resolve(home: "", environment: ["HOME": "/h"]) }?.code == .noPlace)
     }
 
+    @Test(
+        arguments: [
+            ([:], "neither HOME nor XDG_STATE_HOME is set"), (["HOME": "", "XDG_STATE_HOME": ""], "neither HOME nor"),
+            (["HOME": "me"], "HOME is `me`, which is not a full path"),
+            (["XDG_STATE_HOME": "s"], "XDG_STATE_HOME is `s`, which is not a full path, and HOME is not set"),
+        ] as [([String: String], String)])
+    func theVariableThatIsWrongIsNamed(_ environment: [String: String], _ cause: String) {
+        let error = failure { _ = try AgentPlaces.resolve(home: nil, environment: environment) }
+        #expect(error?.message.hasPrefix(cause) == true, "\(error?.message ?? "")")
+    }
+
     /// Where `HOME` is not set the account's directory stands for it.
     @Test(
         arguments: [

@@ -35,6 +35,17 @@ import Testing
         #expect(try directory.names() == [name])
     }
 
+    @Test func whatCannotBeSeenIsNotMissing() throws {
+        #expect(try !DeviceIdentityFiles.isThere(in: places))
+        // A way that leads nowhere, as one into a closed directory.
+        try FileManager.default.createSymbolicLink(atPath: places.certificate, withDestinationPath: "cert.pem")
+        let error = failure { _ = try DeviceIdentityFiles.isThere(in: places) }
+        #expect(error?.file == places.certificate && error?.code != .missing)
+        try FileManager.default.removeItem(atPath: places.certificate)
+        try directory.write("KEY", to: "key.pem")
+        #expect(try DeviceIdentityFiles.isThere(in: places))
+    }
+
     @Test func missingFilesSayWhatToDo() throws {
         try directory.write("KEY", to: "key.pem")
         let error = failure { _ = try DeviceIdentityFiles.load(from: places) }

@@ -152,8 +152,7 @@ package struct AgentServer: Service {
                     }
                 }
         } catch {
-            throw ControlError(
-                .failed, "The control socket cannot be bound: \(error). Choose a shorter --home.", path: socket.path)
+            throw socket.bindFailure(error)
         }
         try await server.executeThenClose { connections in
             try socket.publish()

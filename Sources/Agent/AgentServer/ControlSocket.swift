@@ -1,5 +1,6 @@
 import ControlAPI
 import Glibc
+import NIOCore
 
 /// The place of the control socket: a directory of mode 0700, the socket of mode 0600, and beside it a lock that says
 /// whether a live agent has it, so that the socket of a dead one can be replaced without a race.
@@ -31,6 +32,28 @@ struct ControlSocket: Sendable {
         // Left by an agent that was killed between binding and renaming.
         unlink(provisionalPath)
         return Claim(descriptor: descriptor)
+    }
+
+    /// What it means that the socket could not be bound.
+    func bindFailure(_ error: any Error) -> ControlError {
+        let what = "The control socket \(path) cannot be made"
+        guard let error = error as? IOError else {
+            // Linux takes no longer path of a socket than 107 bytes.
+            return ControlError(.failed, "\(what): \(error). Choose a shorter --home.", path: path)
+        }
+        let reason = String(cString: strerror(error.errnoCode))
+        return switch error.errnoCode {
+        case EACCES, EPERM:
+            ControlError(
+                .noPermission, "\(what): \(reason). Check who owns its directory and its permissions.", path: path)
+        case EROFS:
+            ControlError(.noPermission, "\(what): \(reason). Choose a writable directory with --home.", path: path)
+        case ENOSPC, EDQUOT: ControlError(.noSpace, "\(what): \(reason). Free some space.", path: path)
+        case ENAMETOOLONG: ControlError(.failed, "\(what): \(reason). Choose a shorter --home.", path: path)
+        default:
+            ControlError(
+                .failed, "\(what): \(reason). Choose a directory on a local disk with --home.", path: path)
+        }
     }
 
     /// Gives the bound socket its mode and then its name, so that nobody finds it without the former. What a dead agent

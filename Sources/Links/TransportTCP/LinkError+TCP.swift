@@ -79,11 +79,19 @@ extension LinkError {
         case EACCES, EPERM:
             self.init(
                 .permissionDenied,
-                "cannot listen on \(address): ports below 1024 are for the system; choose a higher one",
+                "cannot listen on \(address): "
+                    + (Self.isSystemPort(address)
+                        ? "ports below 1024 are for the system; choose a higher one"
+                        : "this system's rules do not allow it (SELinux, AppArmor or a sandbox); allow it there"),
                 isTransient: false, cause: cause)
         default:
             self.init(.failed, "cannot listen on \(address): \(cause)", isTransient: true, cause: cause)
         }
+    }
+
+    private static func isSystemPort(_ address: LinkAddress) -> Bool {
+        guard case .tcp(_, let port) = address else { return false }
+        return (1..<1024).contains(port)
     }
 
     private static func timedOut(_ address: LinkAddress, _ cause: String) -> LinkError {

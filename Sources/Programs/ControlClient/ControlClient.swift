@@ -1,4 +1,5 @@
 import ControlAPI
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -158,13 +159,26 @@ extension ControlClient {
                 "No agent answers on \(socketPath). Start it with `synctrain agent start`, or in the foreground with "
                     + "`synctrain agent run`.", isRetryable: true, path: socketPath)
         } catch let error as IOError where error.errnoCode == EACCES || error.errnoCode == EPERM {
-            throw ControlError(
-                .noPermission, "The agent on \(socketPath) belongs to another user. Run the command as that user.",
-                path: socketPath)
+            throw Self.forbidden(socketPath)
         } catch {
             try Task.checkCancellation()
             throw ControlError(.noAgent, "The agent on \(socketPath) cannot be reached: \(error).", path: socketPath)
         }
+    }
+
+    /// Why this user may not connect to a socket: somebody else's, or one in a directory that is closed to this user.
+    static func forbidden(_ socketPath: String) -> ControlError {
+        var found = stat()
+        let isSeen = lstat(socketPath, &found) == 0
+        let cause =
+            if !isSeen {
+                "You may not look into the directory of \(socketPath). Check who owns it and its permissions."
+            } else if found.st_uid == geteuid() {
+                "The permissions of \(socketPath) keep you out. Run `chmod 600` on it."
+            } else {
+                "The agent on \(socketPath) belongs to another user. Run the command as that user."
+            }
+        return ControlError(.noPermission, cause, path: socketPath)
     }
 
     private static func head(

@@ -103,7 +103,7 @@ struct CommandContext: Sendable {
 
     /// Throws `code` with the command to run if nothing of a device was made here yet.
     func checkSetUp(_ code: ControlError.Code) throws {
-        guard !environment.isSetUp(try places()) else { return }
+        guard try !environment.isSetUp(try places()) else { return }
         let home = options.home.map { "--home \(ShellWord.quoted($0)) " } ?? ""
         throw ControlError(code, "This device is not set up. Run `synctrain \(home)init` first.")
     }

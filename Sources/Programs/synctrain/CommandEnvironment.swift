@@ -70,8 +70,8 @@ struct CommandEnvironment: Sendable {
     var connect: @Sendable (Places) -> any AgentControl
     /// Makes identity and configuration. `alreadyExists` if there is an identity.
     var initialise: @Sendable (Places, Initialisation) throws -> Initialised
-    /// Whether anything of a device is there; false before `init`.
-    var isSetUp: @Sendable (Places) -> Bool = { _ in true }
+    /// Whether anything of a device is there; false before `init`. `noPermission` where that cannot be seen.
+    var isSetUp: @Sendable (Places) throws -> Bool = { _ in true }
     /// The id of the device whose certificate is there. `noSuchPath` with the advice to run `init` if there is none.
     var deviceID: @Sendable (Places) throws -> String
     /// Runs the agent until SIGTERM or SIGINT, which it handles itself; logs to standard error. `ready` is called once

@@ -23,7 +23,7 @@ extension CommandEnvironment {
             },
             connect: { ControlClient(socketPath: $0.socket) },
             initialise: { places, options in try controlErrors { try initialise(places, options) } },
-            isSetUp: { places in (try? agentPlaces(places)).map { DeviceIdentityFiles.isThere(in: $0) } ?? true },
+            isSetUp: { places in try controlErrors { try DeviceIdentityFiles.isThere(in: try agentPlaces(places)) } },
             deviceID: { places in try controlErrors { try localDevice(try agentPlaces(places)).description } },
             runAgent: { places, options, ready in
                 try await AgentProgram.run(

@@ -31,9 +31,14 @@ package struct DeviceIdentityFiles: Equatable, Sendable {
     }
 
     /// Whether anything of a device was ever made here: its certificate, its key or its configuration.
-    package static func isThere(in places: AgentPlaces) -> Bool {
-        let files = [places.certificate, places.privateKey, places.configurationFile]
-        return files.contains { path in access(path, F_OK) == 0 }
+    ///
+    /// - Throws: `noPermission` or `failed` where that cannot be seen, because a directory is closed to this user.
+    package static func isThere(in places: AgentPlaces) throws(ConfigurationError) -> Bool {
+        for path in [places.certificate, places.privateKey, places.configurationFile] {
+            if access(path, F_OK) == 0 { return true }
+            guard errno == ENOENT || errno == ENOTDIR else { throw StoredFile.failure("look for", path) }
+        }
+        return false
     }
 
     /// Reads both files. Throws `missing` if either is not there.

@@ -53,10 +53,7 @@ package struct AgentPlaces: Equatable, Sendable {
                 return withoutTrailingSlash(value) + "/synctrain"
             }
             guard let userHome else {
-                throw ConfigurationError(
-                    .noPlace,
-                    "neither HOME nor \(variable) is set, so there is no directory for synctrain's files; "
-                        + "set HOME, or give a directory with --home")
+                throw noHome(environment, variable)
             }
             return (userHome == "/" ? "" : userHome) + "/" + fallback + "/synctrain"
         }
@@ -67,6 +64,23 @@ package struct AgentPlaces: Equatable, Sendable {
         return try AgentPlaces(
             configuration: directory("XDG_CONFIG_HOME", ".config"), state: state,
             cache: directory("XDG_CACHE_HOME", ".cache"), runtime: runtime ?? state, home: nil, userHome: userHome)
+    }
+
+    /// Why there is no directory for the files: what is wrong with the variables that would name it.
+    private static func noHome(_ environment: [String: String], _ variable: String) -> ConfigurationError {
+        let (homes, directory) = (environment["HOME"] ?? "", environment[variable] ?? "")
+        let cause =
+            if !homes.isEmpty {
+                "HOME is `\(homes.prefix(80))`, which is not a full path"
+            } else if !directory.isEmpty {
+                "\(variable) is `\(directory.prefix(80))`, which is not a full path, and HOME is not set"
+            } else {
+                "neither HOME nor \(variable) is set"
+            }
+        return ConfigurationError(
+            .noPlace,
+            "\(cause), so there is no directory for synctrain's files; set HOME to your home directory, or give a "
+                + "directory with --home")
     }
 
     /// The home directory that the account database has for this process's user; nil if it has none.
