@@ -33,7 +33,8 @@ struct PairDialogueTests {
         #expect(
             dialogue.take(waiting) == [
                 .say("Waiting for the other device for 120 s. Run there:"), .say("    synctrain pair AAAAAAA-B"),
-                .say("Or with an address: tcp://192.0.2.1:22000"),
+                .say("Or, where it does not find this device by itself:"),
+                .say("    synctrain pair tcp://192.0.2.1:22000"),
             ])
         dialogue = self.dialogue(isDialling: true)
         #expect(

@@ -45,16 +45,35 @@ struct CommandContext: Sendable {
         PathReference(text: text, workingDirectory: process.workingDirectory)
     }
 
+    /// Columns that lines on standard output have; nil where it is no terminal.
+    var outputWidth: Int? { terminal.isOutputTTY ? terminal.width : nil }
+
+    /// Whether a person is there to answer what loses nothing.
+    var asks: Bool { terminal.isInputTTY && terminal.isErrorTTY && !options.yes && !options.json }
+
+    /// Returns if the user agrees, or nobody is there to be asked. For what loses nothing: without a terminal it goes on.
+    ///
+    /// - Throws: `confirmationNeeded` if the answer is no.
+    func agree(_ question: String) throws {
+        if asks { try confirm(question) }
+    }
+
     /// A file's name as an absolute path.
     func absolute(_ text: String) -> String {
         text.hasPrefix("/") ? text : process.workingDirectory + (process.workingDirectory == "/" ? "" : "/") + text
     }
 
+    /// The same of a folder's directory; `~`, which the shell leaves alone in quotes, is the agent's to read.
+    func folderPath(_ text: String) -> String {
+        text == "~" || text.hasPrefix("~/") ? text : absolute(text)
+    }
+
     /// How names and words are shown on standard output.
     var style: Style {
         Style(
-            hasColor: terminal.hasColor(options.color, variables: process.variables), escapesNames: terminal.isOutputTTY
-        )
+            hasColor: terminal.hasColor(options.color, variables: process.variables),
+            escapesNames: terminal.isOutputTTY,
+            width: outputWidth)
     }
 
     /// A word on standard error, unless `--quiet`.
@@ -82,6 +101,21 @@ struct CommandContext: Sendable {
         } catch let error as ControlError where error.code == .noAgent {
             try checkSetUp(.invalidConfiguration)
             try environment.edit(places, edit)
+        }
+    }
+
+    /// As `edit`, and says so.
+    func perform(_ edit: ConfigurationEdit) async throws {
+        try await self.edit(edit)
+        try confirm(done: EditRendering(style: style).line(edit))
+    }
+
+    /// Says what was done, in one line.
+    func confirm(done text: String) throws {
+        if options.json {
+            try output.print(bytes: try ControlJSON.encode(Confirmation(message: text)))
+        } else {
+            try output.print(text)
         }
     }
 

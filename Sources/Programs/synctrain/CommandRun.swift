@@ -18,7 +18,11 @@ extension RunnableCommand {
 /// One run of the command line, from its arguments to its exit code.
 enum CommandRun {
     static func run(arguments: [String], process: ProcessSurroundings) async -> Int32 {
-        let arguments = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
+        var arguments = GlobalOptionOrder.behindCommand(arguments, root: Synctrain.self)
+        // Alone on a terminal it is asked how things are; a script gets the help.
+        if process.terminal.isOutputTTY, GlobalOptionOrder.areAll(arguments) {
+            arguments = [OverviewCommand.configuration.commandName ?? ""] + arguments
+        }
         let code = await perform(arguments, process)
         do {
             try process.output.flush()
@@ -86,10 +90,14 @@ enum CommandRun {
         guard code != .success else {
             return printed { try process.output.print(Synctrain.fullMessage(for: error)) } ? 0 : 1
         }
+        let unknown = CommandNames.problem(arguments, root: Synctrain.self)
         if arguments.contains("--json") {
             return report(
-                ControlError(.invalidRequest, Synctrain.message(for: error)), asJSON: true, process, code: code.rawValue
-            )
+                ControlError(.invalidRequest, unknown ?? Synctrain.message(for: error)), asJSON: true, process,
+                code: code.rawValue)
+        }
+        if let unknown {
+            return report(ControlError(.invalidRequest, unknown), asJSON: false, process, code: code.rawValue)
         }
         var text = Synctrain.fullMessage(for: error)
         if text.hasPrefix("Error: ") { text.removeFirst("Error: ".count) }

@@ -27,6 +27,24 @@ enum GlobalOptionOrder {
     private static let withValue: Set = ["--home", "--color"]
     private static let flags: Set = ["-q", "--quiet", "--json", "-y", "--yes"]
 
+    /// Whether there are global options at most, and no command.
+    static func areAll(_ arguments: [String]) -> Bool { behindGlobals(arguments).isEmpty }
+
+    /// What stands behind the global options at the beginning.
+    static func behindGlobals(_ arguments: [String]) -> ArraySlice<String> {
+        var rest = arguments[...]
+        while let argument = rest.first {
+            if flags.contains(argument) || withValue.contains(where: { argument.hasPrefix($0 + "=") }) {
+                rest.removeFirst()
+            } else if withValue.contains(argument), rest.count > 1 {
+                rest.removeFirst(2)
+            } else {
+                break
+            }
+        }
+        return rest
+    }
+
     static func behindCommand(_ arguments: [String], root: any ParsableCommand.Type) -> [String] {
         var globals: [String] = []
         var rest = arguments[...]

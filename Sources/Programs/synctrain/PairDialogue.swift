@@ -34,6 +34,9 @@ struct PairDialogue {
         case answered
     }
 
+    /// Of a machine with many networks, not all are of use to the other one.
+    private static let shownAddresses = 3
+
     let judge: Judge
     /// Whether there is a choice among devices near-by.
     let isNearby: Bool
@@ -101,7 +104,11 @@ struct PairDialogue {
     private func wait(_ device: String, _ listening: [String], _ seconds: Int) -> [Action] {
         guard !isDialling else { return [.say("Run `synctrain pair` on the other device, too, within \(seconds) s.")] }
         var lines = ["Waiting for the other device for \(seconds) s. Run there:", "    synctrain pair \(device)"]
-        if !listening.isEmpty { lines.append("Or with an address: \(listening.joined(separator: ", "))") }
+        let addresses = listening.prefix(Self.shownAddresses)
+        if !addresses.isEmpty {
+            lines.append("Or, where it does not find this device by itself:")
+            lines += addresses.map { "    synctrain pair \(ShellWord.quoted(EscapedName.escape($0)))" }
+        }
         return lines.map { .say($0) }
     }
 

@@ -40,7 +40,7 @@ struct Synctrain: ParsableCommand {
             ReloadCommand.self,
             ResumeCommand.self,
             WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
-            DemoCommand.self, VirtualAirCommand.self,
+            DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self,
         ])
 
     static func main() async {

@@ -43,7 +43,7 @@ struct FolderBluetoothCommand: RunnableCommand {
     }
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(
+        try await context.perform(
             .setFolderBluetooth(
                 FolderBluetoothChange(
                     folder: folder, use: use?.rawValue, limit: limit.flatMap(ByteCountText.parse))))
@@ -68,6 +68,6 @@ struct DeviceBluetoothCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.setDeviceBluetooth(DeviceBluetoothChange(device: device, use: use.rawValue)))
+        try await context.perform(.setDeviceBluetooth(DeviceBluetoothChange(device: device, use: use.rawValue)))
     }
 }

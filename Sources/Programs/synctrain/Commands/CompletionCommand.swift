@@ -33,7 +33,7 @@ struct CompletionCommand: RunnableCommand {
             return try context.remark("No folders yet. Add one with `synctrain folder add`.")
         }
         let heading = ["folder", "device", "of selection", "of full copy", "has", "still needs"]
-        for line in Table.lines([heading] + rows) { try context.output.print(line) }
+        for line in Table.lines([heading] + rows, width: context.outputWidth) { try context.output.print(line) }
     }
 
     static func row(

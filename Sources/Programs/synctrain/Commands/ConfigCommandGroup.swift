@@ -284,7 +284,7 @@ extension CommandContext {
 
     fileprivate func show(_ settings: [SettingState]) throws {
         let rows = settings.map { [$0.key, EscapedName.escape($0.value), $0.isDefault ? "default" : ""] }
-        for line in Table.lines(rows) { try output.print(line) }
+        for line in Table.lines(rows, width: outputWidth) { try output.print(line) }
     }
 
     fileprivate func show(_ key: String?, of subject: SettingsSubject) throws {

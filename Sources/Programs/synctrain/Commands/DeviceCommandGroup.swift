@@ -64,13 +64,14 @@ struct DeviceAddCommand: RunnableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Address, tcp://HOST:PORT, relay://HOST:PORT/?id=… or dynamic; repeatable.", valueName: "address"))
+            "Address, for example 192.168.1.5, nas.local:22001, relay://HOST:PORT/?id=… or dynamic; repeatable.",
+            valueName: "address"))
     var address: [String] = []
 
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(
+        try await context.perform(
             .addDevice(DeviceSettings(id: id, name: name, addresses: address.isEmpty ? nil : address)))
     }
 }
@@ -88,7 +89,7 @@ struct DeviceRenameCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.renameDevice(device, to: name))
+        try await context.perform(.renameDevice(device, to: name))
     }
 }
 

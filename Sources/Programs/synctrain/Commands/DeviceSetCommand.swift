@@ -66,7 +66,10 @@ struct DeviceSetCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         // First: a new name is not the one that was given.
-        if !change.isEmpty { try await context.edit(.setDevice(change)) }
+        if !change.isEmpty {
+            // What `key=value` has changed is said setting by setting, in the one document that --json allows.
+            try await settings.isEmpty ? context.perform(.setDevice(change)) : context.edit(.setDevice(change))
+        }
         if !settings.isEmpty {
             try await context.change(
                 SettingsChange(device: device, settings: try SettingWords.inputs(settings, .device)), of: device)

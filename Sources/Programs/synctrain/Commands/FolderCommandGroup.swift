@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlAPI
+import Spelling
 
 struct FolderCommandGroup: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -69,7 +70,9 @@ struct FolderAddCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Share a folder, or accept a pending one.",
         discussion: """
-            Creates the directory and its marker if they do not exist.
+            Creates the directory and its marker if they do not exist. A pending folder gets the label that its devices \
+            offer, and is shared with them unless --device is given. On a terminal, asks before it makes a folder that \
+            no device offers, in case of a typing error.
 
             Example: synctrain folder add photos ~/Photos --device nas
             """)
@@ -83,10 +86,12 @@ struct FolderAddCommand: RunnableCommand {
     @Argument(help: "Path on this device.", completion: .directory)
     var path: String
 
-    @Option(help: ArgumentHelp("Label on this device.", valueName: "label"))
+    @Option(help: ArgumentHelp("Label on this device; the offered one if omitted.", valueName: "label"))
     var label: String?
 
-    @Option(help: ArgumentHelp("Device to share with, id or name; repeatable.", valueName: "device"))
+    @Option(
+        help: ArgumentHelp(
+            "Device to share with, id or name; repeatable. The devices that offer it if omitted.", valueName: "device"))
     var device: [String] = []
 
     @Option(help: "Mode: selective (only selected files) or full (everything).")
@@ -95,14 +100,41 @@ struct FolderAddCommand: RunnableCommand {
     @Option(help: "Folder type: sendreceive, sendonly or receiveonly.")
     var type = Kind.sendreceive
 
+    @Flag(help: "Do not ask whether a folder that no device offers is meant to be new.")
+    var new = false
+
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(
+        let offers = try await offers(context)
+        try await context.perform(
             .addFolder(
                 FolderSettings(
-                    id: id, label: label, path: context.absolute(path), mode: mode.rawValue, type: type.rawValue,
-                    devices: device)))
+                    id: id, label: label ?? offers.first { !$0.label.isEmpty }?.label,
+                    path: context.folderPath(path), mode: mode.rawValue, type: type.rawValue,
+                    devices: device.isEmpty ? offers.map(\.device) : device)))
+    }
+
+    /// Who offers the folder. Asks if nobody does; without an agent nobody can say.
+    private func offers(_ context: CommandContext) async throws -> [PendingFolder] {
+        let agent = try context.agent()
+        let pending: [PendingFolder]
+        do {
+            pending = try await agent.call(Endpoints.pending).folders
+        } catch let error as ControlError where error.code == .noAgent {
+            return []
+        }
+        let offers = pending.filter { $0.id == id }
+        guard offers.isEmpty, !new, context.asks else { return offers }
+        let known = try await agent.call(Endpoints.status).folders
+        guard !known.contains(where: { $0.id == id }) else { return [] }
+        try context.agree(Self.question(id, offered: pending.map(\.id)))
+        return []
+    }
+
+    static func question(_ id: String, offered: [String]) -> String {
+        let near = NearestWord.find(id, in: offered).map { " (`\(EscapedName.escape($0))` is offered)" } ?? ""
+        return "No device offers a folder `\(EscapedName.escape(id))`\(near). Create a new folder with this id?"
     }
 }
 
@@ -115,7 +147,7 @@ struct FolderPauseCommand: RunnableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    func execute(in context: CommandContext) async throws { try await context.edit(.setFolderPaused(folder, true)) }
+    func execute(in context: CommandContext) async throws { try await context.perform(.setFolderPaused(folder, true)) }
 }
 
 struct FolderResumeCommand: RunnableCommand {
@@ -126,7 +158,7 @@ struct FolderResumeCommand: RunnableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    func execute(in context: CommandContext) async throws { try await context.edit(.setFolderPaused(folder, false)) }
+    func execute(in context: CommandContext) async throws { try await context.perform(.setFolderPaused(folder, false)) }
 }
 
 struct FolderRemoveCommand: RunnableCommand {

@@ -15,7 +15,7 @@ struct DeviceIgnoreCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.setIgnored(IgnoreChange(device: id, isIgnored: !undo)))
+        try await context.perform(.setIgnored(IgnoreChange(device: id, isIgnored: !undo)))
     }
 }
 
@@ -58,7 +58,7 @@ struct FolderIgnoreCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.setIgnored(IgnoreChange(device: from, folder: folder, isIgnored: !undo)))
+        try await context.perform(.setIgnored(IgnoreChange(device: from, folder: folder, isIgnored: !undo)))
     }
 }
 
@@ -101,7 +101,7 @@ struct FolderRelaysCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.setFolderRelays(FolderRelaysChange(folder: folder, relays: use.isOn)))
+        try await context.perform(.setFolderRelays(FolderRelaysChange(folder: folder, relays: use.isOn)))
     }
 }
 

@@ -44,6 +44,7 @@ struct InviteCommand: RunnableCommand {
         let agent = try context.agent()
         if let revoke {
             try await agent.call(Endpoints.revokeInvitation, revoke)
+            try context.confirm(done: "Revoked invitation \(revoke).")
         } else if let folder {
             let invitation = try await agent.call(
                 Endpoints.invite,
@@ -64,7 +65,9 @@ struct InviteCommand: RunnableCommand {
                     context.style.name(invitation.name ?? invitation.device ?? ""),
                 ]
             }
-            for line in Table.lines([["number", "folder", "role", "state", "until", "device"]] + rows) {
+            for line in Table.lines(
+                [["number", "folder", "role", "state", "until", "device"]] + rows, width: context.outputWidth)
+            {
                 try context.output.print(line)
             }
         }

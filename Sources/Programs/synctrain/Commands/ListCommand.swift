@@ -7,7 +7,8 @@ struct ListCommand: RunnableCommand {
         discussion: """
             A path is FOLDER:relative/path, absolute, or relative to the current directory inside a folder.
 
-            With -l: state, selection, number of devices that have it, size, modification time, name.
+            With -l: state, selection, number of devices that have it, size, modification time, name; on a terminal with a \
+            header.
             """)
 
     @Argument(help: "Directory or file; the current directory if omitted.", completion: .file())
@@ -43,6 +44,8 @@ struct ListCommand: RunnableCommand {
         // Names of a recursive listing are relative to where it begins, which only the agent knows.
         if recursive { rendering.base = try await agent.call(Endpoints.stat, reference).path }
         let (finished, isNull) = (rendering, null)
+        // A script gets entries alone.
+        if long, context.terminal.isOutputTTY { try output.print(finished.heading) }
         try await agent.call(Endpoints.list, ListQuery(path: reference, isRecursive: recursive)) { entry in
             if isNull {
                 try output.write(bytes: finished.plainName(entry).utf8 + [0])

@@ -17,7 +17,7 @@ struct PairCommand: RunnableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Id of the waiting device or an address: tcp://HOST:PORT, ble://AA:BB:CC:DD:EE:FF, virtual://NAME.",
+            "Id of the waiting device or an address: 192.168.1.5, nas.local:22001, ble://AA:BB:CC:DD:EE:FF.",
             valueName: "device"))
     var address: String?
 
@@ -126,6 +126,6 @@ struct UnpairCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         try context.confirm("Remove device \(EscapedName.escape(device)) and stop sharing folders with it?")
-        try await context.edit(.removeDevice(device))
+        try await context.perform(.removeDevice(device))
     }
 }

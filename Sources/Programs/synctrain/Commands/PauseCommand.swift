@@ -45,7 +45,7 @@ struct PauseCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.setPaused(subject.change(isPaused: true, seconds: seconds)))
+        try await context.perform(.setPaused(subject.change(isPaused: true, seconds: seconds)))
     }
 
     static func duration(_ text: String) throws -> Int64 {
@@ -65,7 +65,7 @@ struct ResumeCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(.setPaused(subject.change(isPaused: false)))
+        try await context.perform(.setPaused(subject.change(isPaused: false)))
     }
 }
 

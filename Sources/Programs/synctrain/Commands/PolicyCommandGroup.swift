@@ -48,6 +48,8 @@ struct PolicyIgnoreCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         try await context.agent().call(Endpoints.setPolicies, PolicyChange(isIgnored: true, seconds: seconds))
+        let time = seconds.map { "for \(Quantity.duration(seconds: $0))" } ?? "until `synctrain policy apply`"
+        try context.confirm(done: "Policies are suspended \(time).")
     }
 }
 
@@ -59,5 +61,6 @@ struct PolicyApplyCommand: RunnableCommand {
 
     func execute(in context: CommandContext) async throws {
         try await context.agent().call(Endpoints.setPolicies, PolicyChange(isIgnored: false))
+        try context.confirm(done: "Policies apply again.")
     }
 }

@@ -185,7 +185,7 @@ struct FolderRoleCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        try await context.edit(
+        try await context.perform(
             .setFolderRole(FolderRoleChange(folder: folder, device: device, role: role.rawValue)))
     }
 }

@@ -23,5 +23,7 @@ struct ResetIndexCommand: RunnableCommand {
             // A corrupt index may be why no agent runs.
             try await context.environment.resetIndex(try context.places(), folder)
         }
+        let what = folder.map { "the index of folder \(context.style.name($0))" } ?? "the index of all folders"
+        try context.confirm(done: "Reset \(what). It is rebuilt by a scan and from the other devices.")
     }
 }

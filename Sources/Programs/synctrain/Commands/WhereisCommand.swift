@@ -22,7 +22,9 @@ struct WhereisCommand: RunnableCommand {
             return
         }
         if let devices = whereabouts.devices {
-            for line in Table.lines(devices.map { Self.row($0, context.style) }) { try context.output.print(line) }
+            for line in Table.lines(devices.map { Self.row($0, context.style) }, width: context.outputWidth) {
+                try context.output.print(line)
+            }
         }
         guard !whereabouts.holders.isEmpty else {
             throw ControlError(
@@ -36,7 +38,7 @@ struct WhereisCommand: RunnableCommand {
                 holder.isConnected ? "connected" : "last seen \(Timestamp.local(holder.lastSeen))",
             ]
         }
-        for line in Table.lines(rows) { try context.output.print(line) }
+        for line in Table.lines(rows, width: context.outputWidth) { try context.output.print(line) }
     }
 
     private static func row(_ device: Whereabouts.Device, _ style: Style) -> [String] {

@@ -7,6 +7,13 @@ struct EntryRendering: Sendable {
     /// The directory that names are shown relative to; nil shows the last component alone.
     var base: String?
 
+    /// What stands above the lines of `isLong`.
+    var heading: String {
+        style.heading(
+            "\(Table.pad("state", to: 16))  \(Table.pad("selected", to: 8))  dev  \(Table.pad("size", to: 8, .right))  "
+                + "\(Table.pad("modified", to: 16))  name")
+    }
+
     /// The line of an entry, without its end.
     func line(_ entry: Entry) -> String {
         let name = displayName(entry)

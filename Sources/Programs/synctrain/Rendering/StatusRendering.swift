@@ -39,7 +39,7 @@ struct StatusRendering: Sendable {
                 needs(folder), style.name(folder.path),
             ]
         }
-        var lines = Table.lines([heading] + rows)
+        var lines = Table.lines([heading] + rows, width: style.width)
         for folder in folders {
             let name = style.name(folder.id)
             lines += remarks(folder).map { "\(name): \($0)" }
@@ -144,7 +144,8 @@ struct StatusRendering: Sendable {
             ]
         }
         var lines = Table.lines(
-            [heading] + rows, alignments: [.left, .left, .left, .left, .left, .right, .right])
+            [heading] + rows, alignments: [.left, .left, .left, .left, .left, .right, .right],
+            width: style.width)
         for device in devices {
             guard let admin = device.introducedBy else { continue }
             let names = [device.id, admin].map { id in
@@ -179,13 +180,15 @@ struct StatusRendering: Sendable {
     func pending(_ devices: [PendingDevice]) -> [String] {
         Table.lines(
             [["id", "name", "address", "last seen"]]
-                + devices.map { [$0.id, style.name($0.name), style.name($0.address), Timestamp.local($0.lastSeen)] })
+                + devices.map { [$0.id, style.name($0.name), style.name($0.address), Timestamp.local($0.lastSeen)] },
+            width: style.width)
     }
 
     func pending(_ folders: [PendingFolder]) -> [String] {
         Table.lines(
             [["folder", "label", "device", "last seen"]]
-                + folders.map { [style.name($0.id), style.name($0.label), $0.device, Timestamp.local($0.lastSeen)] })
+                + folders.map { [style.name($0.id), style.name($0.label), $0.device, Timestamp.local($0.lastSeen)] },
+            width: style.width)
     }
 
     private func transfers(_ transfers: [TransferStatus], _ devices: [DeviceStatus]) -> [String] {
@@ -197,7 +200,7 @@ struct StatusRendering: Sendable {
                     Quantity.size(transfer.bytesTotal), style.name("\(transfer.folder):\(transfer.path)"),
                     names.isEmpty ? "" : "from \(style.name(names.joined(separator: ", ")))", pace(transfer),
                 ]
-            }, alignments: [.right, .right])
+            }, alignments: [.right, .right], width: style.width)
     }
 
     private func pace(_ transfer: TransferStatus) -> String {

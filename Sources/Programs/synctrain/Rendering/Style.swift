@@ -4,6 +4,8 @@ import ControlAPI
 struct Style: Equatable, Sendable {
     var hasColor: Bool
     var escapesNames: Bool
+    /// Columns that tables have; nil for no limit.
+    var width: Int?
 
     func name(_ name: String) -> String { escapesNames ? EscapedName.escape(name) : name }
 

@@ -17,7 +17,9 @@ struct Terminal: Sendable {
 
     static var live: Terminal {
         var size = winsize()
-        let hasSize = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        let hasSize = [STDOUT_FILENO, STDERR_FILENO].contains { descriptor in
+            ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        }
         return Terminal(
             isInputTTY: isatty(STDIN_FILENO) == 1, isOutputTTY: isatty(STDOUT_FILENO) == 1,
             isErrorTTY: isatty(STDERR_FILENO) == 1, width: hasSize ? Int(size.ws_col) : 80,

@@ -1,0 +1,216 @@
+import ControlAPI
+import Foundation
+import Testing
+
+@testable import synctrain
+
+/// What is done next, from what is known.
+struct NextStepTests {
+    private static let nas = DeviceStatus(id: "AAAAAAA-B", name: "nas", isConnected: true)
+    private static let music = PendingFolder(id: "music", label: "My Music", device: "AAAAAAA-B", lastSeen: Sample.time)
+    private static let stranger = PendingDevice(id: "SSSSSSS-T", name: "", address: "tcp://h:1", lastSeen: Sample.time)
+
+    private static func facts(
+        devices: [DeviceStatus] = [], folders: [FolderStatus] = [],
+        pending: PendingList = .init(devices: [], folders: []),
+        selected: Set<String> = []
+    ) -> NextStep.Facts {
+        var status = AgentStatus.sample
+        (status.devices, status.folders) = (devices, folders)
+        return NextStep.Facts(status: status, pending: pending, selectedFolders: selected)
+    }
+
+    private static func folder(
+        _ state: String = "idle", id: String = "docs", mode: String = "selective", needs files: Int64 = 0
+    ) -> FolderStatus {
+        FolderStatus(
+            id: id, label: id, path: "/d", mode: mode, type: "sendreceive", state: state, message: "Mount it.",
+            devices: [],
+            global: .init(files: 3, bytes: 2048), local: .init(), need: .init(files: files))
+    }
+
+    private static func unaccepted(_ id: String) -> DeviceStatus {
+        DeviceStatus(id: id, name: "nas", isConnected: false, acceptance: .needed)
+    }
+
+    static let table: [(NextStep.Facts, String)] = [
+        (.init(isSetUp: false), "synctrain setup"),
+        (.init(), "synctrain agent start"),
+        (facts(), "synctrain pair"),
+        (facts(pending: .init(devices: [stranger], folders: [])), "synctrain device add SSSSSSS-T"),
+        (facts(devices: [unaccepted("AAAAAAA-B")]), "choose Add Device"),
+        (facts(devices: [.init(id: "A", name: "nas", isConnected: false, lastError: "start it")]), "nas: start it"),
+        (facts(devices: [.init(id: "A", name: "nas", isConnected: false, isPaused: true)]), "resume --device nas"),
+        (facts(devices: [nas], pending: .init(devices: [], folders: [music])), "folder add music ~/'Library/My Music'"),
+        (facts(devices: [nas]), "shares no folder with this device"),
+        (facts(devices: [nas], folders: [folder("halted-root-missing")]), "docs: Mount it."),
+        (facts(devices: [nas], folders: [folder("paused")]), "resume docs"),
+        (facts(devices: [nas], folders: [folder()]), "Nothing of docs (3 files, 2.0 KiB) is selected"),
+        (facts(devices: [nas], folders: [folder(needs: 2)], selected: ["docs"]), "still to come"),
+        (facts(devices: [nas], folders: [folder("scanning")], selected: ["docs"]), "still to come"),
+        (facts(devices: [nas], folders: [folder()], selected: ["docs"]), "Everything selected is here"),
+        (facts(devices: [nas], folders: [folder(mode: "full")]), "Everything selected is here"),
+        (facts(devices: [nas], folders: [folder(), folder(id: "b")], selected: ["b"]), "Everything selected is here"),
+    ]
+
+    @Test(arguments: table.indices) func isNamedWithItsCommand(_ index: Int) {
+        let (facts, words) = Self.table[index]
+        let lines = NextStep(facts).lines(Style(hasColor: false, escapesNames: true))
+        #expect(lines.joined(separator: "\n").contains(words), "\(lines)")
+        #expect(lines.allSatisfy { DisplayWidth.of($0) <= 160 }, "\(lines)")
+    }
+
+    @Test func commandsNameTheirHome() {
+        let lines = NextStep(.init(isSetUp: false)).lines(Style(hasColor: false, escapesNames: true), home: "/a place")
+        #expect(lines.first?.contains("`synctrain --home '/a place' setup`") == true)
+    }
+
+    @Test(arguments: [
+        ("Photos", "id", "~/Library/Photos"), ("", "id", "~/Library/id"), ("a/b", "id", "~/Library/a-b"),
+        ("../..", "id", "~/Library/-.."), (" ", "..", "~/Library/folder"), ("a\u{1b}b", "x", "~/Library/a-b"),
+    ])
+    func aFolderHasAPlace(_ label: String, _ id: String, _ path: String) {
+        #expect(TargetPath.proposal(label: label, id: id) == path)
+    }
+
+    @Test func synctrainAloneShowsItOnATerminalOnly() async {
+        var scene = Scene(control: nil, isSetUp: false)
+        #expect(await scene.run([]).output.hasPrefix("OVERVIEW:"), "a script gets the help")
+        scene.terminal.isOutputTTY = true
+        let first = await scene.run(["--color", "never"])
+        #expect(first.code == 0 && first.output.hasPrefix("Next\nThis device is not set up."), "\(first)")
+        scene.isSetUp = true
+        #expect(await scene.run([]).output.contains("synctrain agent start"))
+        var running = Scene()
+        running.terminal.isOutputTTY = true
+        let output = await running.run(["--home", "/h"]).output
+        #expect(
+            output.contains("Devices") && output.contains("`synctrain --home /h device add AAAAAAA-B`"), "\(output)")
+        #expect(await running.run(["--json"]).output.hasPrefix(#"{"next":["neu at"#))
+        // Anything else is wrong usage as before.
+        #expect(await running.run(["--home"]).code == 64)
+    }
+}
+
+/// Words that are not known, and what was changed.
+struct CommandWordTests {
+    @Test(arguments: [
+        (["statsu"], "`statsu` is not a command. Did you mean `status`?"),
+        (["device", "lst"], "`device lst` is not a command. Did you mean `device list`?"),
+        (["folder", "zzzzzzz"], "`folder zzzzzzz` is not a command. `synctrain folder --help` lists the commands."),
+        (["--home", "/h", "fetsch", "a"], "`fetsch` is not a command. Did you mean `fetch`?"),
+    ])
+    func aCommandIsSuggested(_ arguments: [String], _ message: String) async {
+        let result = await Scene().run(arguments)
+        #expect(result.code == 64 && result.errors == "synctrain: \(message)\n")
+        #expect(await Scene().run(arguments + ["--json"]).errors.contains(#""code":"invalid-request""#))
+    }
+
+    static let edits: [([String], String)] = [
+        (["device", "add", "AAAAAAA-B", "--name", "nas"], "Added device nas (AAAAAAA). "),
+        (["device", "rename", "nas", "box"], "Renamed device nas to box."),
+        (["device", "bluetooth", "nas", "off"], "Device nas over Bluetooth: off."),
+        (["device", "set", "nas", "--introducer"], "Changed the settings of device nas."),
+        (["device", "ignore", "AAAAAAA-C"], "Ignored device AAAAAAA-C."),
+        (["device", "ignore", "AAAAAAA-C", "--undo"], "No longer ignored: device AAAAAAA-C."),
+        (["unpair", "nas", "--yes"], "Removed device nas. Files are kept."),
+        (["folder", "add", "f", "/p", "--mode", "full"], "Added folder f in /p: everything in it is synced."),
+        (["folder", "add", "f", "p"], "Added folder f in /work dir/p: nothing is downloaded until you select it"),
+        (["folder", "pause", "f"], "Paused folder f."), (["folder", "resume", "f"], "Resumed folder f."),
+        (["folder", "bluetooth", "f", "off", "--limit", "1MiB"], "Folder f over Bluetooth: off, up to 1.0 MiB."),
+        (["folder", "relays", "f", "off"], "Folder f may not use relays."),
+        (["folder", "role", "f", "nas", "read"], "Device nas has the role read in folder f."),
+        (["folder", "ignore", "f", "--from", "nas"], "Ignored folder f from nas."),
+        (["pause", "f", "g", "--device", "nas", "--for", "2h"], "Paused folders f, g and device nas for 2 h 00 min."),
+        (["resume", "--all"], "Resumed all folders and devices."),
+    ]
+
+    @Test(arguments: edits.indices) func aChangeIsConfirmed(_ index: Int) async {
+        let (arguments, line) = Self.edits[index]
+        let result = await Scene(control: nil).run(arguments)
+        #expect(result.code == 0 && result.output.hasPrefix(line), "\(result)")
+        #expect(result.output.split(separator: "\n").count == 1)
+        #expect(await Scene(control: nil).run(arguments + ["--json"]).output.hasPrefix(#"{"message":""#))
+    }
+
+    private func terminal(_ answer: String?) -> Terminal {
+        Terminal(isInputTTY: true, isOutputTTY: true, isErrorTTY: true, width: 100, readLine: { answer })
+    }
+
+    /// Asked only at a terminal, and only of a folder that nobody offers and that is not here.
+    @Test func aFolderThatNobodyOffersIsAskedFor() async {
+        var scene = Scene()
+        scene.terminal = terminal("n")
+        let refused = await scene.run("folder", "add", "musik", "/m")
+        #expect(refused.code == 6)
+        #expect(
+            refused.errors.hasPrefix(
+                "No device offers a folder `musik` (`music` is offered). Create a new folder with this id? [y/N] "))
+        #expect(scene.control?.asked.contains { $0.hasPrefix("addFolder") } == false)
+        for (arguments, answer) in [
+            (["musik", "/m"], "y"), (["musik", "/m", "--new"], nil), (["musik", "/m", "--yes"], nil),
+            (["docs", "/d"], nil),
+        ] {
+            var scene = Scene()
+            scene.terminal = terminal(answer)
+            #expect(await scene.run(["folder", "add"] + arguments).code == 0, "\(arguments)")
+            #expect(scene.control?.asked.contains { $0.hasPrefix("addFolder") } == true)
+        }
+        let script = Scene()
+        #expect(await script.run("folder", "add", "musik", "/m").code == 0, "nobody is there to ask")
+    }
+
+    @Test func anOfferedFolderKeepsItsLabelAndItsDevices() async throws {
+        for (options, words) in [
+            ([], [#"label: Optional("Music")"#, #"devices: ["AAAAAAA-B"]"#]),
+            (["--label", "Own", "--device", "C"], [#"label: Optional("Own")"#, #"devices: ["C"]"#]),
+        ] as [([String], [String])] {
+            let scene = Scene()
+            #expect(await scene.run(["folder", "add", "music", "~/Music"] + options).code == 0)
+            let asked = try #require(scene.control?.asked.first { $0.hasPrefix("addFolder") })
+            #expect(asked.contains(#"path: "~/Music""#))
+            for word in words { #expect(asked.contains(word), "\(asked)") }
+        }
+    }
+}
+
+/// Tables on a terminal.
+struct TableWidthTests {
+    @Test(arguments: [
+        ("abc", 3), ("日本", 4), ("e\u{301}", 1), ("👩‍👩‍👧", 2), ("ｱ", 1), ("Ａ", 2), ("", 0), ("한글.txt", 8), ("a\u{200B}b", 2),
+    ])
+    func columnsAreCounted(_ text: String, _ width: Int) { #expect(DisplayWidth.of(text) == width) }
+
+    @Test(arguments: [
+        ("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("日本語", 4, "日…"), ("日本語", 5, "日本…"), ("ab cd", 4, "ab…"),
+        ("abc", 1, "…"), ("abc", 0, ""),
+    ])
+    func whatIsCutEndsWithAnEllipsis(_ text: String, _ width: Int, _ cut: String) {
+        #expect(DisplayWidth.cut(text, to: width) == cut)
+    }
+
+    @Test func linesFitTheWidth() {
+        let rows = [["name", "state", "path"], ["日本語のフォルダー", "idle", String(repeating: "long/", count: 40)]]
+        for width in [30, 40, 80, 200, 400] {
+            let lines = Table.lines(rows, width: width)
+            #expect(lines.allSatisfy { DisplayWidth.of($0) <= width }, "\(lines)")
+            #expect(width < 400 || !lines.joined().contains("…"))
+        }
+        #expect(Table.lines(rows).last?.hasSuffix("long/") == true, "without a terminal nothing is cut")
+        #expect(Table.fitted([50, 10, 30], to: 60) == [23, 10, 23])
+        #expect(Table.fitted([8, 8], to: 5) == [8, 8], "narrower they would say nothing")
+    }
+
+    @Test func columnsBelowEachOther() {
+        #expect(Table.lines([["日本", "x"], ["abcd", "y"]]) == ["日本  x", "abcd  y"])
+    }
+
+    @Test func aLongListingHasAHeaderOnATerminal() async {
+        var scene = Scene(control: ScriptedControl(entries: [Sample.file("a.txt")]))
+        #expect(await !scene.run("ls", "-l", "docs:").output.contains("modified"))
+        scene.terminal.isOutputTTY = true
+        let lines = await scene.run("ls", "-l", "docs:", "--color", "never").output.split(separator: "\n")
+        #expect(lines.first == "state             selected  dev      size  modified          name")
+        #expect(lines.count == 2)
+    }
+}
