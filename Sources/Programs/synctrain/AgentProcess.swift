@@ -54,6 +54,23 @@ enum AgentProcess {
             path: places.logFile)
     }
 
+    /// Returns when the agent that something else has started answers. Throws `timeout`.
+    static func waitUntilAnswering(
+        _ places: CommandEnvironment.Places, connect: (CommandEnvironment.Places) -> any AgentControl,
+        timeout: Duration
+    ) async throws {
+        let deadline = ContinuousClock.now + timeout
+        let agent = connect(places)
+        while try await !isAnswering(agent) {
+            guard ContinuousClock.now < deadline else {
+                throw ControlError(
+                    .timeout, "The agent did not answer in time. See `journalctl --user -u \(SystemdUnit.name)`.",
+                    isRetryable: true)
+            }
+            try await Task.sleep(for: pause)
+        }
+    }
+
     /// Returns when the agent's socket is gone.
     static func waitForEnd(of places: CommandEnvironment.Places, timeout: Duration) async throws {
         let deadline = ContinuousClock.now + timeout

@@ -93,6 +93,10 @@ struct CommandEnvironment: Sendable {
     var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
     /// What opens links, as the shell reads it; nil if there is nothing.
     var opener: @Sendable (_ variables: [String: String]) -> String? = { OpeningProgram.command($0) }
+    /// What this machine is called.
+    var hostName: @Sendable () -> String = { "this-device" }
+    /// Bytes that are free for this user on the disk of a path; nil where that cannot be said.
+    var freeBytes: @Sendable (_ path: String) -> Int64? = { FreeSpace.bytes(at: $0) }
     /// Runs it with a link or the path of a file until it ends.
     var open: @Sendable (_ command: String, _ link: String, _ variables: [String: String]) async throws -> Void = {
         try await OpeningProgram.run($0, $1, variables: $2)

@@ -18,6 +18,8 @@ struct Conversation<Notice: Encodable & Sendable> {
     /// What follows from something that was said.
     enum Consequence {
         case goOn
+        /// Nothing more is heard, and the request is given up: the user knows enough.
+        case end
         /// The command will fail so, when the agent has said everything.
         case willFail(ControlError)
         case fail(ControlError)
@@ -71,6 +73,7 @@ struct Conversation<Notice: Encodable & Sendable> {
                 case .said(let utterance):
                     switch try await hear(utterance) {
                     case .goOn: break
+                    case .end: return
                     case .willFail(let error): ending = error
                     case .fail(let error):
                         ending = error

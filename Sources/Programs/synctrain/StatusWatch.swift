@@ -8,7 +8,7 @@ struct StatusWatch: Sendable {
 
     /// Looks until `judge` gives a value, which is returned, or until the time is over: then nil, after one look at least.
     func first<Value: Sendable>(
-        until deadline: ContinuousClock.Instant? = nil, _ judge: @Sendable (AgentStatus) throws -> Value?
+        until deadline: ContinuousClock.Instant? = nil, _ judge: @Sendable (AgentStatus) async throws -> Value?
     ) async throws -> Value? {
         let (news, report) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -27,7 +27,7 @@ struct StatusWatch: Sendable {
             }
             var events = news.makeAsyncIterator()
             while true {
-                if let value = try judge(try await agent.call(Endpoints.status)) { return value }
+                if let value = try await judge(try await agent.call(Endpoints.status)) { return value }
                 if let deadline, ContinuousClock.now >= deadline { return nil }
                 guard await events.next() != nil else { throw CancellationError() }
                 let next = ContinuousClock.now + pause

@@ -19,7 +19,7 @@ struct Synctrain: ParsableCommand {
             """,
         version: ProgramVersion.text,
         subcommands: [
-            InitCommand.self, IDCommand.self, AgentCommandGroup.self, PairCommand.self, UnpairCommand.self,
+            SetupCommand.self, InitCommand.self, IDCommand.self, AgentCommandGroup.self, PairCommand.self, UnpairCommand.self,
             DeviceCommandGroup.self, FolderCommandGroup.self, ConfigCommandGroup.self, ListCommand.self,
             TreeCommand.self, StatCommand.self,
             SearchCommand.self,

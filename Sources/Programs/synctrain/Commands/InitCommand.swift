@@ -11,10 +11,51 @@ struct InitCommand: RunnableCommand {
             Example: synctrain init --name laptop --discovery-server 'https://192.0.2.9:8443/?id=DEVICE-ID'
             """)
 
+    @OptionGroup var options: InitOptions
+
+    @Option(help: ArgumentHelp("Elliptic curve of the key: p384 (as in Syncthing) or p256.", valueName: "curve"))
+    var curve = CommandEnvironment.Initialisation.Curve.p384
+
+    @Option(
+        help: ArgumentHelp(
+            "Syncthing configuration directory to import identity, devices and folders from.",
+            valueName: "dir"), completion: .directory)
+    var importSyncthing: String?
+
+    @OptionGroup var global: GlobalOptions
+
+    /// What is said where public servers will be used.
+    static let publicServers = """
+        Syncthing's public servers will see this device's id and addresses and its peers' ids, no data.
+        To switch that off: synctrain network --global-discovery off --relays off
+        """
+
+    func execute(in context: CommandContext) async throws {
+        let places = try context.places()
+        var initialisation = options.initialisation
+        initialisation.curve = curve
+        initialisation.importing = importSyncthing.map(context.absolute)
+        let made = try context.environment.initialise(places, initialisation)
+        for note in made.notes { try context.remark("note: \(note)") }
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: made.device)))
+        } else {
+            try context.output.print(made.device)
+            if made.usesPublicServers {
+                try context.remark(Self.publicServers)
+            }
+            try context.remark("Configuration: \(places.configurationFile)\nNext: synctrain agent start")
+        }
+    }
+}
+
+/// How a new device is called and reached, for `init` and `setup`.
+struct InitOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name shown to other devices; the host name if omitted.", valueName: "name"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Address to listen on, tcp://HOST:PORT; repeatable.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp("Address to listen on, for example :22000 or 192.168.1.5; repeatable.", valueName: "url"))
     var listen: [String] = []
 
     @Flag(help: "Connect to configured addresses only: no discovery, relays or port mapping.")
@@ -38,43 +79,14 @@ struct InitCommand: RunnableCommand {
             valueName: "url"))
     var relay: [String] = []
 
-    @Option(help: ArgumentHelp("Elliptic curve of the key: p384 (as in Syncthing) or p256.", valueName: "curve"))
-    var curve = CommandEnvironment.Initialisation.Curve.p384
-
-    @Option(
-        help: ArgumentHelp(
-            "Syncthing configuration directory to import identity, devices and folders from.",
-            valueName: "dir"), completion: .directory)
-    var importSyncthing: String?
-
-    @OptionGroup var global: GlobalOptions
-
     func validate() throws {
         guard !noRelays || relay.isEmpty else { throw ValidationError("Give --relay or --no-relays, not both.") }
     }
 
-    func execute(in context: CommandContext) async throws {
-        let places = try context.places()
-        let made = try context.environment.initialise(
-            places,
-            CommandEnvironment.Initialisation(
-                name: name, listen: listen, hasNoDiscovery: noDiscovery, isLocalOnly: noGlobal, hasNoRelays: noRelays,
-                discoveryServers: discoveryServer, relays: relay, curve: curve,
-                importing: importSyncthing.map(context.absolute)))
-        for note in made.notes { try context.remark("note: \(note)") }
-        if global.json {
-            try context.output.print(bytes: try ControlJSON.encode(DeviceAnswer(device: made.device)))
-        } else {
-            try context.output.print(made.device)
-            if made.usesPublicServers {
-                try context.remark(
-                    """
-                    Syncthing's public servers will see this device's id and addresses and its peers' ids, no data.
-                    To switch that off: synctrain network --global-discovery off --relays off
-                    """)
-            }
-            try context.remark("Configuration: \(places.configurationFile)\nNext: synctrain agent start")
-        }
+    var initialisation: CommandEnvironment.Initialisation {
+        CommandEnvironment.Initialisation(
+            name: name, listen: listen, hasNoDiscovery: noDiscovery, isLocalOnly: noGlobal, hasNoRelays: noRelays,
+            discoveryServers: discoveryServer, relays: relay)
     }
 }
 

@@ -60,7 +60,7 @@ extension CommandEnvironment {
                 } catch {
                     throw ControlError(describing: error)
                 }
-            })
+            }, hostName: { ConfigurationFile.systemHostName() })
     }
 
     private static func controlErrors<Result>(_ body: () throws -> Result) throws -> Result {
