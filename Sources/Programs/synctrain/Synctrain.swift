@@ -8,9 +8,8 @@ struct Synctrain: ParsableCommand {
         commandName: "synctrain",
         abstract: "Sync the files you select; fetch any other file on demand.",
         discussion: """
-            Works with Syncthing devices. `synctrain init` creates this device's identity, `synctrain agent start` \
-            starts the agent, `synctrain pair` pairs two devices, `synctrain device add` and `synctrain folder add` \
-            join a cluster.
+            Works with Syncthing devices. `synctrain setup` sets up this device step by step; `synctrain` alone shows on a \
+            terminal how things are and what to do next.
 
             Global options (--home DIR, --color WHEN, --quiet, --json, --yes) go before or after the command.
 
@@ -18,29 +17,44 @@ struct Synctrain: ParsableCommand {
             device has it, 6 confirmation needed, 7 timeout, 64 usage, 130 interrupted.
             """,
         version: ProgramVersion.text,
-        subcommands: [
-            SetupCommand.self, InitCommand.self, IDCommand.self, AgentCommandGroup.self, PairCommand.self, UnpairCommand.self,
-            DeviceCommandGroup.self, FolderCommandGroup.self, ConfigCommandGroup.self, ListCommand.self,
-            TreeCommand.self, StatCommand.self,
-            SearchCommand.self,
-            WhereisCommand.self, SelectCommand.self, DeselectCommand.self, ExplainCommand.self, FetchCommand.self,
-            CatCommand.self, MountCommand.self, UnmountCommand.self, ThumbnailCommand.self, ZipCommandGroup.self,
-            ServeCommand.self, URLCommand.self,
-            OpenCommand.self, UICommand.self,
-            DropCommandGroup.self, NeedCommand.self,
-            ExtraneousCommandGroup.self,
-            ConflictsCommandGroup.self, VersionsCommandGroup.self, ScanCommand.self, ScrubCommand.self,
-            RemoveCommand.self,
-            FreeCommand.self, RefusedCommandGroup.self, InviteCommand.self, JoinCommand.self,
-            NoteCommand.self,
-            StatusCommand.self,
-            CompletionCommand.self, ReadyCommand.self, LogCommand.self, NetworkCommand.self, ReachCommand.self,
-            PauseCommand.self,
-            PolicyCommandGroup.self,
-            ReloadCommand.self,
-            ResumeCommand.self,
-            WaitCommand.self, ResetCommandGroup.self, LogsCommand.self, CompletionsCommand.self, ManualCommand.self,
-            DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Start",
+                subcommands: [
+                    SetupCommand.self, InitCommand.self, IDCommand.self, AgentCommandGroup.self, StatusCommand.self,
+                    ReadyCommand.self, WaitCommand.self, UICommand.self,
+                ]),
+            CommandGroup(
+                name: "Files",
+                subcommands: [
+                    ListCommand.self, TreeCommand.self, StatCommand.self, SearchCommand.self, WhereisCommand.self,
+                    FetchCommand.self, CatCommand.self, OpenCommand.self, URLCommand.self, MountCommand.self,
+                    UnmountCommand.self, ServeCommand.self, ZipCommandGroup.self, ThumbnailCommand.self,
+                    NoteCommand.self, LogCommand.self,
+                ]),
+            CommandGroup(
+                name: "Keeping",
+                subcommands: [
+                    SelectCommand.self, DeselectCommand.self, ExplainCommand.self, NeedCommand.self, FreeCommand.self,
+                    RemoveCommand.self, ExtraneousCommandGroup.self, ConflictsCommandGroup.self,
+                    VersionsCommandGroup.self,
+                ]),
+            CommandGroup(
+                name: "Devices and folders",
+                subcommands: [
+                    PairCommand.self, UnpairCommand.self, DeviceCommandGroup.self, FolderCommandGroup.self,
+                    InviteCommand.self, JoinCommand.self, DropCommandGroup.self, CompletionCommand.self,
+                    PauseCommand.self, ResumeCommand.self, PolicyCommandGroup.self, NetworkCommand.self,
+                    ConfigCommandGroup.self, ReloadCommand.self,
+                ]),
+            CommandGroup(
+                name: "Trouble",
+                subcommands: [
+                    ReachCommand.self, ScanCommand.self, ScrubCommand.self, RefusedCommandGroup.self, LogsCommand.self,
+                    ResetCommandGroup.self, CompletionsCommand.self, ManualCommand.self,
+                    // Not displayed.
+                    DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self,
+                ]),
         ])
 
     static func main() async {

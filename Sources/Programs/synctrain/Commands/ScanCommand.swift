@@ -14,7 +14,9 @@ struct ScanCommand: RunnableCommand {
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
-        let summary = try await context.agent().call(Endpoints.scan, ScanRequest(paths: paths.map(context.path)))
+        let agent = try context.agent()
+        let request = ScanRequest(paths: paths.map(context.path))
+        let summary = try await StatusProgress(context, agent).during { try await agent.call(Endpoints.scan, request) }
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(summary))
         } else {

@@ -110,7 +110,8 @@ struct SelectionReport: Sendable {
         let change = SelectionChange(
             paths: paths.map(context.path), isSelecting: isSelecting, isDryRun: isDryRun, local: local,
             whileSpace: whileSpace)
-        try show(try await context.agent().call(Endpoints.select, change))
+        let agent = try context.agent()
+        try show(try await StatusProgress(context, agent).during { try await agent.call(Endpoints.select, change) })
     }
 
     /// Asks before something goes that other devices do not hold, and names it.

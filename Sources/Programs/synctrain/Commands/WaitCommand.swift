@@ -32,7 +32,7 @@ struct WaitCommand: RunnableCommand {
     func execute(in context: CommandContext) async throws {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
         let agent = try context.agent()
-        guard !path.isEmpty else { return try await wait(for: nil, on: agent, until: deadline) }
+        guard !path.isEmpty else { return try await wait(for: nil, on: agent, until: deadline, in: context) }
         var paths: [PathReference] = []
         for text in path {
             do {
@@ -40,7 +40,7 @@ struct WaitCommand: RunnableCommand {
                 if text.contains(where: { $0 == "/" || $0 == ":" }) {
                     paths.append(context.path(text))
                 } else {
-                    try await wait(for: text, on: agent, until: deadline)
+                    try await wait(for: text, on: agent, until: deadline, in: context)
                 }
             } catch let error as ControlError where error.code == .noSuchFolder {
                 paths.append(context.path(text))
@@ -48,16 +48,21 @@ struct WaitCommand: RunnableCommand {
         }
         guard !paths.isEmpty else { return }
         let left = deadline.map { ContinuousClock.now.duration(to: $0) }
-        try await agent.call(Endpoints.wait, WaitRequest(paths: paths, seconds: left.map { max(0, $0 / .seconds(1)) }))
+        let request = WaitRequest(paths: paths, seconds: left.map { max(0, $0 / .seconds(1)) })
+        try await StatusProgress(context, agent).during { _ = try await agent.call(Endpoints.wait, request) }
     }
 
     private func wait(
-        for folder: String?, on agent: any AgentControl, until deadline: ContinuousClock.Instant?
+        for folder: String?, on agent: any AgentControl, until deadline: ContinuousClock.Instant?,
+        in context: CommandContext
     ) async throws {
         let waitingFor = Mutex("")
+        let progress = StatusProgress(context, agent)
+        defer { try? progress.clear() }
         let isDone = try await StatusWatch(agent: agent).first(until: deadline) { status in
             guard let verdict = try Self.judge(status, folder: folder) else { return true }
             waitingFor.withLock { $0 = verdict }
+            try progress.show(status)
             return nil
         }
         if isDone == nil {

@@ -33,6 +33,18 @@ final class ProgressLine: Sendable {
 
     /// - Parameter peer: where it comes from or goes to, as it is shown.
     func show(path: String, done: Int64, total: Int64, bytesPerSecond: Int64, peer: String?) throws {
+        try show {
+            Self.text(
+                path: path, done: done, total: total, bytesPerSecond: bytesPerSecond, peer: peer, width: width)
+        }
+    }
+
+    /// Shows any text, cut to the width.
+    func show(text: String) throws {
+        try show { DisplayWidth.cut(text, to: max(20, width - 1)) }
+    }
+
+    private func show(_ text: () -> String) throws {
         guard isShown else { return }
         let now = now()
         let isDue = state.withLock { state in
@@ -42,9 +54,7 @@ final class ProgressLine: Sendable {
             return true
         }
         guard isDue else { return }
-        let text = Self.text(
-            path: path, done: done, total: total, bytesPerSecond: bytesPerSecond, peer: peer, width: width)
-        try errors.write("\r\u{1b}[K\(text)")
+        try errors.write("\r\u{1b}[K\(text())")
     }
 
     /// Takes the line away, so that something else can be printed.
