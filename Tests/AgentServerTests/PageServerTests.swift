@@ -131,6 +131,25 @@ struct PageServerTests {
         }
     }
 
+    /// Whatever else is in the change, and over the socket it is made.
+    @Test func aBrowserIsRefusedWhatIsForTheTerminal() async throws {
+        let control = ScriptedControl()
+        try await ServerHarness.run(control, links: LinkServerTests.endpoint()) { harness in
+            let browser = try await Browser(loggedIn: harness)
+            let change = SettingsChange(
+                folder: "f", settings: [SettingInput(key: "label"), SettingInput(key: "terminal-only")])
+            let json = String(decoding: try ControlJSON.encode(change), as: UTF8.self)
+            let refused = try await browser.send("PATCH", "/v1/settings", json: json)
+            #expect(refused.status == 403)
+            #expect(refused.error?.message == "Use a terminal.")
+            #expect(control.asked.isEmpty)
+            let other = #"{"settings":[{"key":"name","value":"x"}]}"#
+            #expect(try await browser.send("PATCH", "/v1/settings", json: other).status == 200)
+            _ = try await harness.client.call(Endpoints.changeSettings, change)
+            #expect(control.asked.count == 2)
+        }
+    }
+
     @Test func aLoginLinkIsGoodOnceAndForAMinute() async throws {
         let links = LinkServerTests.endpoint()
         try await ServerHarness.run(ScriptedControl(), links: links) { harness in

@@ -21,7 +21,14 @@ extension ScriptedControl {
                 agent: [SettingState(key: "name", value: "laptop", values: nil, isDefault: false)], folders: [],
                 devices: [])
         }
-        table.on(Endpoints.changeSettings) { change in
+        table.on(
+            Endpoints.changeSettings,
+            inBrowser: { change in
+                guard !change.settings.contains(where: { $0.key == "terminal-only" }) else {
+                    throw ControlError(.noPermission, "Use a terminal.")
+                }
+            }
+        ) { change in
             try self.note("\(change)")
             return SettingsAnswer(
                 settings: change.settings.map {

@@ -32,9 +32,11 @@ struct ControlResponder: Sendable {
             case .user where request.path == LinkTarget.path: return try await answerLink(request, through: sink)
             case .user, .session: break
             }
+            let isFromBrowser = if case .session = request.admission { true } else { false }
             // A `HEAD` asks for what a `GET` would; the sink leaves the body out.
             let routed = try handlers.route(
-                method: request.method == "HEAD" ? "GET" : request.method, target: request.target, body: request.body)
+                method: request.method == "HEAD" ? "GET" : request.method, target: request.target, body: request.body,
+                isFromBrowser: isFromBrowser)
             if let part = try await part(of: routed) { return try await sink.answer(json: part) }
             if try await answerAsJob(routed, request, through: sink) { return }
             switch routed.reply {

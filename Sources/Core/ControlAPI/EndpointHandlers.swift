@@ -50,10 +50,12 @@ package struct EndpointHandlers: AgentControl {
 
     // MARK: filling
 
+    /// - Parameter check: refuses what a browser may not ask for, logged in or not, by throwing.
     package mutating func on<Request, Answer>(
-        _ endpoint: Endpoint<Request, Answer>, _ run: @escaping @Sendable (Request) async throws -> Answer
+        _ endpoint: Endpoint<Request, Answer>, inBrowser check: @escaping @Sendable (Request) throws -> Void = { _ in },
+        _ run: @escaping @Sendable (Request) async throws -> Answer
     ) {
-        handlers[endpoint.id] = DocumentHandler(endpoint: endpoint) { [failure] request in
+        handlers[endpoint.id] = DocumentHandler(endpoint: endpoint, check: check) { [failure] request in
             try await Self.answering(failure) { _ in try await run(request) }
         }
     }
@@ -216,8 +218,12 @@ package protocol LineWriter: Sendable {
 
 extension EndpointHandlers {
     /// Finds what a request is for and reads it.
-    /// - Throws: `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`.
-    package func route(method: String, target: String, body: [UInt8]) throws -> RoutedRequest {
+    ///
+    /// - Parameter isFromBrowser: whether it came over TCP, with the cookie of a login.
+    /// - Throws: `notFound`, `methodNotAllowed`, `tooLarge` or `invalidRequest`; what the endpoint refuses a browser.
+    package func route(
+        method: String, target: String, body: [UInt8], isFromBrowser: Bool = false
+    ) throws -> RoutedRequest {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
         let (path, number) = try Self.pattern(String(parts.first ?? ""))
@@ -230,7 +236,8 @@ extension EndpointHandlers {
             let subject = number == nil ? path : "A job"
             throw ControlError(.methodNotAllowed, "\(subject) does not support \(method); see docs/control-api.md.")
         }
-        let reply = try handler.reply(to: IncomingRequest(query: query, body: body, number: number))
+        let incoming = IncomingRequest(query: query, body: body, number: number, isFromBrowser: isFromBrowser)
+        let reply = try handler.reply(to: incoming)
         return RoutedRequest(endpoint: handler.endpoint, query: query, reply: reply)
     }
 
@@ -252,16 +259,21 @@ private protocol EndpointHandler: Sendable {
 
 private struct DocumentHandler<Request: Sendable, Answer: Sendable>: EndpointHandler {
     let typed: Endpoint<Request, Answer>
+    let browserCheck: @Sendable (Request) throws -> Void
     let run: @Sendable (Request) async throws -> Answer
 
-    init(endpoint: Endpoint<Request, Answer>, run: @escaping @Sendable (Request) async throws -> Answer) {
-        (typed, self.run) = (endpoint, run)
+    init(
+        endpoint: Endpoint<Request, Answer>, check: @escaping @Sendable (Request) throws -> Void,
+        run: @escaping @Sendable (Request) async throws -> Answer
+    ) {
+        (typed, browserCheck, self.run) = (endpoint, check, run)
     }
 
     var endpoint: any AnyEndpoint { typed }
 
     func reply(to incoming: IncomingRequest) throws -> EndpointReply {
         let request = try typed.request(incoming)
+        if incoming.isFromBrowser { try browserCheck(request) }
         return .document { try typed.encodeAnswer(try await run(request)) }
     }
 }

@@ -4,9 +4,11 @@ package struct IncomingRequest: Sendable {
     package var body: [UInt8]
     /// In the place of `{id}`.
     package var number: Int?
+    /// Whether it came over TCP, with the cookie of a login.
+    package var isFromBrowser: Bool
 
-    package init(query: RequestQuery, body: [UInt8] = [], number: Int? = nil) {
-        (self.query, self.body, self.number) = (query, body, number)
+    package init(query: RequestQuery, body: [UInt8] = [], number: Int? = nil, isFromBrowser: Bool = false) {
+        (self.query, self.body, self.number, self.isFromBrowser) = (query, body, number, isFromBrowser)
     }
 }
 

@@ -32,14 +32,24 @@ package struct SettingDescription: Codable, Equatable, Sendable {
     package var needsRestart: Bool
     /// What changes it instead; nil if it can be set.
     package var changedBy: String?
+    /// The heading that it stands under, for people.
+    package var group: String
+    /// Whether few need it.
+    package var isAdvanced: Bool
+    /// What an empty value means; nil if that is the default.
+    package var emptyMeans: String?
+    /// Whether it names a program that the agent runs: changed over the socket only, never by a browser.
+    package var runsProgram: Bool
 
     package init(
         scope: String, key: String, kind: String, allowed: String, words: [String], isList: Bool, usual: String,
-        without: String?, summary: String, needsRestart: Bool, changedBy: String?
+        without: String?, summary: String, needsRestart: Bool, changedBy: String?, group: String = "",
+        isAdvanced: Bool = false, emptyMeans: String? = nil, runsProgram: Bool = false
     ) {
         (self.scope, self.key, self.kind, self.allowed, self.words) = (scope, key, kind, allowed, words)
         (self.isList, self.usual, self.without, self.summary) = (isList, usual, without, summary)
-        (self.needsRestart, self.changedBy) = (needsRestart, changedBy)
+        (self.needsRestart, self.changedBy, self.group, self.isAdvanced) = (needsRestart, changedBy, group, isAdvanced)
+        (self.emptyMeans, self.runsProgram) = (emptyMeans, runsProgram)
     }
 }
 
@@ -51,9 +61,17 @@ package struct SettingState: Codable, Equatable, Sendable {
     /// Of a list, its elements.
     package var values: [String]?
     package var isDefault: Bool
+    /// Whether `value` has a password, which is replaced by `…`; nil for no.
+    package var hidesPassword: Bool?
+    /// The value that the running agent goes on with until it is started again, without a password; nil if it is this one.
+    package var running: String?
 
-    package init(key: String, value: String, values: [String]?, isDefault: Bool) {
+    package init(
+        key: String, value: String, values: [String]?, isDefault: Bool, hidesPassword: Bool? = nil,
+        running: String? = nil
+    ) {
         (self.key, self.value, self.values, self.isDefault) = (key, value, values, isDefault)
+        (self.hidesPassword, self.running) = (hidesPassword, running)
     }
 }
 

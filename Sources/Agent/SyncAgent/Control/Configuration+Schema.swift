@@ -4,12 +4,17 @@ import ControlAPI
 
 extension Configuration {
     /// Every setting and its value, secrets without their passwords.
-    package var settingsDocument: SettingsDocument {
+    package var settingsDocument: SettingsDocument { settingsDocument(since: nil) }
+
+    /// The same, and what the running agent goes on with until it is started again.
+    ///
+    /// - Parameter start: what the running agent was started with; nil if none runs.
+    package func settingsDocument(since start: Configuration?) -> SettingsDocument {
         SettingsDocument(
             settings: SettingsSchema.agent.map { SettingDescription($0.declaration, usual: $0.usual) }
                 + SettingsSchema.folder.map { SettingDescription($0.declaration, usual: $0.usual) }
                 + SettingsSchema.device.map { SettingDescription($0.declaration, usual: $0.usual) },
-            agent: Self.states(SettingsSchema.agent, of: self),
+            agent: Self.states(SettingsSchema.agent, of: self, since: start),
             folders: folders.map {
                 SettingsSubject(
                     id: $0.id.rawValue, name: $0.label, settings: Self.states(SettingsSchema.folder, of: $0))
@@ -20,12 +25,18 @@ extension Configuration {
             })
     }
 
-    private static func states<Root: SettingsRoot>(_ settings: [Setting<Root>], of root: Root) -> [SettingState] {
+    private static func states<Root: SettingsRoot>(
+        _ settings: [Setting<Root>], of root: Root, since start: Root? = nil
+    ) -> [SettingState] {
         settings.map { setting in
             let value = setting.read(root)
+            let declaration = setting.declaration
+            let shown = shown(value, declaration)
+            let running = declaration.effect == .restart ? start.map { setting.read($0) } : nil
             return SettingState(
-                key: setting.key, value: shown(value, setting.declaration), values: value.elements,
-                isDefault: value == setting.usual)
+                key: setting.key, value: shown, values: value.elements, isDefault: value == setting.usual,
+                hidesPassword: shown == value.text ? nil : true,
+                running: running.flatMap { $0 == value ? nil : Self.shown($0, declaration) })
         }
     }
 
@@ -33,7 +44,8 @@ extension Configuration {
         declaration.isSecret ? ServerURL.withoutPassword(value.text) : value.text
     }
 
-    /// The edit that a change means, checked: a configuration with it is sound.
+    /// The edit that a change means, checked: a configuration with it is sound. A value with a password that is given as it
+    /// is shown stays as it is.
     ///
     /// - Parameter userHome: what `~` stands for.
     /// - Throws: `ControlError` (`invalidRequest` for an unknown key or a value that is not allowed; `noSuchFolder`,
@@ -41,12 +53,52 @@ extension Configuration {
     package func edits(applying change: SettingsChange, userHome: String?) throws -> [ConfigurationEdit] {
         let target = try target(of: change)
         do throws(ConfigurationError) {
-            let texts = change.settings.map { SettingText($0.key, text: $0.value, elements: $0.values) }
+            let texts = try change.settings.map { (input) throws(ConfigurationError) in
+                SettingText(
+                    input.key, text: try withPassword(input.value, of: input.key, target), elements: input.values)
+            }
             let edit = ConfigurationEdit.set(target, try assignments(target.scope, texts, userHome: userHome))
             _ = try applying(edit)
             return [edit]
         } catch {
             throw ControlError(.invalidRequest, error.message, path: change.settings.first?.key)
+        }
+    }
+
+    /// Puts the password in the place of `…`, which stands for it in what is shown. Only into the value that it is of: with
+    /// another host the password would go there.
+    private func withPassword(
+        _ text: String?, of key: String, _ target: SettingTarget
+    ) throws(ConfigurationError) -> String? {
+        guard target == .agent, let text, let setting = SettingsSchema.agent.first(where: { $0.key == key }),
+            setting.declaration.isSecret
+        else { return text }
+        let value = setting.read(self)
+        if text == Self.shown(value, setting.declaration) { return value == .unset ? text : value.text }
+        guard !text.contains("…") else {
+            throw ConfigurationError(
+                .invalidValue, "`\(key)`: enter the password again in place of …; it is not shown.")
+        }
+        return text
+    }
+
+    /// Refuses what a browser may not change, logged in or not: what names a program that the agent runs.
+    ///
+    /// - Throws: `ControlError` (`noPermission`) with the command to use instead.
+    static func checkBrowser(_ change: SettingsChange) throws {
+        let scope: SettingDeclaration.Scope = change.folder != nil ? .folder : change.device != nil ? .device : .agent
+        for setting in SettingsSchema.declarations(scope)
+        where setting.runsProgram && change.settings.contains(where: { $0.key == setting.key }) {
+            let command =
+                switch scope {
+                case .agent: "synctrain config set \(setting.key) …"
+                case .folder: "synctrain folder set \(change.folder ?? "") \(setting.key)=…"
+                case .device: "synctrain device set \(change.device ?? "") \(setting.key)=…"
+                }
+            throw ControlError(
+                .noPermission,
+                "`\(setting.key)` names a program to run, so it cannot be changed in a browser. Run `\(command)` in a terminal.",
+                path: setting.key)
         }
     }
 
@@ -59,14 +111,18 @@ extension Configuration {
     /// What a change did: the values before, in `self`, and after, in `new`.
     ///
     /// - Parameter start: what the running agent was started with; nil if none runs.
-    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`, `unknownKey`).
+    /// - Throws: `ConfigurationError` (`noSuchFolder`, `noSuchDevice`).
     package func answer(
         to change: SettingsChange, in new: Configuration, since start: Configuration?
     ) throws -> SettingsAnswer {
         let target = try target(of: change)
         let (old, now): ([SettingState], [SettingState]) =
             switch target {
-            case .agent: (Self.states(SettingsSchema.agent, of: self), Self.states(SettingsSchema.agent, of: new))
+            case .agent:
+                (
+                    Self.states(SettingsSchema.agent, of: self),
+                    Self.states(SettingsSchema.agent, of: new, since: start)
+                )
             case .folder(let id):
                 (
                     Self.states(SettingsSchema.folder, of: try folder(id)),
@@ -78,15 +134,12 @@ extension Configuration {
                     Self.states(SettingsSchema.device, of: try new.device(id.description))
                 )
             }
-        let started = start.map { Self.states(SettingsSchema.agent, of: $0) } ?? []
         return SettingsAnswer(
-            settings: try change.settings.map { input in
-                let to = now.first { $0.key == input.key }?.value ?? ""
-                let running = started.first { $0.key == input.key }?.value
+            settings: change.settings.map { input in
+                let state = now.first { $0.key == input.key }
                 return SettingsAnswer.Change(
-                    key: input.key, from: old.first { $0.key == input.key }?.value ?? "", to: to,
-                    needsRestart: try SettingsSchema.declaration(target.scope, input.key).effect == .restart
-                        && running.map { $0 != to } ?? false)
+                    key: input.key, from: old.first { $0.key == input.key }?.value ?? "", to: state?.value ?? "",
+                    needsRestart: state?.running != nil)
             })
     }
 }
@@ -96,6 +149,8 @@ extension SettingDescription {
         self.init(
             scope: setting.scope.rawValue, key: setting.key, kind: setting.kind.name, allowed: setting.kind.allowed,
             words: setting.kind.words, isList: setting.kind.isList, usual: usual.text, without: setting.without,
-            summary: setting.summary, needsRestart: setting.effect == .restart, changedBy: setting.changedBy)
+            summary: setting.summary, needsRestart: setting.effect == .restart, changedBy: setting.changedBy,
+            group: setting.group,
+            isAdvanced: setting.isAdvanced, emptyMeans: setting.emptyMeans, runsProgram: setting.runsProgram)
     }
 }

@@ -26,6 +26,12 @@ package struct SettingDeclaration: Equatable, Sendable {
     package var changedBy: String?
     /// Whether it holds a password, which is not shown.
     package var isSecret = false
+    /// The heading that it stands under, for people.
+    package var group = ""
+    /// Whether few need it: shown behind the others.
+    package var isAdvanced = false
+    /// Whether it names a program that the agent runs: changed over the socket only, never by a browser (docs/decisions/page.md).
+    package var runsProgram = false
 }
 
 /// A setting of the agent, a folder or a device: its declaration, and where in the configuration its value is.
@@ -89,6 +95,9 @@ package struct Setting<Root: Sendable>: Sendable {
     func without(_ text: String) -> Setting { with { $0.without = text } }
     func empty(_ text: String) -> Setting { with { $0.emptyMeans = text } }
     func changedBy(_ command: String) -> Setting { with { $0.changedBy = command } }
+    var advanced: Setting { with { $0.isAdvanced = true } }
+    var program: Setting { with { $0.runsProgram = true } }
+    func grouped(_ name: String) -> Setting { with { $0.group = name } }
 }
 
 // MARK: - Codecs

@@ -3,79 +3,97 @@ import BlockExchange
 extension SettingsSchema {
     /// Settings of the agent, in the order of the file.
     package static let agent: [Setting<Configuration>] =
-        general + reaching + nearby + storing + page + thumbnails + limits + policies + rest
+        groups([
+            ("General", general),
+            ("Network", reaching),
+            ("Bluetooth", nearby),
+            ("Cache and downloads", storing),
+            ("Page and links", page),
+            ("Thumbnails", thumbnails),
+            ("Speed limits", limits),
+            ("Metered connections and battery", policies),
+            ("Log", log),
+            ("Ignored devices and folders", ignored),
+        ])
 
     private static let general: [Setting<Configuration>] = [
         .text("name", \.name, "Name shown to other devices.").without("the host name"),
         .texts("listen", \.listen, "Addresses to listen on, for example tcp://:22000; []: only dial.")
             .then { $0.listen = $0.listen.map(AddressSyntax.completed) }.afterRestart,
         .path("offered-folders", \.offeredFolders, "Parent directory for folders that admins offer.")
-            .without("~/Sync"),
+            .without("~/Sync").advanced,
     ]
 
     private static let reaching: [Setting<Configuration>] = [
         .flag("discovery.local", \.discovery.local, "Announce and find devices on the local network.").afterRestart,
         .flag("discovery.global", \.discovery.global, "Use discovery servers.").afterRestart,
         .texts("discovery.servers", \.discovery.servers, "Discovery servers; default: those of Syncthing.")
-            .afterRestart,
+            .afterRestart.advanced,
         .flag(
             "discovery.announce-local-addresses", \.discovery.announcesLocalAddresses,
             "Tell the servers addresses in local networks, too."
-        ).afterRestart,
+        ).afterRestart.advanced,
         .flag("relays.enabled", \.relays.isEnabled, "Connect through relays where no direct connection works.")
             .afterRestart,
-        .texts("relays.servers", \.relays.servers, "Relays; default: the public relays of Syncthing.").afterRestart,
+        .texts("relays.servers", \.relays.servers, "Relays; default: the public relays of Syncthing.").afterRestart
+            .advanced,
         .flag("network.port-mapping", \.network.mapsPorts, "Ask routers to forward the port.").afterRestart,
         .number(
             "network.connections", Configuration.Network.connectionCounts, \.network.connections,
             "Connections per device."
-        ).afterRestart,
+        ).afterRestart.advanced,
         .optionalText("network.proxy", \.network.proxy, "Proxy, for example socks5://127.0.0.1:9050.")
             .without("ALL_PROXY in the environment").empty("no proxy").secret.afterRestart,
-        .flag("network.proxy-only", \.network.isProxyOnly, "Connect through the proxy only.").afterRestart,
+        .flag("network.proxy-only", \.network.isProxyOnly, "Connect through the proxy only.").afterRestart.advanced,
     ]
 
     private static let nearby: [Setting<Configuration>] = [
         .flag("bluetooth.enabled", \.bluetooth.isEnabled, "Connect to nearby paired devices over Bluetooth.")
             .afterRestart,
         .optionalText("bluetooth.adapter", \.bluetooth.adapter, "Bluetooth adapter, for example hci0.")
-            .without("the first that is switched on").afterRestart,
+            .without("the first that is switched on").afterRestart.advanced,
         .number(
             "bluetooth.scan-window", 1...60, \.bluetooth.scanWindow,
-            "Seconds of each background scan for absent devices."),
+            "Seconds of each background scan for absent devices."
+        ).advanced,
         .number(
             "bluetooth.scan-interval", 1...3600, also: 0, \.bluetooth.scanInterval,
-            "Seconds from one background scan to the next; 0: none."),
+            "Seconds from one background scan to the next; 0: none."
+        ).advanced,
     ]
 
     private static let storing: [Setting<Configuration>] = [
         .size("cache.limit", \.cache.byteLimit, "Disk space for fetched data that is not selected; 0: no cache.")
             .afterRestart,
-        .size("fetch.window", \.fetch.windowByteCount, "Requested data in flight, 16 MiB to 1 GiB.").afterRestart,
+        .size("fetch.window", \.fetch.windowByteCount, "Requested data in flight, 16 MiB to 1 GiB.").afterRestart
+            .advanced,
         .size(
             "fetch.window-per-device", \.fetch.deviceWindowByteCount,
             "Requested data in flight per device, 16 MiB to 1 GiB."
-        ).afterRestart,
+        ).afterRestart.advanced,
     ]
 
     private static let page: [Setting<Configuration>] = [
         .text("http.listen", \.http.listen, "Address of the page and of links to files.")
             .empty("do not listen").afterRestart,
-        .flag("http.network", \.http.isOpenToNetwork, "Allow an address that other machines can reach.").afterRestart,
-        .texts("http.hosts", \.http.hosts, "Host names allowed in requests, besides IP addresses.").afterRestart,
+        .flag("http.network", \.http.isOpenToNetwork, "Allow an address that other machines can reach.").afterRestart
+            .advanced,
+        .texts("http.hosts", \.http.hosts, "Host names allowed in requests, besides IP addresses.").afterRestart
+            .advanced,
         .rate("http.rate", \.http.rate, "Rate limit for links to files, all together."),
     ]
 
     private static let thumbnails: [Setting<Configuration>] = [
         .flag("thumbnails.enabled", \.thumbnails.isEnabled, "Create thumbnails of photos and films.").afterRestart,
         .path("thumbnails.cache", \.thumbnails.cache, "Directory of thumbnails.")
-            .without("this user's cache directory").afterRestart,
+            .without("this user's cache directory").afterRestart.advanced,
         .size("thumbnails.limit", \.thumbnails.byteLimit, "Disk space for thumbnails.").afterRestart,
-        .size("thumbnails.fetch-limit", \.thumbnails.fetchLimit, "Maximum download for one thumbnail.").afterRestart,
+        .size("thumbnails.fetch-limit", \.thumbnails.fetchLimit, "Maximum download for one thumbnail.").afterRestart
+            .advanced,
         .size(
             "thumbnails.fetch-limit-slow", \.thumbnails.slowFetchLimit,
             "The same over a metered connection or Bluetooth."
-        ).afterRestart,
+        ).afterRestart.advanced,
         Setting(
             .agent, "thumbnails.folder", .text, "Folder in which thumbnails are shared with other devices.",
             read: { $0.thumbnails.folder.map { .text($0.rawValue) } ?? .unset },
@@ -88,7 +106,8 @@ extension SettingsSchema {
                 return true
             }
         ).without("not shared").afterRestart,
-        .text("thumbnails.directory", \.thumbnails.directory, "Directory for them in that folder.").afterRestart,
+        .text("thumbnails.directory", \.thumbnails.directory, "Directory for them in that folder.").afterRestart
+            .advanced,
     ]
 
     private static let limits: [Setting<Configuration>] = [
@@ -114,7 +133,8 @@ extension SettingsSchema {
             "Limit each way where on-metered is limit."),
         .flag(
             "policies.local-network", \.policies.includesLocalNetwork,
-            "Apply on-metered to local networks, too."),
+            "Apply on-metered to local networks, too."
+        ).advanced,
         .choice(
             "policies.on-battery", \.policies.onBattery, except: [.limit],
             "What is transferred on battery power."),
@@ -123,9 +143,13 @@ extension SettingsSchema {
             "Charge in percent below which on-battery applies; 100: always."),
     ]
 
-    private static let rest: [Setting<Configuration>] = [
+    private static let log: [Setting<Configuration>] = [
         .choice("log.level", \.log.level, "Least important messages to log.").afterRestart,
-        .choice("log.format", \.log.format, "Format of the log; auto: human on a terminal, else json.").afterRestart,
+        .choice("log.format", \.log.format, "Format of the log; auto: human on a terminal, else json.").afterRestart
+            .advanced,
+    ]
+
+    private static let ignored: [Setting<Configuration>] = [
         .devices("ignored.devices", \.ignored.devices, "Devices that are not offered again."),
         Setting(
             .agent, "ignored.folders", .texts, "Folders that are not offered again: ID, or ID from DEVICE-ID.",

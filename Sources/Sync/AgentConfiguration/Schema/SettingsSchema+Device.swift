@@ -2,7 +2,14 @@ import BlockExchange
 
 extension SettingsSchema {
     /// Settings of a device, in the order of the file.
-    package static let device: [Setting<DeviceConfiguration>] = [
+    package static let device: [Setting<DeviceConfiguration>] =
+        groups([
+            ("Device", itself),
+            ("Introducer", introducing),
+            ("Limits and networks", limits),
+        ])
+
+    private static let itself: [Setting<DeviceConfiguration>] = [
         Setting(
             .device, "id", .text, "Device id.", read: { .text($0.id.description) }, write: { _, _ in false }
         ).changedBy("synctrain device add"),
@@ -16,10 +23,14 @@ extension SettingsSchema {
         .choice("bluetooth", \.bluetooth, "What may be transferred over Bluetooth; the stricter of folder and device."),
         .flag("paused", \.isPaused, "Whether the device is paused.").then { $0.pausedUntil = nil },
         .pausedUntil(\.pausedUntil),
+    ]
+
+    private static let introducing: [Setting<DeviceConfiguration>] = [
         .flag("introducer", \.isIntroducer, "Add the devices that it shares folders with."),
         .flag(
             "skip-introduction-removals", \.skipsIntroductionRemovals,
-            "Keep what it introduced when it no longer lists it."),
+            "Keep what it introduced when it no longer lists it."
+        ).advanced,
         Setting(
             .device, "introduced-by", .text, "Device that introduced this one and may remove it again.",
             read: { $0.introducedBy.map { .text($0.description) } ?? .unset },
@@ -32,12 +43,15 @@ extension SettingsSchema {
                 device.introducedBy = id
                 return true
             }
-        ).changedBy("the introducer"),
+        ).changedBy("the introducer").advanced,
+    ]
+
+    private static let limits: [Setting<DeviceConfiguration>] = [
         .texts("allowed-networks", \.allowedNetworks, "Networks where it may connect; ! excludes; empty: everywhere."),
         .rate("up", \.rates.up, "Upload limit for this device."),
         .rate("down", \.rates.down, "Download limit for this device."),
         .optionalNumber(
             "connections", Configuration.Network.connectionCounts, \.connections, "Connections to this device."
-        ).without("network.connections"),
+        ).without("network.connections").advanced,
     ]
 }

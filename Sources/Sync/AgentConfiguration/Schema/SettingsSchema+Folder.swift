@@ -3,7 +3,15 @@ import BlockExchange
 extension SettingsSchema {
     /// Settings of a folder, in the order of the file.
     package static let folder: [Setting<FolderConfiguration>] =
-        sharing + scanning + space + folderBluetooth + versions + conflicts + attributes
+        groups([
+            ("Folder", sharing),
+            ("Scanning and order", scanning),
+            ("Free space and copies", space),
+            ("Bluetooth, relays and deletions", folderBluetooth),
+            ("Versions", versions),
+            ("Conflicts", conflicts),
+            ("Attributes of files", attributes),
+        ])
 
     private static let sharing: [Setting<FolderConfiguration>] = [
         Setting(
@@ -38,7 +46,7 @@ extension SettingsSchema {
                 folder.introductions = introductions
                 return true
             }
-        ).changedBy("the introducer"),
+        ).changedBy("the introducer").advanced,
         .flag("paused", \.isPaused, "Whether the folder is paused.").then { $0.pausedUntil = nil },
         .pausedUntil(\.pausedUntil),
     ]
@@ -48,15 +56,16 @@ extension SettingsSchema {
             "rescan-interval", 0...31_536_000, \.rescanInterval,
             "Seconds between full scans; 0: only when the agent starts."),
         .flag("watch", \.isWatched, "Watch the disk for changes."),
-        .flag("ignore-permissions", \.ignoresPermissions, "Do not sync permissions."),
+        .flag("ignore-permissions", \.ignoresPermissions, "Do not sync permissions.").advanced,
         .choice("order", \.order, "Download order."),
         .texts("priority", \.priority, "Patterns to download first, as in .stignore."),
-        .texts("groups", \.groups, "Patterns of files to update together: album/**/*.{jpg,txt}."),
+        .texts("groups", \.groups, "Patterns of files to update together: album/**/*.{jpg,txt}.").advanced,
         Setting(
             .folder, "scrub-every", .interval, \.scrubInterval, .interval,
             "Interval at which all files are read and verified."
         ).without("never"),
-        .choice("case-clash", \.caseClash, "Two files with one name to this disk: keep the one here, or rename."),
+        .choice("case-clash", \.caseClash, "Two files with one name to this disk: keep the one here, or rename.")
+            .advanced,
     ]
 
     private static let space: [Setting<FolderConfiguration>] = [
@@ -68,7 +77,8 @@ extension SettingsSchema {
         .number("min-copies", 1...100, \.minimumCopies, "Other devices that must have a file before it is freed here."),
         .number(
             "copies-max-age-days", 0...3650, \.copiesMaximumAgeDays,
-            "Days for which the word of an absent device counts; 0: never."),
+            "Days for which the word of an absent device counts; 0: never."
+        ).advanced,
     ]
 
     private static let folderBluetooth: [Setting<FolderConfiguration>] = [
@@ -77,7 +87,8 @@ extension SettingsSchema {
         .flag("relays", \.usesRelays, "Use relays for this folder."),
         .flag(
             "guard-incoming-deletions", \.guardsIncomingDeletions,
-            "Ask before other devices delete over 100 and over half of the files."),
+            "Ask before other devices delete over 100 and over half of the files."
+        ).advanced,
     ]
 
     private static let versions: [Setting<FolderConfiguration>] = [
@@ -92,32 +103,38 @@ extension SettingsSchema {
             "Days to keep a version (staggered); 0: forever."),
         .number(
             "versions-clean-interval", 0...31_536_000, \.versions.cleanInterval,
-            "Seconds between cleanups of the archive; 0: none."),
+            "Seconds between cleanups of the archive; 0: none."
+        ).advanced,
     ]
 
     private static let conflicts: [Setting<FolderConfiguration>] = [
         .number(
             "max-conflicts", 1...1000, none: -1, \.maxConflicts,
-            "Conflict copies to keep of each file; -1: all."),
+            "Conflict copies to keep of each file; -1: all."
+        ).advanced,
         .choice("conflicts", \.conflicts.policy, "What happens to a local version that loses a conflict."),
         .choice(
             "conflicts-deleted", \.conflicts.deletedPolicy,
             "What happens to a file deleted here and changed elsewhere."),
-        .texts("conflicts-command", \.conflicts.command, "Program that decides conflicts, and its arguments."),
-        .number("conflicts-command-seconds", 1...3600, \.conflicts.commandSeconds, "Time limit of the program."),
+        .texts("conflicts-command", \.conflicts.command, "Program that decides conflicts, and its arguments.")
+            .program,
+        .number("conflicts-command-seconds", 1...3600, \.conflicts.commandSeconds, "Time limit of the program.")
+            .advanced,
     ]
 
     private static let attributes: [Setting<FolderConfiguration>] = [
         .flag("sync-xattrs", \.attributes.syncsXattrs, "Send and apply extended attributes."),
-        .flag("send-xattrs", \.attributes.sendsXattrs, "Send extended attributes only."),
+        .flag("send-xattrs", \.attributes.sendsXattrs, "Send extended attributes only.").advanced,
         .flag("sync-ownership", \.attributes.syncsOwnership, "Send and apply owner and group."),
-        .flag("send-ownership", \.attributes.sendsOwnership, "Send owner and group only."),
-        .texts("xattr-filter", \.attributes.patterns, "Names of extended attributes to sync; ! excludes."),
+        .flag("send-ownership", \.attributes.sendsOwnership, "Send owner and group only.").advanced,
+        .texts("xattr-filter", \.attributes.patterns, "Names of extended attributes to sync; ! excludes.").advanced,
         .number(
             "xattr-max-entry-size", 0...1_000_000, \.attributes.entryByteLimit,
-            "Bytes of one extended attribute; 0: no limit."),
+            "Bytes of one extended attribute; 0: no limit."
+        ).advanced,
         .number(
             "xattr-max-total-size", 0...1_000_000, \.attributes.totalByteLimit,
-            "Bytes of all extended attributes of a file; 0: no limit."),
+            "Bytes of all extended attributes of a file; 0: no limit."
+        ).advanced,
     ]
 }

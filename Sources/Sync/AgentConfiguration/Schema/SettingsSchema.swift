@@ -11,6 +11,11 @@ package enum SettingsSchema {
         declarations.filter { $0.scope == scope }
     }
 
+    /// Settings under headings, in this order.
+    static func groups<Root>(_ groups: [(name: String, settings: [Setting<Root>])]) -> [Setting<Root>] {
+        groups.flatMap { group in group.settings.map { $0.grouped(group.name) } }
+    }
+
     /// The setting that `key` names.
     ///
     /// - Throws: `unknownKey` with the nearest key.

@@ -16,8 +16,8 @@ struct SettingsRequests: RequestGroup {
     let time: AgentTime
 
     func add(to table: inout EndpointHandlers) {
-        table.on(Endpoints.settings) { configuration.current.settingsDocument }
-        table.on(Endpoints.changeSettings) { try await change($0) }
+        table.on(Endpoints.settings) { configuration.current.settingsDocument(since: configuration.atStart) }
+        table.on(Endpoints.changeSettings, inBrowser: Configuration.checkBrowser) { try await change($0) }
         table.on(Endpoints.reload) { try await reload($0) }
         table.on(Endpoints.setPaused) { change in
             try await changes.edit { try $0.edits(applying: change, now: time.wall().seconds) }
