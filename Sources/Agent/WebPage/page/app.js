@@ -7,7 +7,7 @@ import { button, count, h, icon, replace } from "./dom.js";
  * `{ route(parts), unmount() }`: `route` is called with the decoded parts of the address behind the view's name, at once and
  * whenever they change; `unmount` ends what the view began. Optional: `badge(status)`, a number for the view's link.
  */
-const names = ["files", "activity", "devices", "attention", "log"];
+const names = ["files", "activity", "devices", "attention", "settings", "log"];
 const views = new Map();
 
 /** What all views share. */

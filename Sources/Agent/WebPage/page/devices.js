@@ -121,7 +121,7 @@ function deviceCard(id, app, reach) {
     h("form", { onsubmit: (event) => { event.preventDefault(); rename(); } }, field("Name", name), h("button", {}, "Rename")),
     h("form", { onsubmit: (event) => { event.preventDefault(); move(); } },
       field("Addresses", addresses, "dynamic for discovery, or tcp://HOST:PORT; separate several with commas"), h("button", {}, "Set addresses")),
-    h("div", { class: "tools" }, act("Remove this device…", remove, { class: "danger" })));
+    h("div", { class: "tools" }, act("Remove this device…", remove, { class: "danger" }), h("a", { href: app.address("settings", "device", id) }, "All settings")));
   const element = h("article", { class: "card", "data-device": id }, head, facts, rates, shares, settings, reach.ofDevice(id));
   let device = null;
 

@@ -295,7 +295,8 @@ class FilesView {
         failed ? h("p", { class: "bad" }, folder.message || folder.state) : h("p", { class: "quiet" }, folderStates[folder.state] ?? folder.state),
         button(modeWords(folder), () => changeMode(this.app, folder), {
           "data-key": `mode ${folder.id}`, "aria-label": `${modeWords(folder)}: ${shown(folder.label || folder.id)}`,
-        }));
+        }), " ", h("a", { href: this.app.address("settings", "folder", folder.id), "data-key": `settings ${folder.id}` },
+          "Settings", h("span", { class: "unseen" }, ` of ${shown(folder.label || folder.id)}`)));
     })));
     if (focused) [...this.overview.querySelectorAll("[data-key]")].find((element) => element.dataset.key === focused)?.focus();
   }

@@ -1,0 +1,204 @@
+// One setting: its label, its control, what it means, and what came of the last change of it.
+import { h, replace } from "./dom.js";
+import { act, choice } from "./parts.js";
+
+/** `rescan-interval` as `Rescan interval`, `limits.up` as `Limits: up`. */
+export function labelOf(key) {
+  const text = key.split(".").map((part) => part.replaceAll("-", " ")).join(": ").replace(/^http\b/, "HTTP");
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+/** The elements of a list as the agent writes it, `["a", "b"]`. */
+function elements(text) {
+  try { return JSON.parse(text || "[]"); } catch { return [text]; }
+}
+
+/** A value of a setting for people; `nameOf` gives the name of a device. */
+export function valueWords(declaration, text, nameOf = (id) => id) {
+  if (declaration.kind === "flag") return text === "true" ? "on" : "off";
+  if (declaration.isList) return elements(text).map(declaration.kind === "devices" ? nameOf : String).join(", ") || "none";
+  return text;
+}
+
+function usualWords(declaration) {
+  return valueWords(declaration, declaration.usual) || declaration.without || "empty";
+}
+
+/** A word of a command, quoted where a shell would read it otherwise. */
+export function shellWord(text) { return /^[\w./:@=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`; }
+
+/**
+ * What is edited: `element`, `focus`, `read()` as the API takes it, `write(state)`. A control with `isImmediate` is saved when
+ * it changes.
+ */
+function makeControl(declaration, id, devices) {
+  const attributes = { id, "aria-describedby": `${id}-hint ${id}-said`, "data-control": true };
+  if (declaration.kind === "flag") {
+    const box = h("input", { type: "checkbox", ...attributes });
+    return { element: box, focus: box, isImmediate: true, read: () => ({ value: String(box.checked) }), write: (state) => { box.checked = state.value === "true"; } };
+  }
+  if (declaration.kind === "choice") {
+    const list = choice(declaration.words, undefined, attributes);
+    return { element: list, focus: list, read: () => ({ value: list.value }), write: (state) => { list.value = state.value; } };
+  }
+  if (declaration.kind === "devices" && declaration.scope === "folder") {
+    const set = h("fieldset", { ...attributes, "aria-labelledby": `${id}-label` });
+    const boxes = () => [...set.querySelectorAll("input")];
+    return {
+      element: set, get focus() { return boxes()[0] ?? set; },
+      read: () => ({ values: boxes().filter((box) => box.checked).map((box) => box.value) }),
+      write(state) {
+        const ids = [...new Set([...devices.map((device) => device.id), ...state.values])];
+        replace(set, ids.map((one) => h("label", { class: "check" }, h("input", { type: "checkbox", value: one, checked: state.values.includes(one) }),
+          h("span", {}, devices.find((device) => device.id === one)?.name || one))), ids.length === 0 && h("span", { class: "quiet" }, "No devices."));
+      },
+    };
+  }
+  if (declaration.isList) {
+    const area = h("textarea", { rows: "2", spellcheck: "false", autocomplete: "off", ...attributes });
+    return {
+      element: area, focus: area, read: () => ({ values: area.value.split("\n").map((line) => line.trim()).filter(Boolean) }),
+      write(state) { area.value = state.values.join("\n"); area.rows = Math.min(12, Math.max(2, state.values.length + 1)); },
+    };
+  }
+  const input = h("input", { type: "text", spellcheck: "false", autocomplete: "off", inputmode: declaration.kind === "number" && "numeric", ...attributes });
+  return { element: input, focus: input, read: () => ({ value: input.value }), write: (state) => { input.value = state.value; } };
+}
+
+/** Why a setting cannot be changed here, as `[text, command or nothing]`; null if it can. */
+function whyFixed(declaration, subject) {
+  if (declaration.runsProgram) {
+    return ["It names a program to run, so only a terminal can change it:",
+      `synctrain ${declaration.scope} set ${shellWord(subject.id)} ${shellWord(`${declaration.key}=["/path/of/program"]`)}`];
+  }
+  if (!declaration.changedBy) return null;
+  return declaration.changedBy.startsWith("synctrain ") ? ["Changed by:", declaration.changedBy] : [`Only ${declaration.changedBy} changes it.`];
+}
+
+/**
+ * A setting of `subject` (`{id, name}`). `change(input)` saves `{value}`, `{values}` or, for the default, `{}`; it ends when that
+ * is in effect, with the agent's answer. `more` are further controls.
+ */
+export function settingRow(declaration, subject, { change, devices, nameOf, more }) {
+  const id = `setting-${declaration.key.replaceAll(".", "-")}`;
+  const label = labelOf(declaration.key);
+  const fixed = more ? [] : whyFixed(declaration, subject);
+  const control = fixed ? null : makeControl(declaration, id, devices);
+  const value = fixed && h("div", { class: "value" });
+  const said = h("p", { class: "said", id: `${id}-said`, role: "status" });
+  const notes = h("p", { class: "quiet notes" });
+  const save = act("Save", () => keep(control.read()), { "aria-label": `Save ${label}`, class: "main" });
+  const discard = act("Discard", () => { show(state); say(); control.focus.focus(); }, { "aria-label": `Discard the change of ${label}` });
+  const reset = act("Restore default", () => keep({}), { "aria-label": `Restore the default of ${label}` });
+  const hint = [declaration.summary, `Default: ${usualWords(declaration)}.`, control && entering(declaration, control),
+    declaration.emptyMeans && `Empty: ${declaration.emptyMeans}.`, declaration.needsRestart && "Takes effect when the agent is restarted."];
+  const named = control && !control.element.matches("fieldset");
+  const heading = [h(named ? "label" : "span", { class: "label", id: `${id}-label`, for: named && id }, label), h("code", { class: "quiet" }, declaration.key)];
+  const element = h("div", { class: "setting", "data-setting": declaration.key },
+    h("div", { class: "heading" }, heading),
+    h("div", { class: "control" }, control ? control.element : value, control && [save, discard, reset], more),
+    h("p", { class: "quiet", id: `${id}-hint` }, hint.filter(Boolean).join(" ")),
+    fixed?.length > 0 && h("p", { class: "fixed" }, fixed[0], fixed[1] && [" ", h("code", {}, fixed[1])]),
+    notes, said);
+  let state = null;
+  let base = "";
+  let undo = null;
+
+  const isDirty = () => control && JSON.stringify(control.read()) !== base;
+  const hasDefault = !(declaration.kind === "path" && !declaration.without) && declaration.kind !== "devices";
+
+  function mark() {
+    const dirty = isDirty() && !control.isImmediate;
+    save.hidden = discard.hidden = !dirty;
+    reset.hidden = dirty || !hasDefault || state.isDefault;
+  }
+
+  function say(text, kind) {
+    said.className = `said ${kind ?? ""}`;
+    if (kind === "bad") control?.focus.setAttribute("aria-invalid", "true");
+    else control?.focus.removeAttribute("aria-invalid");
+    replace(said, text, kind !== "bad" && undo && [" ", undo]);
+  }
+
+  function note() {
+    replace(notes, [state.hidesPassword && "A password is set; it is shown as “…”. Leave it so to keep it.",
+      state.running !== undefined && `Until the agent is restarted: ${valueWords(declaration, state.running, nameOf) || declaration.without || "empty"}.`].filter(Boolean).join(" "));
+  }
+
+  /** Shows what is saved; what is being typed is kept. */
+  function update(next) {
+    const wasDirty = state && isDirty();
+    const isOther = state && JSON.stringify([next.value, next.isDefault]) !== JSON.stringify([state.value, state.isDefault]);
+    state = next;
+    if (!control) replace(value, valueWords(declaration, state.value, nameOf) || declaration.without || "not set");
+    else if (wasDirty) {
+      if (isOther) say(`Changed elsewhere to ${valueWords(declaration, state.value, nameOf) || "empty"}.`, "warn");
+    } else if (!base || isOther) show(state);
+    note();
+    if (control) mark();
+  }
+
+  function show(next) {
+    control.write(next);
+    base = JSON.stringify(control.read());
+    mark();
+  }
+
+  async function keep(input) {
+    if (element.getAttribute("aria-busy") === "true") return;
+    element.setAttribute("aria-busy", "true");
+    const hadFocus = [save, discard, reset].includes(document.activeElement);
+    try {
+      // What is typed is what is saved: the next state is not somebody else's change.
+      const before = base;
+      base = JSON.stringify(control.read());
+      try {
+        const { needsRestart } = await change(input, state);
+        show(state);
+        say(needsRestart ? "Saved. Takes effect when the agent is restarted." : "Saved.", "good");
+      } catch (error) {
+        base = before;
+        if (control.isImmediate) show(state);
+        say(error.message, "bad");
+      }
+    } finally {
+      element.removeAttribute("aria-busy");
+      mark();
+      if (hadFocus) control.focus.focus();
+    }
+  }
+
+  if (control) {
+    const edited = () => { say(); mark(); };
+    control.element.addEventListener("change", control.isImmediate ? () => keep(control.read()) : edited);
+    if (!control.isImmediate) control.element.addEventListener("input", edited);
+    control.element.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && control.element.matches("input") && isDirty()) keep(control.read());
+      if (event.key === "Escape" && !control.isImmediate && isDirty()) { show(state); say(); }
+    });
+  }
+
+  return {
+    element, update,
+    get state() { return state; },
+    text: `${label} ${declaration.key} ${declaration.summary}`.toLowerCase(),
+    isAdvanced: declaration.isAdvanced,
+    /** What is saved in the place of the last change, until another is made. */
+    offerUndo(input) {
+      undo = act("Undo", () => keep(input), { "aria-label": `Undo the change of ${label}` });
+    },
+    dropUndo() {
+      undo?.remove();
+      undo = null;
+    },
+  };
+}
+
+/** What may be entered; lists are lines here, and not as in a terminal. */
+function entering(declaration, control) {
+  if (!control.element.matches("input[type=text], textarea") || declaration.kind === "text") return null;
+  return {
+    texts: "Enter one per line.", devices: "Enter device ids or names, one per line.",
+    schedule: "Enter one per line, for example mon-fri 08:00-18:00 up=500KiB/s.",
+  }[declaration.kind] ?? `Enter ${declaration.allowed}.`;
+}

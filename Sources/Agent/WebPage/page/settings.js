@@ -1,0 +1,157 @@
+// The view Settings: of the agent, each folder and each device, as the agent declares them. One is saved at a time.
+import { count, h, replace } from "./dom.js";
+import { changeMode } from "./files-select.js";
+import { act, draw, soon } from "./parts.js";
+import { labelOf, settingRow } from "./settings-row.js";
+
+export const title = "Settings";
+export const icon = "settings";
+
+export function mount(root, app) {
+  const { api } = app;
+  const waiting = h("div", { class: "waiting", role: "status" });
+  const list = h("nav", { "aria-label": "Whose settings" });
+  const find = h("input", { type: "search", autocomplete: "off", spellcheck: "false", oninput: () => filter() });
+  const none = h("p", { class: "quiet", hidden: true, role: "status" }, "No setting matches. Clear the field to see all.");
+  const panel = h("div", {});
+  const main = h("div", { class: "panel" }, h("label", { class: "field find" }, h("span", {}, "Find a setting"), find), none, panel);
+  replace(root, waiting, h("div", { class: "subjects" }, list, main));
+
+  let known = null;
+  let place = ["agent", ""];
+  /** What `panel` shows: the subject and its rows. */
+  let opened = null;
+  let undoable = null;
+
+  const nameOf = (id) => known.devices.find((device) => device.id === id)?.name || id.slice(0, 7);
+
+  function subject() {
+    const [scope, id] = place;
+    if (scope === "agent") return { scope, id: "", name: "This agent", settings: known.agent };
+    const found = (scope === "folder" ? known.folders : known.devices).find((one) => one.id === id);
+    return found && { scope, ...found, name: found.name || found.id };
+  }
+
+  const load = async () => {
+    known = await api.get("settings");
+    drawList();
+    drawWaiting();
+    drawPanel();
+  };
+  const reload = soon(() => app.attempt(load));
+
+  function drawList() {
+    const link = (scope, id, name) => h("a", {
+      href: id ? app.address("settings", scope, id) : app.address("settings"), "data-key": `${scope} ${id}`,
+      "aria-current": place[0] === scope && place[1] === id && "page",
+    }, name);
+    draw(list, [place, known.folders.map(({ id, name }) => [id, name]), known.devices.map(({ id, name }) => [id, name])], () => [
+      link("agent", "", "This agent"),
+      known.folders.length > 0 && [h("h2", {}, "Folders"), known.folders.map(({ id, name }) => link("folder", id, name || id))],
+      known.devices.length > 0 && [h("h2", {}, "Devices"), known.devices.map(({ id, name }) => link("device", id, name || id.slice(0, 7)))]]);
+  }
+
+  function drawWaiting() {
+    const states = known.agent.filter((state) => state.running !== undefined);
+    draw(waiting, states.map((state) => state.key), () => states.length > 0 && h("p", { class: "notice" }, h("span", {},
+      `Restart the agent so that ${count(states.length, "change")} ${states.length === 1 ? "takes" : "take"} effect: `,
+      h("code", {}, "synctrain agent stop && synctrain agent start && synctrain ui"), h("br", {}),
+      h("span", { class: "quiet" }, states.map((state) => labelOf(state.key)).join(", ")))));
+  }
+
+  function drawPanel() {
+    const now = subject();
+    if (!now) {
+      opened = null;
+      replace(panel, h("p", { class: "empty" }, place[0] === "folder" ? "This folder is not shared here any more." : "This device is not known any more."));
+      return;
+    }
+    if (opened?.scope !== now.scope || opened.id !== now.id) open(now);
+    opened.heading.textContent = now.name;
+    for (const state of now.settings) opened.rows.get(state.key)?.update(state);
+  }
+
+  function open(now) {
+    const rows = new Map();
+    const groups = new Map();
+    for (const declaration of known.settings.filter((one) => one.scope === now.scope)) {
+      const row = settingRow(declaration, now, {
+        devices: known.devices, nameOf, change: (input, before) => change(now, rows.get(declaration.key), declaration.key, input, before),
+        more: declaration.scope === "folder" && declaration.key === "mode" && modeButton(now),
+      });
+      rows.set(declaration.key, row);
+      if (!groups.has(declaration.group)) groups.set(declaration.group, []);
+      groups.get(declaration.group).push(row);
+    }
+    const heading = h("h2", { tabindex: "-1" }, now.name);
+    replace(panel, heading, [...groups].map(([name, members]) => {
+      const [usual, advanced] = [members.filter((row) => !row.isAdvanced), members.filter((row) => row.isAdvanced)];
+      return h("section", { class: "part", "aria-label": name }, h("h3", {}, name), usual.map((row) => row.element),
+        advanced.length > 0 && h("details", {}, h("summary", {}, "Advanced", h("span", { class: "unseen" }, `: ${name}`)), advanced.map((row) => row.element)));
+    }));
+    opened = { scope: now.scope, id: now.id, rows, heading };
+    undoable = null;
+    for (const state of now.settings) rows.get(state.key)?.update(state);
+    filter();
+  }
+
+  function modeButton(now) {
+    return act("Change…", async () => {
+      const folder = app.status?.folders.find((one) => one.id === now.id);
+      if (folder && await changeMode(app, folder)) reload();
+    }, { "aria-label": "Change what is kept here" });
+  }
+
+  async function change(now, row, key, input, before) {
+    const target = now.scope === "agent" ? {} : { [now.scope]: now.id };
+    const { settings: [answer] } = await api.patch("settings", { ...target, settings: [{ key, ...input }] });
+    undoable?.dropUndo();
+    undoable = null;
+    // A password that nobody sees cannot be given back.
+    if (!before.hidesPassword && answer.from !== answer.to) {
+      row.offerUndo(before.isDefault ? {} : before.values ? { values: before.values } : { value: before.value });
+      undoable = row;
+    }
+    app.refresh();
+    await load();
+    return answer;
+  }
+
+  /** Shows the settings that have each word that is typed. */
+  function filter() {
+    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of opened?.rows.values() ?? []) {
+      row.element.hidden = !words.every((word) => row.text.includes(word));
+      if (!row.element.hidden) shown += 1;
+    }
+    for (const part of panel.querySelectorAll("section, details")) {
+      part.hidden = !part.querySelector(".setting:not([hidden])");
+      if (part.matches("details") && words.length > 0) part.open = true;
+    }
+    none.hidden = !opened || shown > 0;
+  }
+
+  const stopEvents = app.onEvent((event) => {
+    if (["configuration-changed", "gap"].includes(event.type)) reload();
+  });
+
+  return {
+    route([scope, id]) {
+      const next = ["folder", "device"].includes(scope) && id ? [scope, id] : ["agent", ""];
+      const isOther = next.join(" ") !== place.join(" ");
+      place = next;
+      if (!known || isOther) {
+        find.value = "";
+        app.attempt(async () => {
+          await load();
+          if (isOther) opened?.heading.focus({ preventScroll: true });
+        });
+      }
+    },
+    unmount() {
+      stopEvents();
+      reload.stop();
+    },
+  };
+}
