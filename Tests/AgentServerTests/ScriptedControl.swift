@@ -244,6 +244,18 @@ final class ScriptedControl: Sendable {
             try self.note("explain \(path.text) in \(path.workingDirectory)")
             return folders.explained
         }
+        table.on(Endpoints.patterns) { id in
+            try self.note("patterns \(id)")
+            return IgnorePatterns(folder: id, text: "*.tmp\n")
+        }
+        table.on(Endpoints.setPatterns) { change in
+            try self.note("\(change)")
+            let count = PatternsOutcome.Count(files: 1, bytes: 3, names: ["a.tmp"])
+            return PatternsOutcome(
+                folder: change.folder, isDryRun: change.isDryRun,
+                lines: [.init(file: ".stignore", number: 1, text: change.text, isIgnoring: true, matched: count)],
+                files: 2, ignored: count, newlyIgnored: count, newlyKept: count, isWhole: true)
+        }
         table.on(Endpoints.extraneous) { folder, emit in
             try self.note("extraneous \(folder ?? "all")")
             for entry in entries { try await emit(entry) }

@@ -2,7 +2,7 @@
 
 extension Endpoints {
     static let selectionEndpoints: [any AnyEndpoint] = [
-        select, selection, explain, extraneous, resolve, remove, free, remoteNeeds, needs, fetch,
+        select, selection, explain, patterns, setPatterns, extraneous, resolve, remove, free, remoteNeeds, needs, fetch,
     ]
 
     /// Edits the `.stignore` of each folder that a path is in, all or none of them. `need` and the other totals of
@@ -23,6 +23,17 @@ extension Endpoints {
     package static let explain = Endpoint(
         .get, "/v1/explain", "Why a path is selected or not", query(Query.path), ExplainedPath.self,
         errors: [.noSuchPath, .selectionUnusable], check: checkPath)
+
+    package static let patterns = Endpoint(
+        .get, "/v1/patterns", "The ignore patterns of a folder", query(Query.text("folder").described("Its id.")),
+        IgnorePatterns.self, errors: [.noSuchFolder, .selectionUnusable])
+
+    /// Replaces `.stignore`, and says what the patterns match; with `dryRun` only that. Throws `busy`, and changes nothing, if the
+    /// file is not `over` any more.
+    package static let setPatterns = Endpoint(
+        .post, "/v1/patterns", "Change the ignore patterns of a folder, or see what they match",
+        body(PatternsChange.self), PatternsOutcome.self, errors: [.noSuchFolder, .selectionUnusable, .busy],
+        check: { try $0.check() })
 
     /// What is on this disk and not selected. The entries' `size` is that on disk.
     package static let extraneous = Endpoint(

@@ -16,6 +16,13 @@ struct SelectionRequests: RequestGroup {
             }
         }
         table.on(Endpoints.explain) { try await explain($0) }
+        table.on(Endpoints.patterns) { id in
+            let folder = try finder.folder(id)
+            return try await folder.namingErrors {
+                try await SelectionReading(folder: try folder.runner.reading()).patterns()
+            }
+        }
+        table.on(Endpoints.setPatterns) { try await setPatterns($0) }
         table.on(Endpoints.setFolderMode) { try await setMode($0) }
     }
 
@@ -44,6 +51,17 @@ struct SelectionRequests: RequestGroup {
         let (folder, path) = try finder.resolve(path)
         return try await folder.namingErrors {
             try await SelectionReading(folder: try folder.runner.reading()).explain(path)
+        }
+    }
+
+    private func setPatterns(_ change: PatternsChange) async throws -> PatternsOutcome {
+        let folder = try finder.folder(change.folder)
+        return try await folder.namingErrors {
+            guard !change.isDryRun, let over = change.over else {
+                // Reads only: nothing that changes the folder has to wait for it.
+                return try await SelectionReading(folder: try folder.runner.reading()).preview(change.text)
+            }
+            return try await folder.runner.perform(WritePatternsStep(text: change.text, over: over))
         }
     }
 
