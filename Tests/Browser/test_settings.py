@@ -5,6 +5,7 @@ import os
 import tomllib
 
 import pytest
+from harness import read, write
 from page import PHONE
 from process import wait_until
 from selenium.webdriver.support.select import Select
@@ -80,8 +81,8 @@ def test_a_setting_is_saved_undone_and_reset(page, agent):
     assert page.find(f"{of('limits.up')} input").get_property("value") == "2 MiB/s"
     page.click("Undo the change of Limits: up")
     wait_until(lambda: "up" not in settings(agent)["limits"], what="it is undone")
-    typed(page, "limits.up", "3MiB/s\n")  # Enter saves, too.
-    saved(page, "limits.up")
+    typed(page, "limits.up", "3MiB/s\n")  # Enter saves, too, and what is being saved is no hindrance.
+    wait_until(lambda: settings(agent)["limits"].get("up") == "3 MiB/s", what="it is saved")
     page.click("Restore the default of Limits: up")
     wait_until(lambda: "up" not in settings(agent)["limits"], what="the default is back")
     page.wait(lambda: page.find(f"{of('limits.up')} input").get_property("value") == "0", "the default is shown")
@@ -218,3 +219,38 @@ def test_it_is_read_aloud_and_fits(page, agent, scope):
         assert page.overflow() <= 0, size
     page.named("Find a setting", "textbox").send_keys("qqq")
     page.wait_text(".panel", "No setting matches.")
+
+
+def test_patterns_say_what_they_match_and_are_saved(page, agent, module_lab):
+    root = module_lab.path("photos")
+    for path in ("a.tmp", "cat.jpg", "old/b.tmp", "old/keep.tmp"):
+        write(os.path.join(root, path), b"x" * 1024)
+    write(os.path.join(root, ".stignore"), b"// mine\n/nothing\n*\n")
+    agent.run("folder", "mode", FOLDER, "full")
+    agent.run("scan", FOLDER)
+    agent.wait_global(FOLDER, 4)
+    shown(page, "folder", FOLDER)
+    page.wait_text(".sum", "0 of 4 shared files ignored, 0 B.")
+    before = page.find("#patterns").get_property("value")
+    page.find("#patterns").clear()
+    page.find("#patterns").send_keys("!keep.tmp\n*.tmp\n")
+    page.wait_text(".sum", "2 of 4 shared files ignored, 2.0 KiB. 2 files, 2.0 KiB, will no longer be kept: a.tmp, old/b.tmp.")
+    assert page.texts(".matches li") == ["!keep.tmp keeps 1 file: old/keep.tmp", "*.tmp ignores 2 files: a.tmp, old/b.tmp"]
+    assert read(os.path.join(root, ".stignore")).decode() == before
+    page.click("Save the ignore patterns")
+    page.wait_text("#patterns-said", "Saved.")
+    assert read(os.path.join(root, ".stignore")) == b"!keep.tmp\n*.tmp\n"
+    assert json.loads(agent.run("explain", f"{FOLDER}:a.tmp", "--json").stdout)["selected"] == "no"
+    page.click("Undo the change of the ignore patterns")
+    wait_until(lambda: read(os.path.join(root, ".stignore")).decode() == before, what="it is undone")
+    # A mistake is named, and cannot be saved; what another program wrote meanwhile is not overwritten.
+    page.find("#patterns").send_keys("[a\n")
+    page.wait_text("#patterns-said", ".stignore")
+    page.wait(lambda: not page.named("Save the ignore patterns").is_enabled(), "it cannot be saved")
+    page.click("Discard the change of the ignore patterns")
+    page.find("#patterns").send_keys("*.bak\n")
+    write(os.path.join(root, ".stignore"), b"*.old\n")
+    page.wait_text(".sum", "ignored")
+    page.click("Save the ignore patterns")
+    page.wait_text("#patterns-said", "changed meanwhile")
+    assert read(os.path.join(root, ".stignore")) == b"*.old\n"

@@ -120,18 +120,22 @@ static const unsigned char file_28[] = {
 };
 
 static const unsigned char file_29[] = {
-#embed "page/settings-row.js"
+#embed "page/settings-patterns.js"
 };
 
 static const unsigned char file_30[] = {
-#embed "page/settings.js"
+#embed "page/settings-row.js"
 };
 
 static const unsigned char file_31[] = {
-#embed "page/style.css"
+#embed "page/settings.js"
 };
 
 static const unsigned char file_32[] = {
+#embed "page/style.css"
+};
+
+static const unsigned char file_33[] = {
 #embed "page/views.css"
 };
 
@@ -169,10 +173,11 @@ static const struct web_page_file files[] = {
     {"reach.js", file_26, sizeof file_26},
     {"ready.js", file_27, sizeof file_27},
     {"refused.js", file_28, sizeof file_28},
-    {"settings-row.js", file_29, sizeof file_29},
-    {"settings.js", file_30, sizeof file_30},
-    {"style.css", file_31, sizeof file_31},
-    {"views.css", file_32, sizeof file_32},
+    {"settings-patterns.js", file_29, sizeof file_29},
+    {"settings-row.js", file_30, sizeof file_30},
+    {"settings.js", file_31, sizeof file_31},
+    {"style.css", file_32, sizeof file_32},
+    {"views.css", file_33, sizeof file_33},
 };
 
 size_t web_page_file_count(void) { return sizeof files / sizeof files[0]; }

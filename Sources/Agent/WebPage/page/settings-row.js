@@ -90,7 +90,8 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   const save = act("Save", () => keep(control.read()), { "aria-label": `Save ${label}`, class: "main" });
   const discard = act("Discard", () => { show(state); say(); control.focus.focus(); }, { "aria-label": `Discard the change of ${label}` });
   const reset = act("Restore default", () => keep({}), { "aria-label": `Restore the default of ${label}` });
-  const hint = [declaration.summary, `Default: ${usualWords(declaration)}.`, control && entering(declaration, control),
+  const hasDefault = control && !(declaration.kind === "path" && !declaration.without) && declaration.kind !== "devices";
+  const hint = [declaration.summary, hasDefault && `Default: ${usualWords(declaration)}.`, control && entering(declaration, control),
     declaration.emptyMeans && `Empty: ${declaration.emptyMeans}.`, declaration.needsRestart && "Takes effect when the agent is restarted."];
   const named = control && !control.element.matches("fieldset");
   const heading = [h(named ? "label" : "span", { class: "label", id: `${id}-label`, for: named && id }, label), h("code", { class: "quiet" }, declaration.key)];
@@ -103,9 +104,10 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   let state = null;
   let base = "";
   let undo = null;
+  let isBusy = false;
+  let queued = null;
 
   const isDirty = () => control && JSON.stringify(control.read()) !== base;
-  const hasDefault = !(declaration.kind === "path" && !declaration.without) && declaration.kind !== "devices";
 
   function mark() {
     const dirty = isDirty() && !control.isImmediate;
@@ -145,33 +147,41 @@ export function settingRow(declaration, subject, { change, devices, nameOf, more
   }
 
   async function keep(input) {
-    if (element.getAttribute("aria-busy") === "true") return;
+    // What is said while something is being saved comes after it; of several, the last.
+    if (isBusy) {
+      queued = input;
+      return;
+    }
+    isBusy = true;
     element.setAttribute("aria-busy", "true");
-    const hadFocus = [save, discard, reset].includes(document.activeElement);
+    const hadFocus = [save, discard, reset, undo].includes(document.activeElement);
+    // What is typed is what is saved: the next state is not somebody else's change.
+    const [before, sent] = [base, JSON.stringify(control.read())];
+    base = sent;
     try {
-      // What is typed is what is saved: the next state is not somebody else's change.
-      const before = base;
-      base = JSON.stringify(control.read());
-      try {
-        const { needsRestart } = await change(input, state);
-        show(state);
-        say(needsRestart ? "Saved. Takes effect when the agent is restarted." : "Saved.", "good");
-      } catch (error) {
-        base = before;
-        if (control.isImmediate) show(state);
-        say(error.message, "bad");
-      }
-    } finally {
-      element.removeAttribute("aria-busy");
-      mark();
-      if (hadFocus) control.focus.focus();
+      const { needsRestart } = await change(input, state);
+      if (!isDirty()) show(state);
+      say(needsRestart ? "Saved. Takes effect when the agent is restarted." : "Saved.", "good");
+    } catch (error) {
+      if (base === sent) base = before;
+      if (control.isImmediate) show(state);
+      say(error.message, "bad");
+    }
+    isBusy = false;
+    element.removeAttribute("aria-busy");
+    mark();
+    if (hadFocus) control.focus.focus();
+    if (queued) {
+      const next = queued;
+      queued = null;
+      await keep(next);
     }
   }
 
   if (control) {
     const edited = () => { say(); mark(); };
-    control.element.addEventListener("change", control.isImmediate ? () => keep(control.read()) : edited);
-    if (!control.isImmediate) control.element.addEventListener("input", edited);
+    if (control.isImmediate) control.element.addEventListener("change", () => keep(control.read()));
+    else control.element.addEventListener(control.element.matches("select") ? "change" : "input", edited);
     control.element.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && control.element.matches("input") && isDirty()) keep(control.read());
       if (event.key === "Escape" && !control.isImmediate && isDirty()) { show(state); say(); }

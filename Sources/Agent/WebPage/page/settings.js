@@ -2,6 +2,7 @@
 import { count, h, replace } from "./dom.js";
 import { changeMode } from "./files-select.js";
 import { act, draw, soon } from "./parts.js";
+import { patternsPart } from "./settings-patterns.js";
 import { labelOf, settingRow } from "./settings-row.js";
 
 export const title = "Settings";
@@ -62,6 +63,7 @@ export function mount(root, app) {
   function drawPanel() {
     const now = subject();
     if (!now) {
+      opened?.patterns?.stop();
       opened = null;
       replace(panel, h("p", { class: "empty" }, place[0] === "folder" ? "This folder is not shared here any more." : "This device is not known any more."));
       return;
@@ -84,12 +86,14 @@ export function mount(root, app) {
       groups.get(declaration.group).push(row);
     }
     const heading = h("h2", { tabindex: "-1" }, now.name);
+    opened?.patterns?.stop();
+    const patterns = now.scope === "folder" ? patternsPart(now.id, app) : null;
     replace(panel, heading, [...groups].map(([name, members]) => {
       const [usual, advanced] = [members.filter((row) => !row.isAdvanced), members.filter((row) => row.isAdvanced)];
       return h("section", { class: "part", "aria-label": name }, h("h3", {}, name), usual.map((row) => row.element),
         advanced.length > 0 && h("details", {}, h("summary", {}, "Advanced", h("span", { class: "unseen" }, `: ${name}`)), advanced.map((row) => row.element)));
-    }));
-    opened = { scope: now.scope, id: now.id, rows, heading };
+    }), patterns?.element);
+    opened = { scope: now.scope, id: now.id, rows, heading, patterns };
     undoable = null;
     for (const state of now.settings) rows.get(state.key)?.update(state);
     filter();
@@ -126,14 +130,20 @@ export function mount(root, app) {
       if (!row.element.hidden) shown += 1;
     }
     for (const part of panel.querySelectorAll("section, details")) {
+      if (part === opened?.patterns?.element) continue;
       part.hidden = !part.querySelector(".setting:not([hidden])");
       if (part.matches("details") && words.length > 0) part.open = true;
+    }
+    if (opened?.patterns) {
+      opened.patterns.element.hidden = !words.every((word) => "ignore patterns .stignore".includes(word));
+      if (!opened.patterns.element.hidden) shown += 1;
     }
     none.hidden = !opened || shown > 0;
   }
 
   const stopEvents = app.onEvent((event) => {
     if (["configuration-changed", "gap"].includes(event.type)) reload();
+    if (["selection-changed", "selection-followed", "gap"].includes(event.type) && (!event.folder || event.folder === opened?.id)) opened?.patterns?.update();
   });
 
   return {
@@ -145,13 +155,16 @@ export function mount(root, app) {
         find.value = "";
         app.attempt(async () => {
           await load();
-          if (isOther) opened?.heading.focus({ preventScroll: true });
+          if (!isOther) return;
+          root.scrollTop = 0;
+          opened?.heading.focus({ preventScroll: true });
         });
       }
     },
     unmount() {
       stopEvents();
       reload.stop();
+      opened?.patterns?.stop();
     },
   };
 }
