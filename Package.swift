@@ -53,6 +53,8 @@ let layers = [
             .target(name: "TOML"),
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
             .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
+            // What is wrong with a device, and what would help.
+            .target(name: "Diagnosis", dependencies: ["ControlAPI"]),
         ]),
     // The disk: index, files, folders.
     layer(
@@ -164,12 +166,16 @@ let layers = [
             .target(
                 name: "MountServer",
                 dependencies: ["CLinux", "LocalSocket", "MountProtocol", logging, serviceLifecycle]),
-            .target(name: "MachineState", dependencies: ["AgentConfiguration", "MessageBus", logging]),
+            .target(
+                name: "MachineState",
+                dependencies: [
+                    "AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails", logging,
+                ]),
             .target(
                 name: "SyncAgent",
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "Arithmetic", "Archives", "AsyncTools", "BlockExchange",
-                    "ControlAPI",
+                    "ControlAPI", "Diagnosis",
                     "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
                     "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing",
                     "PeerLinks", "Reconciliation", "Selection", "Spelling", "SyncDecisions",
@@ -201,7 +207,7 @@ let layers = [
                 name: "synctrain",
                 dependencies: [
                     "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
-                    "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess",
+                    "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis", "FileAccess",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
                     "Reachability", "Spelling", "SyncAgent", "Transport",
                     "TransportBluetooth",
@@ -337,7 +343,7 @@ let package = Package(
         .tests(of: "AgentConfiguration", ["BlockExchange", "Cryptography", "FileAccess"]),
         .tests(
             of: "AgentServer",
-            ["ControlAPI", "ControlClient", "synctrain", logging, nioCore, nioPosix, serviceLifecycle]),
+            ["ControlAPI", "ControlClient", "Diagnosis", "synctrain", logging, nioCore, nioPosix, serviceLifecycle]),
         .tests(of: "AsyncTools", [nioPosix]),
         .tests(of: "SyncDecisions", ["BlockExchange", "ControlAPI", "Cryptography", "Transport"]),
         .tests(of: "AgentContext", ["AgentConfiguration", "BlockExchange", "ControlAPI", "Transport"]),
@@ -391,6 +397,7 @@ let package = Package(
             ],
             path: "Tests/Simulation", exclude: ["run"]),
         .tests(of: "ScaleModel"),
+        .tests(of: "Diagnosis", ["ControlAPI"]),
         .tests(of: "MountProtocol"),
         .tests(of: "MountRules", ["MountProtocol"]),
     ])

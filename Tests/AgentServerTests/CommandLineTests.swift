@@ -1,4 +1,5 @@
 import ControlAPI
+import Diagnosis
 import Foundation
 import Testing
 
@@ -19,6 +20,7 @@ struct Scene {
     var variables: [String: String] = [:]
     var unitDirectory = "/nonexistent"
     var isSetUp = true
+    var facts = MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
     /// What standard output does once it has taken this many bytes.
     var pipeBreaksAfter: Int?
     var opener: @Sendable ([String: String]) -> String? = { _ in nil }
@@ -45,6 +47,7 @@ struct Scene {
 
     private var environment: CommandEnvironment {
         let (control, edits, unitDirectory, isSetUp) = (control, edits, unitDirectory, isSetUp)
+        let facts = facts
         return CommandEnvironment(
             places: { home, variables in
                 let home = home ?? variables["SYNCTRAIN_HOME"]
@@ -75,7 +78,7 @@ struct Scene {
             edit: { _, edit in edits.change { $0.append(edit) } },
             resetIndex: { _, folder in
                 throw ControlError(.noSuchFolder, "offline \(folder ?? "all")", path: folder)
-            }, opener: opener, open: open)
+            }, examine: { _ in facts }, opener: opener, open: open)
     }
 }
 

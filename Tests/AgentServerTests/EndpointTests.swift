@@ -81,6 +81,7 @@ struct EndpointTests {
         EndpointSample(Endpoints.setDevice, DeviceChange(device: "ä")),
         EndpointSample(Endpoints.setFolderRelays, FolderRelaysChange(folder: "f", relays: false)),
         EndpointSample(Endpoints.network), EndpointSample(Endpoints.reach), EndpointSample(Endpoints.testReach),
+        EndpointSample(Endpoints.doctor),
         EndpointSample(Endpoints.setNetwork, NetworkChange()),
         EndpointSample(
             Endpoints.setNetwork,

@@ -82,6 +82,19 @@ extension ScriptedControl {
                 ], relay: .init(isReachable: true, message: "relay://192.0.2.9:22067 is joined"),
                 advice: "Devices elsewhere can connect to this one directly.")
         }
+        table.on(Endpoints.doctor) {
+            try self.note("doctor")
+            return DoctorReport(findings: [
+                DoctorFinding(
+                    .devices, "connection", .warning, subject: "AAAAAAA-B", "nas is not connected: timed out.",
+                    why: "Nothing is exchanged with it.", remedy: "Switch nas on.", command: "synctrain reach",
+                    details: ["tcp://192.0.2.7:22000 (discovery server): timed out"]),
+                DoctorFinding(.network, "listening", .ok, "Listens on tcp://0.0.0.0:22000."),
+                DoctorFinding(.devices, "connection", .ok, subject: "AAAAAAA-C", "phone is connected (tcp)."),
+                DoctorFinding(.mount, "fusermount3", .warning, "of the agent's own"),
+                DoctorFinding(.agent, "agent", .ok, "The agent 0.1.0 runs."),
+            ])
+        }
         table.on(Endpoints.setNetwork) { change in
             try self.note("\(change)")
             return ReloadAnswer(restart: ["relays"], changed: ["relays"])

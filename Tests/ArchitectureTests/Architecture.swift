@@ -37,6 +37,7 @@ struct Architecture {
             "Selection": [],
             "Spelling": [],
             "ControlAPI": ["Arithmetic"],
+            "Diagnosis": ["ControlAPI"],
             "Transport": [],
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
@@ -45,7 +46,7 @@ struct Architecture {
             "TransportVirtual": ["Arithmetic", "Transport", "GhostDrop"],
             "MessageBus": ["CLinux", "CSystemd"],
             "TransportBluetooth": ["Transport", "GhostDrop", "CBluetooth", "CLinux", "MessageBus"],
-            "MachineState": ["AgentConfiguration", "MessageBus"],
+            "MachineState": ["AgentConfiguration", "CLinux", "ControlAPI", "Diagnosis", "MessageBus", "Thumbnails"],
             "Reconciliation": ["Arithmetic", "BlockExchange", "Cryptography", "Selection"],
             "IndexStore": ["BlockExchange", "Cryptography"],
             "FileAccess": ["CLinux", "Cryptography"],
@@ -95,7 +96,8 @@ struct Architecture {
             "SyncAgent": [
                 "AgentConfiguration", "AgentContext", "Arithmetic", "Archives", "AsyncTools", "BlockExchange",
                 "ControlAPI",
-                "Cryptography", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore", "LinkRules",
+                "Cryptography", "Diagnosis", "Fetching", "FileAccess", "FileDrop", "FolderSync", "IndexStore",
+                "LinkRules",
                 "LinkSecurity", "LocalSocket", "MountProtocol", "MountRules", "MountServer", "Pairing", "PeerLinks",
                 "Reconciliation", "Selection", "Spelling", "SyncDecisions", "ThumbnailService", "Thumbnails",
                 "Transport",
@@ -111,7 +113,8 @@ struct Architecture {
             // The one place that joins transports, server and agent.
             "synctrain": [
                 "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
-                "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "FileAccess", "FolderWatcher",
+                "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis", "FileAccess",
+                "FolderWatcher",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",
                 "SyncAgent",
                 "Transport", "TransportBluetooth",
@@ -180,8 +183,8 @@ struct Architecture {
             "Glibc": (
                 [
                     "AgentConfiguration", "AgentContext", "AgentServer", "AsyncTools", "ControlClient", "FileAccess",
-                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "LocalSocket", "MessageBus",
-                    "MountServer", "PortMapping", "synctrain-mount",
+                    "FileDrop", "FolderScanner", "FolderWatcher", "IndexStore", "LocalSocket", "MachineState",
+                    "MessageBus", "MountServer", "PortMapping", "synctrain-mount",
                     "ThumbnailService",
                     "TransportBluetooth", "TransportTCP", "TransportVirtual", "synctrain", "IndexStoreBenchmark",
                     "CodecBenchmark", "ScanBenchmark",
@@ -193,7 +196,7 @@ struct Architecture {
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
             "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "Spelling", "TOML",
             "Thumbnails",
-            "SyncDecisions",
+            "SyncDecisions", "Diagnosis",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])
 

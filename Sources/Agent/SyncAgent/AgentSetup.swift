@@ -1,6 +1,7 @@
 import AgentConfiguration
 import AgentContext
 import ControlAPI
+import Diagnosis
 import Logging
 import PeerLinks
 import Transport
@@ -63,6 +64,8 @@ package struct AgentSetup: Sendable {
     package var radio: Radio?
     /// Links to files; nil for none.
     package var web: Web?
+    /// Looks at the machine and at this device's files, and waits for disks; nil for nobody.
+    package var examine: (@Sendable () -> MachineFacts)?
     /// Who knows how the machine is connected and powered; nil for nobody.
     package var machine: (any MachineStateSource)?
     package var time: AgentTime
@@ -77,7 +80,8 @@ package struct AgentSetup: Sendable {
         makeDiscovery: DeviceDiscoveryMaker?, makeReach: WideReachMaker? = nil, proxyUse: ProxyUse = .none,
         testTransport: (any LinkTransport)? = nil, nearby: [any NearbyDevices] = [],
         radio: Radio? = nil,
-        web: Web? = nil, machine: (any MachineStateSource)? = nil, time: AgentTime = .system,
+        web: Web? = nil, examine: (@Sendable () -> MachineFacts)? = nil, machine: (any MachineStateSource)? = nil,
+        time: AgentTime = .system,
         watchProgram: String? = nil, logger: Logger,
         requestStop: @escaping @Sendable () -> Void
     ) {
@@ -91,6 +95,7 @@ package struct AgentSetup: Sendable {
         self.nearby = nearby
         self.radio = radio
         self.web = web
+        self.examine = examine
         self.machine = machine
         self.time = time
         self.watchProgram = watchProgram

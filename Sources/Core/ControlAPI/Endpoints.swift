@@ -14,7 +14,8 @@ package enum Endpoints {
 
 extension Endpoints {
     static let agentEndpoints: [any AnyEndpoint] = [
-        status, events, pending, ignored, setIgnored, network, setNetwork, reach, testReach, syncNow, reload, setPaused,
+        status, events, pending, ignored, setIgnored, network, setNetwork, reach, testReach, doctor, syncNow, reload,
+        setPaused,
         setPolicies,
         transfers, wait, completion, ready, changes,
         changePage,
@@ -58,6 +59,10 @@ extension Endpoints {
     /// Asks up to three connected synctrain devices to connect to this one; takes 15 s at most.
     package static let testReach = Endpoint(
         .post, "/v1/reach/test", "Have other devices test whether they can connect", nothing, ReachTest.self)
+
+    /// Examines this device; takes some seconds at most.
+    package static let doctor = Endpoint(
+        .get, "/v1/doctor", "What is wrong with this device, and what would help", nothing, DoctorReport.self)
 
     /// Dials, and tries again at once what waits for another try. Returns before anything has arrived.
     package static let syncNow = Endpoint(

@@ -1,4 +1,5 @@
 import ControlAPI
+import Diagnosis
 
 /// What the commands need besides a running agent: where things are, and the work that is done without one.
 ///
@@ -91,6 +92,10 @@ struct CommandEnvironment: Sendable {
     }
     /// Forgets the index of a folder (nil: of all) while no agent runs; `busy` if one does.
     var resetIndex: @Sendable (Places, _ folder: String?) async throws -> Void
+    /// Looks at the machine and at this device's files.
+    var examine: @Sendable (Places) throws -> MachineFacts = { _ in
+        MachineFacts(program: "synctrain", configuration: .valid(folders: 0, devices: 0))
+    }
     /// What opens links, as the shell reads it; nil if there is nothing.
     var opener: @Sendable (_ variables: [String: String]) -> String? = { OpeningProgram.command($0) }
     /// What this machine is called.

@@ -50,8 +50,8 @@ struct Synctrain: ParsableCommand {
             CommandGroup(
                 name: "Trouble",
                 subcommands: [
-                    ReachCommand.self, ScanCommand.self, ScrubCommand.self, RefusedCommandGroup.self, LogsCommand.self,
-                    ResetCommandGroup.self, CompletionsCommand.self, ManualCommand.self,
+                    DoctorCommand.self, ReachCommand.self, ScanCommand.self, ScrubCommand.self,
+                    RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self, ManualCommand.self,
                     // Not displayed.
                     DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self,
                 ]),

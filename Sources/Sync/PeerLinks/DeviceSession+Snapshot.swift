@@ -22,6 +22,8 @@ extension DeviceSession {
         package var client: String?
         /// Of the Hello of the link in use, or of the last one.
         package var clientName = ""
+        /// Seconds that its clock was ahead of this one's when it said Hello; nil if it did not tell the time.
+        package var clockSkew: Int64?
         package var lastSeen: WallTime?
         package var lastError: String?
         package var acceptance: DeviceStatus.Acceptance?
@@ -41,6 +43,14 @@ extension DeviceSession {
 }
 
 extension DeviceSession.Snapshot {
+    /// Compares its clock with this one's, if it tells the time.
+    mutating func noteClock(_ hello: Hello, at now: WallTime) {
+        guard hello.timestamp > 0 else { return }
+        let seconds = hello.timestamp / 1_000_000_000  // bounded: a division by a constant
+        let (skew, overflows) = seconds.subtractingReportingOverflow(now.seconds)
+        clockSkew = overflows ? nil : skew
+    }
+
     /// Where a radio reaches it.
     var radioAddresses: Set<LinkAddress> {
         Set(addresses.compactMap { try? LinkAddress(parsing: $0) }.filter(\.isSlow))

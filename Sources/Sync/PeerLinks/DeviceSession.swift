@@ -550,6 +550,7 @@ package actor DeviceSession {
         guard !isStopped, !Task.isCancelled, let number = number(of: session), let admission = open[number]?.admission
         else { return false }
         open[number]?.hello = hello
+        snapshot.withLock { $0.noteClock(hello, at: environment.time.wall()) }
         handle(
             .hello(
                 number, connectionCount: hello.connectionCount,

@@ -6,6 +6,7 @@
 #include <linux/rtnetlink.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <sys/socket.h>
 
 int clinux_birth_time(int descriptor, int64_t *seconds, uint32_t *nanoseconds) {
@@ -76,4 +77,10 @@ int clinux_accept(int socket) {
 
 int clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+int clinux_clock_is_synchronised(void) {
+    struct timex state = {0};
+    if (adjtimex(&state) < 0) return -1;
+    return (state.status & STA_UNSYNC) == 0;
 }

@@ -26,12 +26,17 @@ extension Agent {
 
     var requestGroups: [any RequestGroup] {
         let time = setup.time
+        let status = StatusRequests(
+            configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
+            transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
+            discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt)
+        let reach = ReachRequests(reach: reach, devices: devices, listeners: listeners, time: time)
         return [
-            StatusRequests(
-                configuration: configuration, finder: finder, devices: devices, index: index, listeners: listeners,
-                transfers: transfers, policies: policies.policies, thumbnails: thumbnails, pending: pending,
-                discovery: discovery, web: setup.web, radio: setup.radio, startedAt: startedAt),
-            ReachRequests(reach: reach, devices: devices, listeners: listeners, time: time),
+            status, reach,
+            DoctorRequests(
+                status: status, reach: reach,
+                examine: setup.examine, devices: devices, index: index, thumbnails: thumbnails,
+                threads: fetching.threads, time: time),
             SettingsRequests(
                 configuration: configuration, changes: changes, finder: finder, devices: devices, index: index,
                 places: setup.places, time: time),
@@ -60,7 +65,7 @@ extension Agent {
                 listeners: listeners, tasks: tasks),
             InvitationRequests(
                 invitations: invitations, finder: finder, configuration: configuration, index: index,
-                listeners: listeners, reach: reach, time: time, logger: setup.logger),
+                listeners: listeners, reach: self.reach, time: time, logger: setup.logger),
             JoinRequests(
                 configuration: configuration, changes: changes, pairing: pairing, dialer: dialer, ways: ways,
                 places: setup.places, ownIntroduction: ownIntroduction, time: time),

@@ -87,6 +87,7 @@ enum AgentProgram {
                     address: { links.address }, problem: { links.problem },
                     link: { try links.link(folder: $0, path: $1, expires: $2) },
                     logIn: { try links.loginLink(used: $0) }, logOut: { links.logOut() }),
+                examine: MachineReading(places, variables: Terminal.liveVariables, isAgent: true).facts,
                 machine: machine,
                 watchProgram: WatchProgram.besideExecutable(), logger: logger,
                 requestStop: { stopping.request() })

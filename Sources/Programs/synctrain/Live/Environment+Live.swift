@@ -4,6 +4,7 @@ import BlockExchange
 import ControlAPI
 import ControlClient
 import Cryptography
+import MachineState
 import SyncAgent
 
 extension CommandEnvironment {
@@ -60,7 +61,8 @@ extension CommandEnvironment {
                 } catch {
                     throw ControlError(describing: error)
                 }
-            }, hostName: { ConfigurationFile.systemHostName() })
+            }, hostName: { ConfigurationFile.systemHostName() },
+            examine: { MachineReading(try agentPlaces($0), variables: $0.variables).facts() })
     }
 
     private static func controlErrors<Result>(_ body: () throws -> Result) throws -> Result {

@@ -115,6 +115,9 @@ int64_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor);
 // The user at the other end of a Unix socket (SO_PEERCRED of unix(7)); -1 and errno if nobody can tell.
 int64_t clinux_peer_user(int socket);
 
+// Whether something keeps the system's clock right, as the kernel counts it (adjtimex(2)): 1, 0, or -1 and errno.
+int clinux_clock_is_synchronised(void);
+
 // accept4(2) with SOCK_CLOEXEC.
 int clinux_accept(int socket);
 

@@ -19,7 +19,7 @@ struct ReachRequests: RequestGroup {
         table.on(Endpoints.testReach) { await test() }
     }
 
-    private var report: ReachReport {
+    var report: ReachReport {
         get async {
             var report = await reach?.report ?? ReachReport()
             report.devices = devices.all.map(\.reachReport)

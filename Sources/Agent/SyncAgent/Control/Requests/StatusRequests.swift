@@ -26,12 +26,14 @@ struct StatusRequests: RequestGroup {
 
     func add(to table: inout EndpointHandlers) {
         table.on(Endpoints.status) { try await status() }
-        table.on(Endpoints.pending) {
-            PendingList(devices: try await pendingDevices(), folders: try await pendingFolders())
-        }
+        table.on(Endpoints.pending) { try await pendingList() }
     }
 
-    private func status() async throws -> AgentStatus {
+    func pendingList() async throws -> PendingList {
+        PendingList(devices: try await pendingDevices(), folders: try await pendingFolders())
+    }
+
+    func status() async throws -> AgentStatus {
         let outlooks = FolderOutlookReading(
             localDevice: configuration.localDevice, devices: devices, index: index)
         var folders: [FolderStatus] = []

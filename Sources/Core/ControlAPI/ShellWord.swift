@@ -1,9 +1,9 @@
 /// A word as a person types it into a shell.
-enum ShellWord {
+package enum ShellWord {
     private static let plain = Set("/._-+=:@%".utf8)
 
     /// `text` in single quotes where the shell would read more into it than the text.
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             let character = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || 0x41...0x5A ~= byte || 0x61...0x7A ~= byte
             return character || plain.contains(byte)

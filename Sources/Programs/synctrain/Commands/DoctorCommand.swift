@@ -1,0 +1,68 @@
+import ArgumentParser
+import ControlAPI
+import Diagnosis
+
+struct DoctorCommand: RunnableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Check this device and show what helps.",
+        discussion: """
+            Checks the configuration, keys and their permissions, the index, the clock, listening and reachability, every \
+            device and every address tried, whether each folder is shared on both sides, watching, free space, Bluetooth, \
+            thumbnails, mounting and the service. Each finding says why it matters and what helps, as a command where \
+            there is one. Works without an agent, too.
+
+            Exits with 0 if there is no problem, else with 1; warnings and notes are not problems.
+            """)
+
+    @Flag(name: [.short, .long], help: "Show everything that was checked, one finding a line.")
+    var verbose = false
+
+    @OptionGroup var global: GlobalOptions
+
+    func execute(in context: CommandContext) async throws {
+        let report = try await Examination(context: context).report()
+        if global.json {
+            try context.output.print(bytes: try ControlJSON.encode(report))
+        } else {
+            for line in DoctorRendering(style: context.style, isVerbose: verbose).lines(report) {
+                try context.output.print(line)
+            }
+        }
+        guard !report.hasProblem else { throw ExitCode(1) }
+    }
+}
+
+/// What the agent finds, and what is found without it.
+struct Examination {
+    let context: CommandContext
+
+    func report() async throws -> DoctorReport {
+        let facts = try context.environment.examine(try context.places())
+        let own = facts.findings
+        do {
+            var report = try await context.agent().call(Endpoints.doctor)
+            // Mounts are made by this program, with the programs that it finds.
+            report.findings.removeAll { $0.area == .mount }
+            return report.adding(own)
+        } catch let error as ControlError where error.code == .noAgent {
+            // What hinders the start is said already.
+            guard !own.contains(where: { $0.code == "identity" }) else { return DoctorReport(findings: own) }
+            let stopped = DoctorFinding(
+                .agent, "agent", .problem, "The agent is not running.", why: "Nothing is synced.",
+                remedy: "Start it.", command: "\(facts.program) agent start")
+            return DoctorReport(findings: [stopped] + own)
+        } catch let error as ControlError where error.code == .notFound {
+            let old = DoctorFinding(
+                .agent, "agent", .warning, "The agent is of an older version than this program.",
+                why: "It cannot be asked what it finds.", remedy: "Restart it.",
+                command: "\(facts.program) agent stop && \(facts.program) agent start")
+            return DoctorReport(findings: [old] + own)
+        } catch let error as ControlError {
+            let failed = DoctorFinding(
+                .agent, "agent", .problem, "The agent could not say what it finds: \(error.message)",
+                why: "It may be stuck.", remedy: "See its log; if it does not answer at all, restart it.",
+                command: "\(facts.program) logs")
+            return DoctorReport(findings: [failed] + own)
+        }
+    }
+}

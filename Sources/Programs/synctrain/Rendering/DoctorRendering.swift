@@ -1,0 +1,74 @@
+import ControlAPI
+
+/// Findings in columns: area, state, and what is, why it matters and what helps.
+struct DoctorRendering: Sendable {
+    var style: Style
+    /// Whether what is as it should be has a line each.
+    var isVerbose = false
+
+    func lines(_ report: DoctorReport) -> [String] {
+        let areas = DoctorFinding.Area.allCases
+        let areaWidth = areas.map(\.rawValue.count).max() ?? 0
+        let stateWidth = DoctorFinding.State.allCases.map(\.rawValue.count).max() ?? 0
+        let indent = String(repeating: " ", count: areaWidth + stateWidth + 4)
+        var lines: [String] = []
+        for area in areas {
+            let findings = report.findings.filter { $0.area == area }
+            for (index, finding) in shown(findings).enumerated() {
+                let title = Table.pad(index == 0 ? area.rawValue : "", to: areaWidth)
+                let state = style.finding(finding.state, padded: stateWidth)
+                let text = text(finding)
+                lines.append("\(title)  \(state)  \(text[0])")
+                lines += text.dropFirst().map { indent + $0 }
+            }
+        }
+        return lines + ["", summary(report)]
+    }
+
+    /// Without `isVerbose` one line for all that is well in an area.
+    private func shown(_ findings: [DoctorFinding]) -> [DoctorFinding] {
+        guard !isVerbose else { return findings }
+        let well = findings.filter { $0.state == .ok }
+        let others = findings.filter { $0.state != .ok }
+        guard well.count > 1, let first = well.first else {
+            return others + well.map { DoctorFinding($0.area, $0.code, .ok, $0.message) }
+        }
+        let rest = Quantity.count(Int64(well.count - (others.isEmpty ? 1 : 0)), "more check")
+        return others + [
+            DoctorFinding(first.area, first.code, .ok, others.isEmpty ? "\(first.message) \(rest)." : "\(rest).")
+        ]
+    }
+
+    private func text(_ finding: DoctorFinding) -> [String] {
+        var lines = [style.name(finding.message)]
+        lines += finding.details.map { "- " + style.name($0) }
+        if let why = finding.why { lines.append(style.name(why)) }
+        if let remedy = finding.remedy { lines.append(style.name(remedy)) }
+        if let command = finding.command { lines.append("  " + style.name(command)) }
+        return lines
+    }
+
+    private func summary(_ report: DoctorReport) -> String {
+        let counts = [(DoctorFinding.State.problem, "problem"), (.warning, "warning"), (.note, "note")].compactMap {
+            state, noun in
+            let count = report.findings.count { $0.state == state }
+            return count == 0 ? nil : Quantity.count(Int64(count), noun)
+        }
+        return counts.isEmpty ? "No problems." : counts.joined(separator: ", ") + "."
+    }
+}
+
+extension Style {
+    fileprivate func finding(_ state: DoctorFinding.State, padded width: Int) -> String {
+        let text = Table.pad(state.rawValue, to: width)
+        guard hasColor else { return text }
+        let code =
+            switch state {
+            case .ok: "32"
+            case .note: "36"
+            case .warning: "33"
+            case .problem: "31"
+            }
+        return "\u{1b}[\(code)m\(text)\u{1b}[0m"
+    }
+}

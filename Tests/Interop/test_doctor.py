@@ -1,0 +1,147 @@
+"""`doctor`: nothing is wrong, then one thing at a time is, and each is named with what helps."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import agent as cli
+from harness import write
+from process import wait_until
+
+
+@pytest.fixture(scope="module")
+def pair(nodes):
+    """An agent and a node that share `docs`, in sync."""
+    lab, node, agent = nodes
+    there = lab.folder_path(node, "docs")
+    os.makedirs(there, exist_ok=True)
+    write(os.path.join(there, "a"), b"a")
+    lab.share(agent, "docs", node, mode="full")
+    agent.wait_connected(node.id)
+    wait_until(lambda: agent.folder("docs")["global"]["files"] == 1 and agent.folder("docs")["need"]["files"] == 0
+               and not agent.folder("docs")["waits"], what="docs is in sync")
+    return lab, node, agent
+
+
+def examined(agent, command=None):
+    """The exit code, and code → findings that are not ok."""
+    if command is None:
+        result = agent.try_run("doctor", "--json")
+    else:
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=agent.environment, cwd="/")
+    assert not result.stderr, result.stderr
+    report = json.loads(result.stdout)
+    assert report["schema"] == 1
+    found = {}
+    for finding in report["findings"]:
+        if finding["state"] != "ok":
+            found.setdefault(finding["code"], []).append(finding)
+    return result.returncode, found
+
+
+def problems(found):
+    return {code for code, findings in found.items() if any(f["state"] == "problem" for f in findings)}
+
+
+def test_nothing_is_wrong(pair):
+    _, node, agent = pair
+    code, found = examined(agent)
+    assert code == 0 and not problems(found), found
+    text = agent.run("doctor", "--verbose").stdout.decode()
+    assert f"{node.name} is connected (tcp " in text and "docs: idle, needs nothing." in text
+    assert "The index has " in text and ", no damage." in text
+    assert "config.toml is valid: 1 folder, 1 device." in text
+
+
+def test_a_key_that_others_can_read(pair):
+    agent = pair[2]
+    key = agent.file("key.pem")
+    os.chmod(key, 0o644)
+    try:
+        code, found = examined(agent)
+        assert code == 1 and problems(found) == {"key-mode"}
+        command = found["key-mode"][0]["command"]
+        assert command == f"chmod 600 {key}"
+        subprocess.run(command, shell=True, check=True)
+        assert examined(agent)[0] == 0, "the command helps"
+    finally:
+        os.chmod(key, 0o600)
+
+
+def test_a_node_that_does_not_share_back(pair):
+    lab, node, agent = pair
+    agent.add_folder("lonely", lab.directory("lonely"), node.id)
+    try:
+        wait_until(lambda: agent.folder("lonely")["waits"], what="the folder waits")
+        code, found = examined(agent)
+        assert code == 1 and problems(found) == {"waits-unshared-there"}, found
+        finding = found["waits-unshared-there"][0]
+        assert finding["subject"] == "lonely" and finding["message"].startswith(f"lonely: {node.name} does not share it")
+        assert "`lonely` there" in finding["remedy"] and finding["details"] == [f"{node.name}: {node.id}"]
+    finally:
+        agent.run("folder", "remove", "lonely", "--yes")
+
+
+def test_a_disk_below_its_floor(pair):
+    agent = pair[2]
+    free = shutil.disk_usage(agent.folder("docs")["path"]).free
+    agent.run("folder", "set", "docs", f"minimum-free={free * 2} B")
+    try:
+        code, found = examined(agent)
+        assert code == 1 and problems(found) == {"disk-space"}
+        finding = found["disk-space"][0]
+        assert "docs is below its floor" in finding["message"] and " free docs --until " in finding["command"]
+    finally:
+        agent.run("folder", "set", "docs", "minimum-free=")
+
+
+def test_a_typo_in_the_configuration(pair):
+    agent = pair[2]
+    path = agent.file("config.toml")
+    with open(path) as file:
+        text = file.read()
+    line = text[:text.index("\n[limits]\n")].count("\n") + 3
+    write(path, text.replace("\n[limits]\n", "\n[limits]\nupp = 1\n", 1).encode())
+    try:
+        code, found = examined(agent)
+        assert code == 1 and problems(found) == {"configuration"}
+        finding = found["configuration"][0]
+        assert finding["message"].startswith(f"{path}:{line}: ") and "upp" in finding["message"]
+        assert finding["command"] == f"synctrain --home {agent.home} reload"
+    finally:
+        write(path, text.encode())
+
+
+def test_no_fuse(pair):
+    agent = pair[2]
+    program = shutil.which("fusermount3")
+    hidden = f"mount --bind /dev/null {program} && exec \"$@\""
+    if program is None or subprocess.run(["unshare", "-m", "sh", "-c", hidden, "sh", "true"], check=False,
+                                         capture_output=True).returncode != 0:
+        pytest.skip("no program can be hidden here")
+    code, found = examined(agent, ["unshare", "-m", "sh", "-c", hidden, "sh", *agent.command("doctor", "--json")])
+    assert code == 0 and found["fusermount3"][0]["command"] == "sudo apt install fuse3"
+
+
+def test_an_agent_that_is_stopped(pair):
+    _, node, agent = pair
+    agent.stop()
+    try:
+        code, found = examined(agent)
+        assert code == 1 and problems(found) == {"agent"}
+        assert found["agent"][0]["command"] == f"synctrain --home {agent.home} agent start"
+        text = agent.try_run("doctor").stdout.decode()
+        assert "The agent is not running." in text and text.endswith("\n") and "1 problem" in text
+    finally:
+        agent.start()
+        agent.wait_connected(node.id)
+
+
+def test_a_home_without_a_device(lab):
+    agent = lab.agent(start=False, init=False)
+    code, found = examined(agent)
+    assert code == 1 and found["identity"][0]["command"] == f"synctrain --home {agent.home} init"
+    assert cli.FAILED == code
