@@ -847,3 +847,20 @@ def test_by_keyboard_alone(page, laptop, two):
     page.wait(lambda: page.driver.switch_to.active_element.accessible_name == "Resume the folder photos", "the focus stays")
     page.press(Keys.SPACE)
     laptop.wait_state("photos", "idle")
+
+
+def test_this_device_is_checked(page, laptop):
+    """What `doctor` finds, with the command that helps."""
+    key = laptop.file("key.pem")
+    os.chmod(key, 0o644)
+    try:
+        page.go("devices")
+        page.click("Check this device")
+        page.wait(lambda: page.has("[data-doctor=sum]"), "the findings")
+        assert page.text("[data-doctor=sum]") == "1 problem found."
+        found = page.text("[data-finding=key-mode]")
+        assert found.startswith("problem Other users can read the private key") and f"chmod 600 {key}" in found
+    finally:
+        os.chmod(key, 0o600)
+    page.click("Check this device")
+    page.wait(lambda: page.text("[data-doctor=sum]") == "No problems found.", "the problem is gone")

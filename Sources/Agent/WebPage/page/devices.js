@@ -1,4 +1,5 @@
 // This device and the others: links, who may do what, and how new ones come in.
+import { doctor } from "./doctor.js";
 import { bytes, h, replace, when } from "./dom.js";
 import { invitations } from "./invitations.js";
 import { pairing } from "./pairing.js";
@@ -31,7 +32,7 @@ export function mount(root, app) {
   const invited = invitations(invite.body, app);
   const reach = reachViews(app);
   const facts = h("div", {});
-  self.body.append(facts, reach.ofThis());
+  self.body.append(facts, doctor(app), reach.ofThis());
   drawAdd(add.body, app);
   drawNewFolder(folder.body, app);
 
