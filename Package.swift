@@ -54,7 +54,7 @@ let layers = [
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
             .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
             // What is wrong with a device, and what would help.
-            .target(name: "Diagnosis", dependencies: ["ControlAPI"]),
+            .target(name: "Diagnosis", dependencies: ["ControlAPI"], exclude: ["vocabulary"]),
         ]),
     // The disk: index, files, folders.
     layer(
@@ -206,8 +206,9 @@ let layers = [
             .executableTarget(
                 name: "synctrain",
                 dependencies: [
-                    "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
-                    "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis", "FileAccess",
+                    "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
+                    "BlockExchange", "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis",
+                    "FileAccess",
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
                     "Reachability", "Spelling", "SyncAgent", "Transport",
                     "TransportBluetooth",

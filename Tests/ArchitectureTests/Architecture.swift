@@ -112,7 +112,8 @@ struct Architecture {
             "ControlClient": ["ControlAPI"],
             // The one place that joins transports, server and agent.
             "synctrain": [
-                "AgentConfiguration", "AgentContext", "AgentServer", "Arithmetic", "AsyncTools", "BlockExchange",
+                "AgentConfiguration", "AgentContext", "AgentServer", "Archives", "Arithmetic", "AsyncTools",
+                "BlockExchange",
                 "ControlAPI", "ControlClient", "CLinux", "CQREncode", "Cryptography", "Diagnosis", "FileAccess",
                 "FolderWatcher",
                 "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies", "Reachability", "Spelling",

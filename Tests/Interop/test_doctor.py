@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 
@@ -126,6 +127,44 @@ def test_no_fuse(pair):
     assert code == 0 and found["fusermount3"][0]["command"] == "sudo apt install fuse3"
 
 
+def members(path):
+    """name → bytes of what is in the archive."""
+    with tarfile.open(path, "r:gz") as archive:
+        return {member.name: archive.extractfile(member).read() for member in archive.getmembers()}
+
+
+def test_a_support_file_has_no_names(pair):
+    lab, node, agent = pair
+    path = lab.path("support.tar.gz")
+    agent.run("device", "rename", node.name, "Grossmutters NAS")
+    agent.add_folder("krankenakte-7", lab.directory("Steuer 2026"), node.id)
+    try:
+        listed = {member["name"]: member["bytes"] for member in agent.document("doctor", "--bundle", path)["members"]}
+        inside = members(path)
+        assert {name: len(data) for name, data in inside.items()} == listed
+        assert {"README.txt", "versions.txt", "doctor.json", "status.json", "reach.json", "config.toml", "agent.log"} == set(inside)
+        assert os.stat(path).st_mode & 0o777 == 0o600
+        with open(agent.file("key.pem")) as file:
+            secrets = file.read().split("\n")[1:-2]
+        names = [node.id, node.id[:7], agent.id, agent.id[:7], "Grossmutters", "krankenakte", "Steuer", "docs",
+                 str(node.port), str(agent.port), "127.0.0.1", os.path.basename(lab.path()), *secrets]
+        for name, data in inside.items():
+            for secret in names:
+                assert secret.encode() not in data, (name, secret, data[:4000])
+        status, report = json.loads(inside["status.json"]), json.loads(inside["doctor.json"])
+        assert [d["connected"] for d in status["devices"]] == [True] and status["devices"][0]["client"].startswith("syncthing ")
+        assert status["devices"][0]["id"] == status["devices"][0]["name"], "both are the same device"
+        folder = next(f for f in status["folders"] if f["waits"])
+        finding = next(f for f in report["findings"] if f["code"] == "waits-unshared-there")
+        assert finding["subject"] == folder["id"] and finding["remedy"].endswith(f"the folder `{folder['id']}` there.")
+        assert folder["id"].encode() in inside["config.toml"], "the same pseudonym everywhere"
+        again = agent.try_run("doctor", "--bundle", path)
+        assert again.returncode == cli.FAILED and b"already exists" in again.stderr
+    finally:
+        agent.run("folder", "remove", "krankenakte-7", "--yes")
+        agent.run("device", "rename", node.id, node.name)
+
+
 def test_an_agent_that_is_stopped(pair):
     _, node, agent = pair
     agent.stop()
@@ -135,6 +174,9 @@ def test_an_agent_that_is_stopped(pair):
         assert found["agent"][0]["command"] == f"synctrain --home {agent.home} agent start"
         text = agent.try_run("doctor").stdout.decode()
         assert "The agent is not running." in text and text.endswith("\n") and "1 problem" in text
+        path = os.path.join(agent.home, "..", "stopped.tar.gz")
+        assert b"config.toml" in agent.run("doctor", "--bundle", path).stdout
+        assert not any(node.id.encode() in data or b"docs" in data for data in members(path).values())
     finally:
         agent.start()
         agent.wait_connected(node.id)

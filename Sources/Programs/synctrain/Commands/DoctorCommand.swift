@@ -11,15 +11,27 @@ struct DoctorCommand: RunnableCommand {
             thumbnails, mounting and the service. Each finding says why it matters and what helps, as a command where \
             there is one. Works without an agent, too.
 
-            Exits with 0 if there is no problem, else with 1; warnings and notes are not problems.
+            With --bundle, writes what was found, the status, the configuration and the end of the log for support: \
+            names, paths, device ids, addresses and secrets are replaced by pseudonyms.
+
+            Example: synctrain doctor --bundle support.tar.gz
+
+            Exits with 0 if there is no problem, else with 1; warnings and notes are not problems. With --bundle it exits with 0 once \
+            the file is written.
             """)
 
     @Flag(name: [.short, .long], help: "Show everything that was checked, one finding a line.")
     var verbose = false
 
+    @Option(
+        help: ArgumentHelp("Write a support file without names, addresses and keys (.tar.gz).", valueName: "file"),
+        completion: .file())
+    var bundle: String?
+
     @OptionGroup var global: GlobalOptions
 
     func execute(in context: CommandContext) async throws {
+        if let bundle { return try await write(bundle, in: context) }
         let report = try await Examination(context: context).report()
         if global.json {
             try context.output.print(bytes: try ControlJSON.encode(report))
@@ -30,6 +42,34 @@ struct DoctorCommand: RunnableCommand {
         }
         guard !report.hasProblem else { throw ExitCode(1) }
     }
+
+    private func write(_ file: String, in context: CommandContext) async throws {
+        let path = context.absolute(file)
+        let members = try await SupportBundleWriter(context: context).write(to: path)
+        if global.json {
+            let sizes = members.map { BundleAnswer.Member(name: $0.name, bytes: $0.bytes.count) }
+            return try context.output.print(bytes: try ControlJSON.encode(BundleAnswer(file: path, members: sizes)))
+        }
+        for member in members {
+            try context.output.print(
+                "\(Table.pad(Quantity.size(Int64(member.bytes.count)), to: 9, .right))  \(member.name)")
+        }
+        try context.remark(
+            "\(context.style.name(path)) has no names, paths, device ids, addresses or keys; read it before you send it."
+        )
+    }
+}
+
+/// What is in a support file, with `--json`.
+struct BundleAnswer: Codable, Equatable, Sendable {
+    struct Member: Codable, Equatable, Sendable {
+        var name: String
+        var bytes: Int
+    }
+
+    var schema = 1
+    var file: String
+    var members: [Member]
 }
 
 /// What the agent finds, and what is found without it.
