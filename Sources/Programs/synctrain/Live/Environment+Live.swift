@@ -61,8 +61,8 @@ extension CommandEnvironment {
                 } catch {
                     throw ControlError(describing: error)
                 }
-            }, hostName: { ConfigurationFile.systemHostName() },
-            examine: { MachineReading(try agentPlaces($0), variables: $0.variables).facts() })
+            }, examine: { MachineReading(try agentPlaces($0), variables: $0.variables).facts() },
+            hostName: { ConfigurationFile.systemHostName() })
     }
 
     private static func controlErrors<Result>(_ body: () throws -> Result) throws -> Result {
