@@ -152,7 +152,7 @@ def test_a_support_file_has_no_names(pair):
             for secret in names:
                 assert secret.encode() not in data, (name, secret, data[:4000])
         status, report = json.loads(inside["status.json"]), json.loads(inside["doctor.json"])
-        assert [d["connected"] for d in status["devices"]] == [True] and status["devices"][0]["client"].startswith("syncthing ")
+        assert [d["connected"] for d in status["devices"]] == [True] and status["devices"][0]["client"].startswith("syncthing v")
         assert status["devices"][0]["id"] == status["devices"][0]["name"], "both are the same device"
         folder = next(f for f in status["folders"] if f["waits"])
         finding = next(f for f in report["findings"] if f["code"] == "waits-unshared-there")

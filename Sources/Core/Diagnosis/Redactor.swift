@@ -216,9 +216,18 @@ package struct Redactor {
         return ["", "Z", "+00:00", "-00:00"].contains(zone)
     }
 
-    /// `v1.29.5`: three numbers, which no address has.
+    /// `v1.29.5`, `v1.19.2-ds1`, `v2.1.0-rc.3`: three numbers, which no address has, and what a distributor puts behind them.
     private static func isVersion(_ text: String) -> Bool {
-        let parts = text.drop { $0 == "v" }.split(separator: ".", omittingEmptySubsequences: false)
+        let halves = text.drop { $0 == "v" }.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = halves[0].split(separator: ".", omittingEmptySubsequences: false)
+        if halves.count > 1 {
+            let letters = halves[1].prefix { $0.isASCII && $0.isLowercase }
+            let rest = halves[1].dropFirst(letters.count)
+            let digits = rest.first == "." ? rest.dropFirst() : rest
+            guard (1...3).contains(letters.count), digits.count <= 2,
+                digits.allSatisfy({ $0.isASCII && $0.isNumber })
+            else { return false }
+        }
         return parts.count == 3
             && parts.allSatisfy { (1...4).contains($0.count) && $0.allSatisfy { $0.isASCII && $0.isNumber } }
     }
