@@ -164,18 +164,6 @@ def test_a_present_file_is_read_by_its_descriptor(setting):
         assert os.path.join(local, "kept/here.bin") in links
 
 
-def test_writing_is_refused(setting):
-    directory = setting[5]
-    for action in (lambda: open(os.path.join(directory, "film.bin"), "r+b"),
-                   lambda: open(os.path.join(directory, "new"), "wb"),
-                   lambda: os.mkdir(os.path.join(directory, "d")),
-                   lambda: os.unlink(os.path.join(directory, "empty")),
-                   lambda: os.rename(os.path.join(directory, "empty"), os.path.join(directory, "e2"))):
-        with pytest.raises(OSError) as caught:
-            action()
-        assert caught.value.errno == errno.EROFS
-
-
 def test_extended_attributes(setting):
     directory = setting[5]
     film, here = os.path.join(directory, "film.bin"), os.path.join(directory, "kept/here.bin")

@@ -14,14 +14,21 @@ import Testing
     static let requests: [MountRequest] = [
         .hello(version: 1, folder: "films"), .list(directory: "", after: nil, limit: 1000),
         .list(directory: "a/b", after: "c", limit: 1), .look(path: "a"),
-        .open(path: "a", version: 3, onlyHere: true), .read(handle: 1, offset: .max, count: 1 << 20),
+        .open(path: "a", version: 3, disk: 4, onlyHere: true), .read(handle: 1, offset: .max, count: 1 << 20),
         .close(handle: .max), .space, .attribute(path: "a/ü", name: "state"), .cancel(number: 9),
+        .openWriting(path: "a", version: 3, disk: 4, [.creates, .isExclusive, .truncates], permissions: 0o600),
+        .change(path: "a", MountChange(size: 1 << 40, permissions: 0, modified: .init(seconds: -1, nanoseconds: 5))),
+        .change(path: "a", MountChange()), .makeDirectory(path: "d", permissions: 0o777),
+        .makeSymlink(path: "l", target: [0xFF, 1]), .remove(path: "d/a", isDirectory: true),
+        .rename(from: "a", to: "b", version: .max, keepsOther: true), .synchronize(directory: ""),
+        .setAttribute(path: "a", name: "pin", value: [49]),
     ]
     static let answers: [MountAnswer] = [
-        .welcome(space: MountSpace(total: .max, free: 1, names: 2)), .page([entry, link], isLast: true),
-        .page([], isLast: false), .entry(entry), .opened, .openedAbsent(handle: 5), .bytes([1, 2, 3]), .bytes([]),
+        .welcome(space: MountSpace(total: .max, free: 1, names: 2), mayWrite: true),
+        .page([entry, link], isLast: true), .page([], isLast: false), .entry(entry), .opened, .openedAbsent(handle: 5),
+        .bytes([1, 2, 3]), .bytes([]),
         .space(MountSpace(total: 1, free: 2, names: 3)), .done, .failed(.noHolder), .changed(["a", "b/c"]),
-        .everythingChanged,
+        .everythingChanged, .openedWriting(handle: 1 << 63, entry),
     ]
 
     @Test(arguments: requests) func requestsComeBack(_ request: MountRequest) throws {

@@ -5,10 +5,12 @@ import Testing
 @testable import MountRules
 
 @Suite struct NodeTableTests {
-    private func entry(_ name: String, version: UInt64 = 1, kind: MountEntry.Kind = .file) -> MountEntry {
+    private func entry(
+        _ name: String, version: UInt64 = 1, kind: MountEntry.Kind = .file, disk: UInt64 = 0
+    ) -> MountEntry {
         MountEntry(
             name: name, kind: kind, version: version, size: 1, modifiedSeconds: 0, modifiedNanoseconds: 0,
-            permissions: 0o644, isHere: false)
+            permissions: 0o644, isHere: disk != 0, disk: disk)
     }
 
     @Test func aVersionIsANodeAndANameAnInode() {
@@ -24,6 +26,43 @@ import Testing
         let directory = table.lookUp(entry("a", version: 9, kind: .directory), at: "a", now: .zero)
         #expect(directory != second)
         #expect(table.lookUp(entry("a", version: 3, kind: .directory), at: "a", now: .zero) == directory)
+    }
+
+    @Test func aFileOnThisDiskIsOneNodeWhateverIsWrittenToIt() {
+        var table = NodeTable()
+        let absent = table.lookUp(entry("a"), at: "a", now: .zero)
+        // It comes to this disk, is written to, and is replaced by another file.
+        #expect(table.lookUp(entry("a", disk: 7), at: "a", now: .zero) == absent)
+        #expect(table.lookUp(entry("a", version: 2, disk: 7), at: "a", now: .zero) == absent)
+        #expect(table.lookUp(entry("a", version: 3, disk: 8), at: "a", now: .zero) != absent)
+    }
+
+    @Test func whatIsRenamedKeepsItsNodesAndWhatIsReplacedKeepsNone() {
+        var table = NodeTable()
+        let directory = table.lookUp(entry("d", kind: .directory), at: "d", now: .zero)
+        let below = table.lookUp(entry("f", disk: 1), at: "d/f", now: .zero)
+        let beside = table.lookUp(entry("dx", disk: 2), at: "dx", now: .zero)
+        let replaced = table.lookUp(entry("f", disk: 3), at: "e/f", now: .zero)
+        table.rename("d", to: "e")
+        #expect(table[directory]?.path == "e" && table[directory]?.entry.name == "e")
+        #expect(table[below]?.path == "e/f" && table[below]?.asOf == nil)
+        #expect(table[beside]?.path == "dx")
+        #expect(table[replaced]?.isDetached == true)
+        #expect(table.numbers(at: "d/f") == [] && table.numbers(at: "e/f") == [below])
+        table.forget(replaced, 1)
+        #expect(table.numbers(at: "e/f") == [below])
+        table.detach("e/f")
+        #expect(table[below]?.isDetached == true)
+        // A new file of that name, with the number that the old one had, is another.
+        #expect(table.lookUp(entry("f", disk: 1), at: "e/f", now: .zero) != below)
+    }
+
+    @Test(arguments: [
+        ("4913", true), (".a.txt.swp", true), (".~lock.a.odt#", true), (".goutputstream-X1", true), ("a.tmp", true),
+        ("index.lock", true), ("a~", true), ("~", false), (".tmp", false), ("a.txt", false), ("lock", false),
+    ])
+    func editorsHaveNamesForThemselves(_ name: String, isTemporary: Bool) {
+        #expect(EditorNames.isTemporary(name) == isTemporary)
     }
 
     @Test func aNodeGoesWithItsLastLookUp() {

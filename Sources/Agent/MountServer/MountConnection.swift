@@ -56,9 +56,10 @@ final class MountConnection: Sendable {
         do throws(MountFailure) {
             let session = try await begin(folder)
             if case .space(let space) = await session.answer(.space).answer {
-                reply(frame.number, MountReply(.welcome(space: space)))
+                reply(frame.number, MountReply(.welcome(space: space, mayWrite: session.mayWrite)))
             } else {
-                reply(frame.number, MountReply(.welcome(space: MountSpace(total: 0, free: 0, names: 0))))
+                let unknown = MountSpace(total: 0, free: 0, names: 0)
+                reply(frame.number, MountReply(.welcome(space: unknown, mayWrite: session.mayWrite)))
             }
             return session
         } catch {

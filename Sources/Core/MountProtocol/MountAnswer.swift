@@ -20,6 +20,26 @@ package enum MountFailure: UInt8, Error, CaseIterable, Sendable {
     case cancelled
     /// The agent does not answer.
     case noAgent
+    case exists
+    case notADirectory
+    case isADirectory
+    case notEmpty
+    /// Only what is on this disk can be renamed, or get a second name.
+    case absent
+    /// The folder, or the mount, is not written to.
+    case readOnly
+    /// The name is the folder's own, or a line of `.stignore` excludes it.
+    case refused
+    /// The disk does not let this user.
+    case noPermission
+    case noSpace
+    case busy
+    case nameTooLong
+    case tooLarge
+    case notSupported
+    case invalid
+    /// So much would be deleted that a person has to say that it is meant.
+    case massDeletion
 }
 
 /// One name of the tree as the mount shows it.
@@ -39,13 +59,16 @@ package struct MountEntry: Equatable, Sendable {
     package var permissions: UInt16
     /// On this disk, whole.
     package var isHere: Bool
+    /// The number of the file on this disk, the same while it is written to; 0 for what is not here.
+    package var disk: UInt64
     /// What a symbolic link holds.
     package var target: [UInt8]
 
     package init(
         name: String, kind: Kind, version: UInt64, size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: UInt32,
-        permissions: UInt16, isHere: Bool, target: [UInt8] = []
+        permissions: UInt16, isHere: Bool, disk: UInt64 = 0, target: [UInt8] = []
     ) {
+        self.disk = disk
         self.name = name
         self.kind = kind
         self.version = version
@@ -58,7 +81,7 @@ package struct MountEntry: Equatable, Sendable {
     }
 
     /// About how many bytes it takes in a message.
-    package var byteCount: Int { name.utf8.count + target.count + 48 }
+    package var byteCount: Int { name.utf8.count + target.count + 56 }
 
     fileprivate func write(to writer: inout MountWriter) {
         writer.write(name)
@@ -69,6 +92,7 @@ package struct MountEntry: Equatable, Sendable {
         writer.write(modifiedNanoseconds)
         writer.write(permissions)
         writer.write(isHere)
+        writer.write(disk)
         writer.write(target)
     }
 
@@ -82,6 +106,7 @@ package struct MountEntry: Equatable, Sendable {
         modifiedNanoseconds = try reader.integer()
         permissions = try reader.integer()
         isHere = try reader.flag()
+        disk = try reader.integer()
         target = try reader.bytes(atMost: MountLimits.targetByteCount)
         guard size >= 0, modifiedNanoseconds < 1_000_000_000, permissions <= 0o777 else {
             throw MountProtocolError(.limit)
@@ -104,13 +129,16 @@ package struct MountSpace: Equatable, Sendable {
 
 /// What the agent says to a mount.
 package enum MountAnswer: Equatable, Sendable {
-    case welcome(space: MountSpace)
+    /// `mayWrite`: whether the folder announces what is changed here.
+    case welcome(space: MountSpace, mayWrite: Bool)
     case page([MountEntry], isLast: Bool)
     case entry(MountEntry)
     /// A descriptor of the file comes with this message.
     case opened
     /// What is not here is read by this handle.
     case openedAbsent(handle: UInt64)
+    /// A descriptor of the file comes with this message; `close` the handle when nothing is written to it any more.
+    case openedWriting(handle: UInt64, MountEntry)
     case bytes([UInt8])
     case space(MountSpace)
     case done
@@ -122,15 +150,17 @@ package enum MountAnswer: Equatable, Sendable {
 
     private enum Kind: UInt8 {
         case welcome = 101, page, entry, opened, openedAbsent, bytes, space, done, failed, changed, everythingChanged
+        case openedWriting
     }
 
     package func frame(number: UInt64) -> MountFrame {
         var writer = MountWriter()
         let kind: Kind
         switch self {
-        case .welcome(let space):
+        case .welcome(let space, let mayWrite):
             kind = .welcome
             writer.write(space)
+            writer.write(mayWrite)
         case .page(let entries, let isLast):
             kind = .page
             writer.write(isLast)
@@ -143,6 +173,10 @@ package enum MountAnswer: Equatable, Sendable {
         case .openedAbsent(let handle):
             kind = .openedAbsent
             writer.write(handle)
+        case .openedWriting(let handle, let entry):
+            kind = .openedWriting
+            writer.write(handle)
+            entry.write(to: &writer)
         case .bytes(let bytes):
             kind = .bytes
             return MountFrame(kind: kind.rawValue, number: number, content: bytes)
@@ -166,7 +200,7 @@ package enum MountAnswer: Equatable, Sendable {
         guard let kind = Kind(rawValue: frame.kind) else { throw MountProtocolError(.unknownKind) }
         var reader = MountReader(frame.content[...])
         switch kind {
-        case .welcome: self = .welcome(space: try reader.space())
+        case .welcome: self = .welcome(space: try reader.space(), mayWrite: try reader.flag())
         case .page:
             let isLast = try reader.flag()
             let count: UInt32 = try reader.integer()
@@ -177,6 +211,7 @@ package enum MountAnswer: Equatable, Sendable {
         case .entry: self = .entry(try MountEntry(&reader))
         case .opened: self = .opened
         case .openedAbsent: self = .openedAbsent(handle: try reader.integer())
+        case .openedWriting: self = .openedWriting(handle: try reader.integer(), try MountEntry(&reader))
         case .bytes:
             guard frame.content.count <= MountLimits.readByteCount else { throw MountProtocolError(.limit) }
             self = .bytes(frame.content)

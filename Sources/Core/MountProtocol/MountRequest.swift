@@ -5,8 +5,9 @@ package enum MountRequest: Equatable, Sendable {
     /// Names in `directory` behind `after` (nil: from the first), by their bytes.
     case list(directory: String, after: String?, limit: UInt32)
     case look(path: String)
-    /// Opens a version of a file for reading. With `onlyHere`, what is not on this disk is refused with `noData`.
-    case open(path: String, version: UInt64, onlyHere: Bool)
+    /// Opens a version of a file for reading, or the file on this disk that has the number `disk` (0 for none). With `onlyHere`,
+    /// what is not on this disk is refused with `noData`.
+    case open(path: String, version: UInt64, disk: UInt64, onlyHere: Bool)
     case read(handle: UInt64, offset: UInt64, count: UInt32)
     case close(handle: UInt64)
     case space
@@ -14,8 +15,26 @@ package enum MountRequest: Equatable, Sendable {
     case attribute(path: String, name: String)
     /// The answer to this request is not wanted any more.
     case cancel(number: UInt64)
+    /// Opens a file for writing, and makes it first if it is to be made. `version` and `disk` are those of the file that the
+    /// program means, as of `open`, both 0 for one that it does not know; `permissions` are those of a new file.
+    case openWriting(path: String, version: UInt64, disk: UInt64, MountOpening, permissions: UInt16)
+    /// Changes what is on this disk; a size is given to files alone.
+    case change(path: String, MountChange)
+    case makeDirectory(path: String, permissions: UInt16)
+    /// `target` has no NUL.
+    case makeSymlink(path: String, target: [UInt8])
+    /// Removes an empty directory, or else what is none, on all devices.
+    case remove(path: String, isDirectory: Bool)
+    /// `version` is that of the file that has the name `to`, as the program knows it; 0 for none.
+    case rename(from: String, to: String, version: UInt64, keepsOther: Bool)
+    /// Makes the names in a directory durable.
+    case synchronize(directory: String)
+    case setAttribute(path: String, name: String, value: [UInt8])
 
-    private enum Kind: UInt8 { case hello = 1, list, look, open, read, close, space, attribute, cancel }
+    private enum Kind: UInt8 {
+        case hello = 1, list, look, open, read, close, space, attribute, cancel
+        case openWriting, change, makeDirectory, makeSymlink, remove, rename, synchronize, setAttribute
+    }
 
     package func frame(number: UInt64) -> MountFrame {
         var writer = MountWriter()
@@ -33,10 +52,11 @@ package enum MountRequest: Equatable, Sendable {
         case .look(let path):
             kind = .look
             writer.write(path)
-        case .open(let path, let version, let onlyHere):
+        case .open(let path, let version, let disk, let onlyHere):
             kind = .open
             writer.write(path)
             writer.write(version)
+            writer.write(disk)
             writer.write(onlyHere)
         case .read(let handle, let offset, let count):
             kind = .read
@@ -54,6 +74,8 @@ package enum MountRequest: Equatable, Sendable {
         case .cancel(let number):
             kind = .cancel
             writer.write(number)
+        default:
+            kind = writeChange(to: &writer)
         }
         return MountFrame(kind: kind.rawValue, number: number, content: writer.bytes)
     }
@@ -70,7 +92,10 @@ package enum MountRequest: Equatable, Sendable {
                 directory: directory, after: after.isEmpty ? nil : after,
                 limit: max(1, min(limit, UInt32(MountLimits.pageCount))))
         case .look: self = .look(path: try reader.path())
-        case .open: self = .open(path: try reader.path(), version: try reader.integer(), onlyHere: try reader.flag())
+        case .open:
+            self = .open(
+                path: try reader.path(), version: try reader.integer(), disk: try reader.integer(),
+                onlyHere: try reader.flag())
         case .read:
             let (handle, offset): (UInt64, UInt64) = (try reader.integer(), try reader.integer())
             let count: UInt32 = try reader.integer()
@@ -80,7 +105,80 @@ package enum MountRequest: Equatable, Sendable {
         case .space: self = .space
         case .attribute: self = .attribute(path: try reader.path(), name: try reader.path())
         case .cancel: self = .cancel(number: try reader.integer())
+        default: self = try Self.change(kind, &reader)
         }
         try reader.end()
+    }
+
+    // MARK: changes
+
+    private func writeChange(to writer: inout MountWriter) -> Kind {
+        switch self {
+        case .openWriting(let path, let version, let disk, let opening, let permissions):
+            writer.write(path)
+            writer.write(version)
+            writer.write(disk)
+            writer.write(opening.rawValue)
+            writer.write(permissions)
+            return .openWriting
+        case .change(let path, let change):
+            writer.write(path)
+            change.write(to: &writer)
+            return .change
+        case .makeDirectory(let path, let permissions):
+            writer.write(path)
+            writer.write(permissions)
+            return .makeDirectory
+        case .makeSymlink(let path, let target):
+            writer.write(path)
+            writer.write(target)
+            return .makeSymlink
+        case .remove(let path, let isDirectory):
+            writer.write(path)
+            writer.write(isDirectory)
+            return .remove
+        case .rename(let from, let to, let version, let keepsOther):
+            writer.write(from)
+            writer.write(to)
+            writer.write(version)
+            writer.write(keepsOther)
+            return .rename
+        case .synchronize(let directory):
+            writer.write(directory)
+            return .synchronize
+        case .setAttribute(let path, let name, let value):
+            writer.write(path)
+            writer.write(name)
+            writer.write(value)
+            return .setAttribute
+        // All others are written by `frame`.
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel: return .space
+        }
+    }
+
+    private static func change(_ kind: Kind, _ reader: inout MountReader) throws(MountProtocolError) -> Self {
+        switch kind {
+        case .openWriting:
+            return .openWriting(
+                path: try reader.path(), version: try reader.integer(), disk: try reader.integer(),
+                MountOpening(rawValue: try reader.integer()), permissions: try reader.permissions())
+        case .change: return .change(path: try reader.path(), try MountChange(&reader))
+        case .makeDirectory: return .makeDirectory(path: try reader.path(), permissions: try reader.permissions())
+        case .makeSymlink:
+            return .makeSymlink(
+                path: try reader.path(), target: try reader.bytes(atMost: MountLimits.targetByteCount))
+        case .remove: return .remove(path: try reader.path(), isDirectory: try reader.flag())
+        case .rename:
+            return .rename(
+                from: try reader.path(), to: try reader.path(), version: try reader.integer(),
+                keepsOther: try reader.flag())
+        case .synchronize: return .synchronize(directory: try reader.path())
+        case .setAttribute:
+            return .setAttribute(
+                path: try reader.path(), name: try reader.path(),
+                value: try reader.bytes(atMost: MountLimits.attributeByteCount))
+        case .hello, .list, .look, .open, .read, .close, .space, .attribute, .cancel:
+            throw MountProtocolError(.unknownKind)
+        }
     }
 }

@@ -7,6 +7,11 @@ package enum MountDeadlines {
     package static let patience = Duration.seconds(20)
     /// The agent ends reads itself by the patience; if it does not, the mount does.
     package static let read = patience + .seconds(5)
+    /// What changes names or what is selected: waits for a scan or a pull of the folder that is under way.
+    package static let change = Duration.seconds(60)
+    /// Opening what is not here for writing, which has all of it downloaded first; the agent ends it when nothing comes. Who waits
+    /// for it can be ended.
+    package static let download = Duration.seconds(3600)
     /// How long the kernel may use what it was told of a name: absent ones change by the index alone, of which the mount hears.
     package static let absentValidity = Duration.seconds(3600)
     /// What is on this disk changes without the mount hearing of it at once.

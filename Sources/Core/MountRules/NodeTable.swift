@@ -1,6 +1,7 @@
 import MountProtocol
 
-/// The nodes that the kernel knows: a node is one version of one name, so that cached pages of two versions never mix. Pure.
+/// The nodes that the kernel knows: a node is one version of one name, or one file on this disk, whose bytes change under all who
+/// have it open. So cached pages of two versions never mix. Pure.
 ///
 /// The kernel counts each answer that names a node as a look-up and gives the count back by "forget".
 package struct NodeTable: Sendable {
@@ -12,7 +13,16 @@ package struct NodeTable: Sendable {
         package var entry: MountEntry
         /// When the agent said so; nil once it may be otherwise.
         package var asOf: Duration?
+        /// The name is another's by now, or nobody's: only who has the node open still sees it.
+        package var isDetached = false
         fileprivate var lookups: UInt64
+
+        /// Whether this is what has the entry.
+        package func isSame(as other: MountEntry) -> Bool {
+            guard entry.kind == other.kind else { return false }
+            if entry.kind == .directory || entry.version == other.version { return true }
+            return entry.disk != 0 && entry.disk == other.disk
+        }
     }
 
     private var nodes: [UInt64: Node]
@@ -38,10 +48,12 @@ package struct NodeTable: Sendable {
     package mutating func lookUp(_ entry: MountEntry, at path: String, now: Duration) -> UInt64 {
         let known = numbers[path, default: []]
         // A directory is the same whatever its times are.
-        let match = known.first {
-            guard let found = nodes[$0]?.entry else { return false }
-            return found.kind == entry.kind && (entry.kind == .directory || found.version == entry.version)
-        }
+        let match =
+            known.first {
+                guard entry.disk != 0, let found = nodes[$0]?.entry else { return false }
+                return found.disk == entry.disk && found.kind == entry.kind
+            }
+            ?? known.first { nodes[$0]?.isSame(as: entry) ?? false }
         let number = match ?? next
         if match == nil {
             next &+= 1
@@ -67,8 +79,40 @@ package struct NodeTable: Sendable {
             return
         }
         nodes[number] = nil
-        numbers[node.path]?.removeAll { $0 == number }
-        if numbers[node.path]?.isEmpty == true { numbers[node.path] = nil }
+        unlist(number, at: node.path)
+    }
+
+    private mutating func unlist(_ number: UInt64, at path: String) {
+        numbers[path]?.removeAll { $0 == number }
+        if numbers[path]?.isEmpty == true { numbers[path] = nil }
+    }
+
+    // MARK: changes of names
+
+    /// Nothing has the name any more; what is open goes on.
+    package mutating func detach(_ path: String) {
+        guard !path.isEmpty else { return }
+        for number in numbers.removeValue(forKey: path) ?? [] { nodes[number]?.isDetached = true }
+    }
+
+    /// What was at and below `source` is at and below `target`, whose own nodes are nobody's. Goes through all nodes for a directory.
+    package mutating func rename(_ source: String, to target: String) {
+        guard !source.isEmpty, !target.isEmpty, source != target else { return }
+        detach(target)
+        let isDirectory = numbers[source, default: []].contains { nodes[$0]?.entry.kind == .directory }
+        let below = source + "/"
+        let moved = isDirectory ? [source] + numbers.keys.filter { $0.utf8.starts(with: below.utf8) } : [source]
+        for path in moved {
+            guard let list = numbers.removeValue(forKey: path) else { continue }
+            let place = target + (String(path.utf8.dropFirst(source.utf8.count)) ?? "")
+            detach(place)
+            numbers[place] = list
+            for number in list {
+                nodes[number]?.path = place
+                nodes[number]?.asOf = nil
+                if path == source { nodes[number]?.entry.name = Self.split(target)?.name ?? target }
+            }
+        }
     }
 
     /// What the agent says now of a node that is still of the same version.
@@ -81,6 +125,9 @@ package struct NodeTable: Sendable {
     package mutating func doubt(_ path: String) {
         for number in numbers[path, default: []] { nodes[number]?.asOf = nil }
     }
+
+    /// The node was written to.
+    package mutating func doubt(node number: UInt64) { nodes[number]?.asOf = nil }
 
     package mutating func doubtEverything() {
         for number in nodes.keys { nodes[number]?.asOf = nil }

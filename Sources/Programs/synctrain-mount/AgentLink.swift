@@ -148,8 +148,9 @@ final class AgentLink: Sendable {
                         take(answer, frame.number, &descriptors)
                     } else if case .welcome = answer {
                         isWelcome = true
-                        connected(socket)
+                        // Who waits for the connection knows what was said with it.
                         report(answer)
+                        connected(socket)
                     } else {
                         if case .failed(let failure) = answer { state.with { $0.refusal = failure } }
                         return false
@@ -182,15 +183,18 @@ final class AgentLink: Sendable {
 
     private func take(_ answer: MountAnswer, _ number: UInt64, _ descriptors: inout [CInt]) {
         var descriptor: CInt?
-        if case .opened = answer { descriptor = descriptors.isEmpty ? nil : descriptors.removeFirst() }
         switch answer {
+        case .opened, .openedWriting: descriptor = descriptors.isEmpty ? nil : descriptors.removeFirst()
         case .changed, .everythingChanged: return report(answer)
         default: break
         }
         guard let completion = state.quietly({ $0.pending.take(number) }) else {
             // Its deadline was over.
             if let descriptor { close(descriptor) }
-            if case .openedAbsent(let handle) = answer { tell(.close(handle: handle)) }
+            switch answer {
+            case .openedAbsent(let handle), .openedWriting(let handle, _): tell(.close(handle: handle))
+            default: break
+            }
             return
         }
         if case .failed(let failure) = answer { return completion(.failure(failure)) }

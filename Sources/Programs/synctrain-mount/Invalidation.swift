@@ -58,9 +58,16 @@ final class Invalidation: Sendable {
     private static func tell(_ session: Session, _ paths: [String], _ mount: Mount) {
         for path in paths {
             guard let (parent, name) = NodeTable.split(path) else { continue }
-            let (parents, own) = mount.nodes.withLock { ($0.numbers(at: parent), $0.numbers(at: path)) }
+            let (parents, own, staysValid) = mount.nodes.withLock { nodes in
+                let own = nodes.numbers(at: path)
+                // The kernel asks again within a second; a directory whose name it drops is no more the place of those in it.
+                let isDirectoryHere = own.last.flatMap { nodes[$0]?.entry }.map { $0.isHere && $0.kind == .directory }
+                return (nodes.numbers(at: parent), own, isDirectoryHere ?? false)
+            }
             for number in parents {
-                fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
+                if !staysValid {
+                    fuse_lowlevel_notify_inval_entry(session.raw, fuse_ino_t(number), name, name.utf8.count)
+                }
                 fuse_lowlevel_notify_inval_inode(session.raw, fuse_ino_t(number), -1, 0)
             }
             // Attributes only: the bytes of a node never change.

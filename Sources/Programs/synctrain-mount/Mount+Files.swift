@@ -5,14 +5,17 @@ import MountRules
 
 /// Opening and reading files.
 extension Mount {
-    private static let handleLimit = 1024
+    static let handleLimit = 1024
 
     func open(_ request: Request, _ number: UInt64, _ info: fuse_file_info) {
         guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
-        guard info.flags & O_ACCMODE == O_RDONLY else { return request.fail(EROFS) }
+        guard info.flags & O_ACCMODE == O_RDONLY, info.flags & O_TRUNC == 0 else {
+            return openWriting(request, number, node, info)
+        }
         guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
         let question = MountRequest.open(
-            path: node.path, version: node.entry.version, onlyHere: Caller.isScanner(request.caller))
+            path: node.path, version: node.entry.version, disk: node.entry.disk,
+            onlyHere: Caller.isScanner(request.caller))
         let generation = agent.generation
         let info = Information(raw: info)
         ask(question, for: request, within: MountDeadlines.metadata) { [self] result in
@@ -21,7 +24,7 @@ extension Mount {
             switch result {
             case .success(let answer):
                 switch (answer.answer, answer.descriptor) {
-                case (.opened, let descriptor?): handle = .here(FileDescriptor(descriptor))
+                case (.opened, let descriptor?): handle = .here(OpenFile(FileDescriptor(descriptor), node: number))
                 case (.openedAbsent(let remote), _):
                     // The bytes of a node never change. Those of a file on this disk may, before its time does.
                     info.keep_cache = 1
@@ -46,11 +49,18 @@ extension Mount {
         }
     }
 
-    private struct Information: @unchecked Sendable { let raw: fuse_file_info }
+    /// What libfuse lends for a call, kept for the answer.
+    struct Information: @unchecked Sendable { let raw: fuse_file_info }
 
     func close(_ key: UInt64) {
-        guard case .absent(let file)? = handles.withLock({ $0.files.removeValue(forKey: key) }) else { return }
-        let (handle, generation) = file.place.withLock { $0 }
+        let (handle, generation): (UInt64, Int)
+        switch handles.withLock({ $0.files.removeValue(forKey: key) }) {
+        case .absent(let file): (handle, generation) = file.place.withLock { $0 }
+        case .here(let file):
+            guard let written = file.written else { return }
+            (handle, generation) = written
+        case nil: return
+        }
         if generation == agent.generation { agent.tell(.close(handle: handle)) }
     }
 
@@ -62,7 +72,8 @@ extension Mount {
             withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: 16) { buffer in
                 var done = 0
                 while done < size {
-                    let got = pread(file.number, buffer.baseAddress! + done, size - done, off_t(offset) + done)
+                    let got = pread(
+                        file.descriptor.number, buffer.baseAddress! + done, size - done, off_t(offset) + done)
                     if got < 0, errno == EINTR { continue }
                     if got < 0 { return request.fail(errno == EAGAIN ? EIO : errno) }
                     if got == 0 { break }
@@ -107,7 +118,7 @@ extension Mount {
         _ request: Request, _ file: AbsentFile, until end: Duration, then: @escaping @Sendable () -> Void
     ) {
         let generation = agent.generation
-        let question = MountRequest.open(path: file.path, version: file.version, onlyHere: false)
+        let question = MountRequest.open(path: file.path, version: file.version, disk: 0, onlyHere: false)
         ask(question, for: request, within: max(end - Clock.now, .zero)) { [self] result in
             switch result {
             case .success(let answer):

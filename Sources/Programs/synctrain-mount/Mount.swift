@@ -22,31 +22,8 @@ struct Request: @unchecked Sendable {
 final class Mount: Sendable {
     /// An open file.
     enum Handle: Sendable {
-        case here(FileDescriptor)
+        case here(OpenFile)
         case absent(AbsentFile)
-    }
-
-    final class FileDescriptor: Sendable {
-        let number: CInt
-
-        init(_ number: CInt) { self.number = number }
-
-        deinit { Glibc.close(number) }
-    }
-
-    /// A file that the agent reads, and under which handle in which of its lives.
-    final class AbsentFile: Sendable {
-        let node: UInt64
-        let path: String
-        let version: UInt64
-        let place: Mutex<(handle: UInt64, generation: Int)>
-
-        init(node: UInt64, path: String, version: UInt64, handle: UInt64, generation: Int) {
-            self.node = node
-            self.path = path
-            self.version = version
-            place = Mutex((handle, generation))
-        }
     }
 
     struct Handles {
@@ -64,6 +41,10 @@ final class Mount: Sendable {
     /// Why the last read of a node failed.
     let errors = Mutex<[UInt64: String]>([:])
     let invalidation: Invalidation
+    /// Whether the folder announces what is changed; as the agent said last.
+    let mayWrite = Atomic(false)
+    /// Whether the file system is mounted for writing.
+    let isWritable = Atomic(false)
     let (user, group) = (getuid(), getgid())
 
     init(socket: String, folder: String) {
@@ -78,10 +59,11 @@ final class Mount: Sendable {
     /// What the agent says unasked.
     private func heard(_ answer: MountAnswer) {
         switch answer {
-        case .welcome(let space):
+        case .welcome(let space, let mayWrite):
+            self.mayWrite.store(mayWrite, ordering: .relaxed)
             self.space.withLock { $0 = space }
             // What changed while nobody was connected was not said.
-            if agent.generation > 1 { invalidation.add(.everything) }
+            if agent.generation > 0 { invalidation.add(.everything) }
         case .changed(let paths):
             nodes.withLock { nodes in for path in paths { nodes.doubt(path) } }
             invalidation.add(.paths(paths))
@@ -102,8 +84,10 @@ final class Mount: Sendable {
     }
 
     /// Asks the agent for a program that waits, who may be interrupted; `answer` gives the request its answer.
+    ///
+    /// - Parameter isRepeatable: whether it is asked again if the agent goes away before it has answered.
     func ask(
-        _ question: MountRequest, for request: Request, within limit: Duration,
+        _ question: MountRequest, for request: Request, within limit: Duration, isRepeatable: Bool = true,
         answer: @escaping @Sendable (Result<AgentLink.Answer, MountFailure>) -> Void
     ) {
         let number = agent.number()
@@ -118,7 +102,7 @@ final class Mount: Sendable {
         let end = Clock.now + limit
         agent.ask(question, number: number, within: limit, caller: caller) { [self] result in
             // The agent went away: it may be back before the deadline.
-            if case .failure(.noAgent) = result, end - Clock.now > .milliseconds(10) {
+            if isRepeatable, case .failure(.noAgent) = result, end - Clock.now > .milliseconds(10) {
                 request.settle()
                 return ask(question, for: request, within: end - Clock.now, answer: answer)
             }
@@ -192,6 +176,20 @@ extension MountFailure {
         case .notAFile: EISDIR
         case .tooMany: ENFILE
         case .cancelled: EINTR
+        case .exists: EEXIST
+        case .notADirectory: ENOTDIR
+        case .isADirectory: EISDIR
+        case .notEmpty: ENOTEMPTY
+        case .absent: EXDEV
+        case .readOnly: EROFS
+        case .refused, .massDeletion: EPERM
+        case .noPermission: EACCES
+        case .noSpace: ENOSPC
+        case .busy: EBUSY
+        case .nameTooLong: ENAMETOOLONG
+        case .tooLarge: EFBIG
+        case .notSupported: EOPNOTSUPP
+        case .invalid: EINVAL
         }
     }
 

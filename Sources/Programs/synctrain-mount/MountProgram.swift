@@ -3,10 +3,12 @@ import Glibc
 import LocalSocket
 import MountProtocol
 import MountRules
+import Synchronization
 
-/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR DIRECTORY`: started by `synctrain mount`.
+/// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR [--read-only] DIRECTORY`: started by `synctrain mount`.
 ///
-/// Says `ready` on the descriptor once the tree can be read, or why it cannot, and runs until it is unmounted or gets SIGTERM.
+/// Says `ready` on the descriptor once the tree can be used, or why it cannot, and runs until it is unmounted or gets SIGTERM. To
+/// another program `ready read-only` where the folder announces no changes.
 @main
 enum MountProgram {
     private static let threadCount = 4
@@ -17,6 +19,7 @@ enum MountProgram {
         var folder = ""
         var ready: CInt = -1
         var directory = ""
+        var isReadOnly = false
 
         init?(_ words: [String]) {
             var rest = words[...]
@@ -25,6 +28,7 @@ enum MountProgram {
                 case "--socket": socket = rest.popFirst() ?? ""
                 case "--folder": folder = rest.popFirst() ?? ""
                 case "--ready": ready = rest.popFirst().flatMap { CInt($0) } ?? -1
+                case "--read-only": isReadOnly = true
                 default: directory = word
                 }
             }
@@ -59,9 +63,13 @@ enum MountProgram {
                 }
             return fail(text, arguments)
         }
+        let mayWrite = mount.mayWrite.load(ordering: .relaxed)
+        let isWritable = mayWrite && !arguments.isReadOnly
+        mount.isWritable.store(isWritable, ordering: .relaxed)
         var operations = Operations.make()
         var words = fuse_args(argc: 0, argv: nil, allocated: 0)
-        for word in ["synctrain-mount", "-o", options(arguments.folder)] { fuse_opt_add_arg(&words, word) }
+        let options = Self.options(arguments.folder, isWritable: isWritable)
+        for word in ["synctrain-mount", "-o", options] { fuse_opt_add_arg(&words, word) }
         defer { fuse_opt_free_args(&words) }
         let kept = Unmanaged.passRetained(mount)
         guard
@@ -71,7 +79,15 @@ enum MountProgram {
             return fail("\(arguments.directory) cannot be mounted. See the log for libfuse's reason.", arguments)
         }
         let session = Invalidation.Session(raw: raw)
-        guard mount.invalidation.start(session, mount), serve(session, signals, mount) else {
+        var word = "ready"
+        if !mayWrite, !arguments.isReadOnly {
+            if arguments.ready > STDERR_FILENO {
+                word += " read-only"
+            } else {
+                say("\(arguments.folder) only receives, so it is mounted read-only.", -1)
+            }
+        }
+        guard mount.invalidation.start(session, mount), serve(session, signals, mount, word) else {
             fuse_session_unmount(raw)
             return fail("No thread is left.", arguments)
         }
@@ -79,7 +95,9 @@ enum MountProgram {
     }
 
     /// Answers the kernel until the file system is unmounted. False if there are no threads for it.
-    private static func serve(_ session: Invalidation.Session, _ signals: sigset_t, _ mount: Mount) -> Bool {
+    private static func serve(
+        _ session: Invalidation.Session, _ signals: sigset_t, _ mount: Mount, _ word: String
+    ) -> Bool {
         let running = Guarded(threadCount)
         let arguments = Arguments(Array(CommandLine.arguments.dropFirst()))
         for number in 0..<threadCount {
@@ -105,21 +123,22 @@ enum MountProgram {
             fuse_session_unmount(session.raw)
             exit(0)
         }
-        say("ready", arguments?.ready ?? -1)
+        say(word, arguments?.ready ?? -1)
         _ = running.wait { $0 == 0 ? true : nil }
         mount.agent.end()
         mount.invalidation.end()
         return true
     }
 
-    private static func options(_ folder: String) -> String {
+    private static func options(_ folder: String, isWritable: Bool) -> String {
         // Commas divide options, and backslashes escape them.
         var name = ""
         for character in folder {
             if character == "," || character == "\\" { name.append("\\") }
             name.append(character)
         }
-        return "ro,nosuid,nodev,default_permissions,auto_unmount,fsname=synctrain:\(name),subtype=synctrain"
+        let access = isWritable ? "rw" : "ro"
+        return "\(access),nosuid,nodev,default_permissions,auto_unmount,fsname=synctrain:\(name),subtype=synctrain"
     }
 
     private static func fail(_ text: String, _ arguments: Arguments) -> CInt {

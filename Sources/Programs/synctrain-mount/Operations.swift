@@ -8,22 +8,27 @@ import MountRules
 enum Operations {
     static func make() -> fuse_lowlevel_ops {
         var operations = fuse_lowlevel_ops()
-        operations.`init` = { _, connection in
+        operations.`init` = { data, connection in
             guard let connection else { return }
             connection.pointee.max_background = 64
             connection.pointee.congestion_threshold = 48
             let wanted =
-                FUSE_CAP_ASYNC_READ | FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_EXPLICIT_INVAL_DATA
-                | FUSE_CAP_CACHE_SYMLINKS
-            connection.pointee.want = connection.pointee.capable & UInt32(wanted)
+                FUSE_CAP_ASYNC_READ | FUSE_CAP_READDIRPLUS | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS
+                | FUSE_CAP_ATOMIC_O_TRUNC
+            // What is written to changes under the kernel's pages; the bytes of all else never do.
+            let isWritable = data.map {
+                Unmanaged<Mount>.fromOpaque($0).takeUnretainedValue().isWritable.load(ordering: .relaxed)
+            }
+            let pages = isWritable == true ? FUSE_CAP_AUTO_INVAL_DATA : FUSE_CAP_EXPLICIT_INVAL_DATA
+            connection.pointee.want = connection.pointee.capable & UInt32(wanted | pages)
         }
         operations.lookup = { request, parent, name in
             guard let request, let name, let mount = Mount.of(request) else { return }
             mount.lookUp(Request(raw: request), UInt64(parent), name)
         }
-        operations.getattr = { request, node, _ in
+        operations.getattr = { request, node, info in
             guard let request, let mount = Mount.of(request) else { return }
-            mount.attributes(Request(raw: request), UInt64(node))
+            mount.attributes(Request(raw: request), UInt64(node), info?.pointee.fh)
         }
         operations.forget = { request, node, count in
             guard let request, let mount = Mount.of(request) else { return }
@@ -92,6 +97,7 @@ enum Operations {
             let names = Array("\(Mount.attributePrefix)state\0\(Mount.attributePrefix)pin\0".utf8)
             Mount.reply(names, to: Request(raw: request), size: size)
         }
+        addChanges(to: &operations)
         return operations
     }
 }
@@ -127,17 +133,19 @@ extension Mount {
         }
     }
 
-    func attributes(_ request: Request, _ number: UInt64) {
+    func attributes(_ request: Request, _ number: UInt64, _ key: UInt64? = nil) {
         guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
+        if key != nil || node.isDetached, let file = openFile(number, key), reply(request, of: file, node.path) {
+            return
+        }
+        guard !node.isDetached else { return request.fail(ESTALE) }
         let validity = Self.validity(node.entry)
         if let asOf = node.asOf, Clock.now - asOf < validity {
             return reply(request, node.path, node.entry, validity: validity)
         }
         ask(.look(path: node.path), for: request, within: MountDeadlines.metadata) { [self] result in
             var entry = node.entry
-            if case .success(let answer) = result, case .entry(let now) = answer.answer, now.kind == entry.kind,
-                now.kind == .directory || now.version == entry.version
-            {
+            if case .success(let answer) = result, case .entry(let now) = answer.answer, node.isSame(as: now) {
                 entry = now
                 nodes.withLock { $0.refresh(number, now, now: Clock.now) }
             } else if case .failure(.cancelled) = result {
@@ -148,7 +156,7 @@ extension Mount {
         }
     }
 
-    private func reply(_ request: Request, _ path: String, _ entry: MountEntry, validity: Duration) {
+    func reply(_ request: Request, _ path: String, _ entry: MountEntry, validity: Duration) {
         var status = status(of: path, entry)
         fuse_reply_attr(request.raw, &status, Double(validity.components.seconds))
     }

@@ -97,10 +97,12 @@ enum Mounting {
 
     // MARK: mounting
 
-    /// Starts the program that mounts, in a session of its own, and returns when the tree can be read.
+    /// Starts the program that mounts, in a session of its own, and returns when the tree can be used.
+    ///
+    /// - Returns: whether programs can change something in it.
     static func start(
-        _ places: CommandEnvironment.Places, folder: String, directory: String
-    ) async throws {
+        _ places: CommandEnvironment.Places, folder: String, directory: String, isReadOnly: Bool
+    ) async throws -> Bool {
         let executable = try mountProgram()
         var pipe: [CInt] = [-1, -1]
         guard pipe2(&pipe) else { throw ControlError(.failed, "No descriptor is left. Close some programs.") }
@@ -109,7 +111,7 @@ enum Mounting {
         do throws(ChildProcess.StartError) {
             defer { close(writing) }
             _ = try ChildProcess.start(
-                executable, arguments(places, folder: folder, directory: directory, ready: 3),
+                executable, arguments(places, folder: folder, directory: directory, ready: 3, isReadOnly),
                 environment: ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }, group: .newSession,
                 signals: AgentProcess.ignoredSignals, upTo: 3
             ) { actions in
@@ -123,10 +125,11 @@ enum Mounting {
             throw ControlError(.failed, "\(executable) cannot be started: \(error.reason).", path: executable)
         }
         let word = await Task.detached { line(from: reading) }.value
-        guard word == "ready" else {
+        guard ["ready", "ready read-only"].contains(word) else {
             throw ControlError(
                 .failed, word.isEmpty ? "\(program) ended at once. See \(places.logFile)." : word, path: directory)
         }
+        return word == "ready" && !isReadOnly
     }
 
     /// Goes on as the program that mounts: it prints `ready` when the tree can be read, and unmounts at SIGINT and
@@ -134,10 +137,10 @@ enum Mounting {
     ///
     /// - Throws: `failed` if the program is missing or cannot be started. Otherwise it does not return.
     static func become(
-        _ places: CommandEnvironment.Places, folder: String, directory: String
+        _ places: CommandEnvironment.Places, folder: String, directory: String, isReadOnly: Bool
     ) throws(ControlError) {
         let executable = try mountProgram()
-        let words = arguments(places, folder: folder, directory: directory, ready: STDOUT_FILENO)
+        let words = arguments(places, folder: folder, directory: directory, ready: STDOUT_FILENO, isReadOnly)
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
         // Threads of a pool block signals, and the program would inherit that.
         var none = sigset_t()
@@ -160,10 +163,11 @@ enum Mounting {
     }
 
     private static func arguments(
-        _ places: CommandEnvironment.Places, folder: String, directory: String, ready: CInt
+        _ places: CommandEnvironment.Places, folder: String, directory: String, ready: CInt, _ isReadOnly: Bool
     ) -> [String] {
         let runtime = String(places.socket.prefix(upTo: places.socket.lastIndex(of: "/") ?? places.socket.startIndex))
-        return ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "\(ready)", directory]
+        let words = ["--socket", runtime + "/mount.sock", "--folder", folder, "--ready", "\(ready)"]
+        return words + (isReadOnly ? ["--read-only"] : []) + [directory]
     }
 
     private static func pipe2(_ ends: inout [CInt]) -> Bool {

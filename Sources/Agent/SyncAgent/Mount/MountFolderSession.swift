@@ -10,6 +10,7 @@ import MountProtocol
 import MountRules
 import MountServer
 import NIOCore
+import Selection
 import SyncDecisions
 import Synchronization
 
@@ -27,6 +28,7 @@ final class MountFolderSession: MountSession {
     private let breaker = Mutex(CircuitBreaker())
     private let recent: RecentBlocks
     private let ahead: SmallFilesAhead
+    private let changes: ProgramChanges
 
     private struct Handles {
         var readers: [UInt64: VersionReader] = [:]
@@ -42,6 +44,8 @@ final class MountFolderSession: MountSession {
         listing = MountListing(entries: entries, folder: folder)
         recent = RecentBlocks()
         ahead = SmallFilesAhead(listing: listing, cache: cache, recent: recent)
+        changes = ProgramChanges(
+            folder: folder, entries: entries, listing: listing, environment: Self.patient(entries.fetching))
     }
 
     func answer(_ request: MountRequest) async -> MountReply {
@@ -63,21 +67,37 @@ final class MountFolderSession: MountSession {
         case .look(let path):
             guard let entry = try await listing.look(path) else { throw MountFailure.notFound }
             return MountReply(.entry(entry))
-        case .open(let path, let version, let onlyHere):
-            return try await open(path, version, onlyHere: onlyHere)
+        case .open(let path, let version, let disk, let onlyHere):
+            return try await open(path, version, disk, onlyHere: onlyHere)
         case .read(let handle, let offset, let count):
             guard let reader = handles.withLock({ $0.readers[handle] }) else { throw MountFailure.stale }
             return MountReply(.bytes(try await reader.read(Int64(clamping: offset), Int(count))))
         case .close(let handle):
+            if changes.close(handle) { return MountReply(.done) }
             await handles.withLock { $0.readers.removeValue(forKey: handle) }?.end()
             return MountReply(.done)
         case .space: return MountReply(.space(try await space()))
         case .attribute(let path, let name): return MountReply(.bytes(try await attribute(path, name)))
+        case .openWriting(let path, let version, let disk, let opening, let permissions):
+            return try await changes.openWriting(path, version: version, disk: disk, opening, permissions: permissions)
+        case .change(let path, let change): return try await changes.change(path, change)
+        case .makeDirectory(let path, let permissions):
+            return try await changes.makeDirectory(path, permissions: permissions)
+        case .makeSymlink(let path, let target): return try await changes.makeSymlink(path, target: target)
+        case .remove(let path, let isDirectory): return try await changes.remove(path, isDirectory: isDirectory)
+        case .rename(let from, let to, let version, let keepsOther):
+            return try await changes.rename(from, to: to, version: version, keepsOther: keepsOther)
+        case .synchronize(let directory): return try await changes.synchronize(directory)
+        case .setAttribute(let path, "pin", let value): return try await changes.setPin(path, value)
+        case .setAttribute: throw MountFailure.notSupported
         }
     }
 
+    var mayWrite: Bool { ProgramChanges.mayWrite(folder) }
+
     func end() async {
         ahead.end()
+        changes.end()
         let readers = handles.withLock { handles in
             defer { handles.readers = [:] }
             return Array(handles.readers.values)
@@ -101,12 +121,14 @@ final class MountFolderSession: MountSession {
 
     // MARK: opening
 
-    private func open(_ path: String, _ version: UInt64, onlyHere: Bool) async throws -> MountReply {
+    private func open(
+        _ path: String, _ version: UInt64, _ disk: UInt64, onlyHere: Bool
+    ) async throws -> MountReply {
         guard let entry = try await listing.look(path), let relative = RelativePath(path) else {
             throw MountFailure.notFound
         }
         guard entry.kind == .file else { throw MountFailure.notAFile }
-        guard entry.version == version else { throw MountFailure.stale }
+        guard entry.version == version || disk != 0 && entry.disk == disk else { throw MountFailure.stale }
         if entry.isHere, let place = entries.reader(folder).place {
             let file = try await entries.fetching.threads.runIfActive { try place.root.open(reading: relative) }
             return MountReply(.opened, LocalSocket.Enclosed(number: file.number, owner: file))
@@ -187,9 +209,62 @@ extension MountFailure {
         case is CancellationError: self = .cancelled
         case FetchError.held: self = .heldByPolicy
         case FetchError.unavailable(.noHolder, _, _), FetchError.unavailable(.disconnected, _, _): self = .noHolder
-        case let error as FileAccessError where error.isAbsence: self = .notFound
-        case let error as ControlError where [.noSuchPath, .gone].contains(error.code): self = .notFound
+        case let error as FileAccessError: self.init(error)
+        case let error as ControlError: self.init(error)
+        case let error as ProgramRefusal: self.init(error)
+        case let halt as FolderHalt where halt.isOverDeletions: self = .massDeletion
+        // A line of `.stignore`, or a name that no line can hold.
+        case is IgnoreError: self = .refused
         default: self = .unreadable
+        }
+    }
+
+    private init(_ error: FileAccessError) {
+        switch error.code {
+        case .notFound: self = .notFound
+        case .permission: self = .noPermission
+        case .noSpace, .quota: self = .noSpace
+        case .readOnly: self = .readOnly
+        case .tooManyOpenFiles, .outOfMemory: self = .tooMany
+        case .exists: self = .exists
+        case .changedOnDisk: self = .stale
+        case .notADirectory: self = error.operation == .removeDirectory ? .notADirectory : .notFound
+        case .isADirectory: self = .isADirectory
+        case .directoryNotEmpty: self = .notEmpty
+        case .nameTooLong: self = .nameTooLong
+        case .tooLarge: self = .tooLarge
+        case .crossesFileSystems: self = .absent
+        case .busy: self = .busy
+        case .notSupported: self = .notSupported
+        case .invalidPath, .nameRefused, .notARegularFile: self = .invalid
+        case .failed where error.operation == .rename: self = .invalid
+        case .outsideRoot, .changesNames, .diskGone, .io, .finished, .failed: self = .unreadable
+        }
+    }
+
+    private init(_ error: ControlError) {
+        switch error.code {
+        case .noSuchPath, .gone: self = .notFound
+        case .noHolder: self = .noHolder
+        case .heldByPolicy, .keptOffBluetooth: self = .heldByPolicy
+        case .noSpace: self = .noSpace
+        case .busy: self = .stale
+        case .alreadyExists: self = .stale
+        case .noPermission: self = .noPermission
+        default: self = .unreadable
+        }
+    }
+
+    private init(_ refusal: ProgramRefusal) {
+        switch refusal {
+        case .notFound: self = .notFound
+        case .exists: self = .exists
+        case .isADirectory: self = .isADirectory
+        case .notADirectory: self = .notADirectory
+        case .notEmpty: self = .notEmpty
+        case .absent: self = .absent
+        case .changedHere: self = .busy
+        case .massDeletion: self = .massDeletion
         }
     }
 }

@@ -17,13 +17,27 @@ struct MountListing: Sendable {
         guard let relative = RelativePath(path), !isHidden(path) else { return nil }
         let reader = reader
         let found = try await entries.index.global(folder.id, path)
+        let onDisk = try await onDisk([relative], reader)[relative.name]
+        guard onDisk != nil || found?.isHereByIndex != true else { return nil }
         return MountTree.entry(
-            relative.name, found?.file, isDirectory: found?.isDirectory ?? false,
-            onDisk: try await onDisk([relative], reader)[relative.name])
+            relative.name, found?.file, isDirectory: found?.isDirectory ?? false, onDisk: onDisk)
     }
 
     /// Names in `directory` behind `after`; nil if it is none.
     func page(_ directory: String, after: String?, limit: Int) async throws -> (entries: [MountEntry], isLast: Bool)? {
+        var after = after
+        while true {
+            let part = try await part(directory, after: after, limit: limit)
+            guard part.entries.isEmpty, !part.isLast, let end = part.end else { return (part.entries, part.isLast) }
+            // All of these are the folder's own, or were removed here.
+            after = end
+        }
+    }
+
+    /// The names of at most `limit` entries that there are to show, and behind which name the next are.
+    private func part(
+        _ directory: String, after: String?, limit: Int
+    ) async throws -> (entries: [MountEntry], isLast: Bool, end: String?) {
         let reader = reader
         let children = try await entries.index.children(folder.id, of: directory, after: after, limit: limit)
         let prefix = directory.isEmpty ? "" : directory + "/"
@@ -44,7 +58,7 @@ struct MountListing: Sendable {
             here[name].flatMap { MountTree.entry(name, files[name] ?? nil, isDirectory: false, onDisk: $0) }
         }
         let announced = children.compactMap { child -> MountEntry? in
-            guard !isHidden(child.path) else { return nil }
+            guard !isHidden(child.path), !child.isHereByIndex || names[String(child.name)] != nil else { return nil }
             return MountTree.entry(String(child.name), child.file, isDirectory: child.isDirectory, onDisk: nil)
         }
         let merged = MountTree.merged(announced, local, limit: limit)
@@ -55,7 +69,8 @@ struct MountListing: Sendable {
         }
         // bounded: counts of lists in memory
         let isLast = fitting.count == announced.count + local.filter { files[$0.name] == nil }.count
-        return (Array(fitting), isLast && !isFull && !hasMoreOnDisk)
+        let end = hasMoreOnDisk ? shown.last : children.last.map { String($0.name) }
+        return (Array(fitting), isLast && !isFull && !hasMoreOnDisk, end)
     }
 
     /// What is the folder's own and not the user's.

@@ -55,7 +55,8 @@ enum MountTree {
             size: kind == .file ? max(0, status.size) : kind == .symlink ? Int64(target.count) : 0,
             modifiedSeconds: status.modified.seconds,
             modifiedNanoseconds: nanoseconds(status.modified.nanoseconds),
-            permissions: UInt16(truncatingIfNeeded: status.permissions & 0o777), isHere: true, target: target)
+            permissions: UInt16(truncatingIfNeeded: status.permissions & 0o777), isHere: true, disk: status.inode,
+            target: target)
     }
 
     /// Of what is here: the announced version's if it is that, so that a file which is put here stays the same to who has it open.

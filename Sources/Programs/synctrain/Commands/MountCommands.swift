@@ -5,10 +5,12 @@ import MountRules
 struct MountCommand: RunnableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mount",
-        abstract: "Show all files of a folder in one directory, downloaded when they are read.",
+        abstract: "Show all files of a folder in one directory, downloaded when they are used.",
         discussion: """
             Files that are on this disk are read from it; all others are downloaded block by block as programs read \
-            them. The tree is read-only. It stays mounted until `synctrain unmount`.
+            them. What programs write is a change of the folder: it goes to all devices, deletions as well. New files \
+            stay on this disk until space is needed and other devices have them. A file that is not here is downloaded \
+            whole before it is written to. It stays mounted until `synctrain unmount`.
 
             Example: synctrain mount photos ~/Library
             """)
@@ -27,6 +29,9 @@ struct MountCommand: RunnableCommand {
     @Flag(help: "Print `ready` once files can be read, and run until Ctrl-C or SIGTERM, which unmount.")
     var foreground = false
 
+    @Flag(help: "Refuse changes.")
+    var readOnly = false
+
     @Flag(help: "List mounted folders.")
     var list = false
 
@@ -38,6 +43,7 @@ struct MountCommand: RunnableCommand {
 
     func validate() throws {
         if list == (directory != nil) { throw ValidationError("Give a directory to mount on, or --list.") }
+        if list, readOnly { throw ValidationError("--read-only cannot be combined with --list.") }
         if second != nil, let option, option != first { throw ValidationError("Give one folder.") }
     }
 
@@ -48,10 +54,13 @@ struct MountCommand: RunnableCommand {
         let path = try Mounting.prepare(
             context.absolute(directory), folders: folders.map(\.path), typed: directory)
         if foreground {
-            return try Mounting.become(try context.places(), folder: id, directory: path)
+            return try Mounting.become(
+                try context.places(), folder: id, directory: path, isReadOnly: readOnly)
         }
-        try await Mounting.start(try context.places(), folder: id, directory: path)
-        try context.remark("Mounted \(id) on \(directory), read-only. To unmount: synctrain unmount \(directory)")
+        let isWritable = try await Mounting.start(
+            try context.places(), folder: id, directory: path, isReadOnly: readOnly)
+        let access = readOnly ? ", read-only" : isWritable ? "" : ", read-only because the folder only receives"
+        try context.remark("Mounted \(id) on \(directory)\(access). To unmount: synctrain unmount \(directory)")
     }
 
     private func chosen(among ids: [String]) throws -> String {

@@ -19,7 +19,11 @@ struct FilePlacer: FolderStep {
 
     /// Gives an outcome for each file, by its position.
     func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> [(Int, PlacementOutcome)] {
-        let (singles, groups, refused) = try await choose(folder)
+        let names = Set(units.joined().map(\.path.text))
+        // Bytes that a program writes into what was replaced would be lost.
+        let open = folder.writing.place(names)
+        defer { folder.writing.placed(names.subtracting(open)) }
+        let (singles, groups, refused) = try await choose(folder, besides: open)
         var outcomes = refused
         if !singles.isEmpty { outcomes += try await place(singles, folder, &work) }
         if !groups.isEmpty {
@@ -34,7 +38,7 @@ struct FilePlacer: FolderStep {
 
     /// Since they were planned another version may have won, the selection may have changed, or the folder may be elsewhere.
     private func choose(
-        _ folder: FolderContext
+        _ folder: FolderContext, besides open: Set<String>
     ) async throws -> (singles: [StagedPlacement], groups: [StagedUnit], refused: [(Int, PlacementOutcome)]) {
         var (singles, groups): ([StagedPlacement], [StagedUnit]) = ([], [])
         var refused: [(Int, PlacementOutcome)] = []
@@ -45,7 +49,7 @@ struct FilePlacer: FolderStep {
         for (unit, names) in zip(units.map({ $0.map { $0.setting(attributes) } }), names) {
             let known = Array(facts[start..<start + names.count])
             start += names.count
-            if unit.contains(where: { $0.root !== folder.root }) {
+            if unit.contains(where: { $0.root !== folder.root || open.contains($0.path.text) }) {
                 refused += unit.map { ($0.position, .changedOnDisk) }
             } else if !isWanted(unit, known, folder) {
                 refused += unit.map { ($0.position, .outdated) }

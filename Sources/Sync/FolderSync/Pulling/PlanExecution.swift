@@ -584,7 +584,8 @@ struct PlanExecution {
 
     /// What the index saw at a name, for comparing with what is there now; nil if that is in doubt.
     private func expected(_ name: String) -> FileAccess.FileStatus? {
-        guard let entry = facts[name]?.local, let status = FileAccess.FileStatus(entry) else { return nil }
+        guard !folder.writing.isOpen(name), let entry = facts[name]?.local, let status = FileAccess.FileStatus(entry)
+        else { return nil }
         // Looked at right after it was written: another write may have left the same times.
         guard status.type != .regular || status.changed != nil else { return nil }
         return status

@@ -10,6 +10,7 @@ package struct FolderBoards: Sendable {
     package let peers: PeerBoard
     package let scrub: ScrubBoard
     package let changes: FolderChangeFeed
+    package let writing: WritingBoard
 
     /// Opens the folder's root. Blocks its thread.
     init(_ configuration: FolderConfiguration, isExclusive: Bool, interposer: (any DiskInterposer)?) {
@@ -20,5 +21,6 @@ package struct FolderBoards: Sendable {
         peers = PeerBoard()
         scrub = ScrubBoard()
         changes = FolderChangeFeed()
+        writing = WritingBoard()
     }
 }

@@ -65,6 +65,7 @@ package struct FolderContext: Sendable {
     package let index: FolderIndex
     package let peers: PeerBoard
     let scrub: ScrubBoard
+    let writing: WritingBoard
     package let tools: FolderTools
     /// Why the folder does not propagate deletions now; nil if it does.
     let deletionHalt: FolderHalt?
@@ -114,7 +115,7 @@ package struct FolderContext: Sendable {
     package func with(_ place: FolderPlace) -> FolderContext {
         FolderContext(
             settings: settings, place: place, index: index.with(place.selection), peers: peers, scrub: scrub,
-            tools: tools,
+            writing: writing, tools: tools,
             deletionHalt: deletionHalt, foundProblems: foundProblems)
     }
 }

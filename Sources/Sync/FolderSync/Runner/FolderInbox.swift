@@ -104,6 +104,9 @@ package final class FolderInbox: Sendable {
         }
     }
 
+    /// Programs changed these names through a mount.
+    package func written(_ paths: [RelativePath], at now: MonotonicTime) { scanReported(paths, at: now) }
+
     private func scanReported(_ paths: [RelativePath], at now: MonotonicTime) {
         state.withLock { $0.agenda.scanReported(paths, at: now + Self.reportPause) }
         scanWake.notify()

@@ -171,7 +171,8 @@ package final class FolderRunner: Sendable {
             announcements: boards.announcements, changes: boards.changes, now: tools.time.wall,
             selection: place.selection)
         return FolderContext(
-            settings: settings, place: place, index: index, peers: boards.peers, scrub: boards.scrub, tools: tools,
+            settings: settings, place: place, index: index, peers: boards.peers, scrub: boards.scrub,
+            writing: boards.writing, tools: tools,
             deletionHalt: halt.flatMap { $0.isOverDeletions ? $0 : nil }, foundProblems: boards.status.snapshot.found)
     }
 

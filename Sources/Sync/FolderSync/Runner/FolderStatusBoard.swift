@@ -34,7 +34,7 @@ package struct FolderHalt: Error, Equatable, Sendable, CustomStringConvertible {
 
 extension FolderHalt {
     /// Whether the folder stands still until deletions are confirmed or undone.
-    var isOverDeletions: Bool { [.rootEmptied, .massDeletion].contains(reason) }
+    package var isOverDeletions: Bool { [.rootEmptied, .massDeletion].contains(reason) }
 }
 
 /// What a folder is at, for those who ask; written by its runner alone.

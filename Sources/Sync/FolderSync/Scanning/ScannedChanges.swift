@@ -59,6 +59,8 @@ struct ScannedChanges: Sendable {
         var observations: [Seen] = []
         for finding in findings {
             switch finding {
+            case .changed(let entry) where isUntold(entry.name):
+                if let path = RelativePath(entry.name) { again.insert(path) }
             case .changed(let entry) where isDamage(entry):
                 others.append(.note(entry.name, IndexedStatus(entry.status)))
             case .changed(let entry):
@@ -91,6 +93,9 @@ struct ScannedChanges: Sendable {
         try await note(observations, &work)
         if held.count >= Self.heldChangeLimit || heldBlocks >= Self.heldBlockLimit { try await flush(&work) }
     }
+
+    /// Whether a program is about to write more to it, or to give it another name.
+    private func isUntold(_ name: String) -> Bool { folder.writing.isUntold(name, at: folder.tools.time.monotonic()) }
 
     /// Whether a file has the damaged contents that a scrub found and nobody wrote it since. Damage by the disk is not an edit.
     private func isDamage(_ entry: ScannedEntry) -> Bool {

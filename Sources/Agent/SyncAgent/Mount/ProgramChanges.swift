@@ -1,0 +1,338 @@
+import AgentContext
+import AsyncTools
+import BlockExchange
+import ControlAPI
+import Fetching
+import FileAccess
+import FolderSync
+import IndexStore
+import LocalSocket
+import MountProtocol
+import MountRules
+import MountServer
+import Selection
+import Synchronization
+
+/// Does what programs change through one mount. Everything is done in the folder's own directory, as any program of this machine
+/// would do it; what needs the selection or the index takes its turn with scans and pulls.
+final class ProgramChanges: Sendable {
+    private static let handleLimit = 1024
+    /// Handles of readers count from 1.
+    private static let firstHandle: UInt64 = 1 << 63
+    /// How often a name is tried that something is being put in the place of, and how long apart.
+    private static let openTries = 500
+    private static let openPause = Duration.milliseconds(10)
+
+    private struct Handles {
+        var paths: [UInt64: String] = [:]
+        var next = firstHandle
+    }
+
+    private let folder: Folder
+    private let entries: EntrySource
+    private let listing: MountListing
+    private let download: AbsentDownload
+    private let handles = Mutex(Handles())
+
+    init(folder: Folder, entries: EntrySource, listing: MountListing, environment: FetchEnvironment) {
+        self.folder = folder
+        self.entries = entries
+        self.listing = listing
+        download = AbsentDownload(folder: folder, entries: entries, environment: environment)
+    }
+
+    /// Whether what is changed here is announced to others.
+    static func mayWrite(_ folder: Folder) -> Bool { folder.configuration.kind != .receiveOnly }
+
+    // MARK: files
+
+    func openWriting(
+        _ path: String, version: UInt64, disk: UInt64, _ opening: MountOpening, permissions: UInt16
+    ) async throws -> MountReply {
+        let name = try writable(path)
+        let found = try await listing.look(path)
+        if let found {
+            try await prepare(name, found, version: version, disk: disk, opening)
+        } else {
+            guard opening.contains(.creates) else { throw MountFailure.notFound }
+            try await create(name, permissions: permissions)
+        }
+        let handle = try handles.withLock { handles throws(MountFailure) in
+            guard handles.paths.count < Self.handleLimit else { throw MountFailure.tooMany }
+            defer { handles.next &+= 1 }
+            handles.paths[handles.next] = path
+            return handles.next
+        }
+        do {
+            try await hold(path)
+            let file = try await onDisk { root in
+                let file = try root.open(writing: name)
+                if opening.contains(.truncates), try file.status().size > 0 { try file.truncate(to: 0) }
+                return file
+            }
+            guard let entry = try await listing.look(path) else { throw MountFailure.stale }
+            return MountReply(
+                .openedWriting(handle: handle, entry), LocalSocket.Enclosed(number: file.number, owner: file))
+        } catch {
+            close(handle)
+            throw error
+        }
+    }
+
+    /// Has something be there to write to that is the version which the program means.
+    private func prepare(
+        _ name: RelativePath, _ found: MountEntry, version: UInt64, disk: UInt64, _ opening: MountOpening
+    ) async throws {
+        if opening.contains(.isExclusive), opening.contains(.creates) { throw MountFailure.exists }
+        switch found.kind {
+        case .file: break
+        case .directory: throw MountFailure.isADirectory
+        case .symlink: throw MountFailure.invalid
+        }
+        guard version == 0 || found.version == version || disk != 0 && found.disk == disk else {
+            throw MountFailure.stale
+        }
+        guard !found.isHere else {
+            if try isLeftOut(name) { try await claim(name, .nothing, found.version) }
+            return
+        }
+        try await bringHere(name, found, isEmptied: opening.contains(.truncates))
+    }
+
+    /// Has an absent file be on this disk: what others have, or nothing in its place.
+    private func bringHere(_ name: RelativePath, _ found: MountEntry, isEmptied: Bool) async throws {
+        if isEmptied {
+            return try await claim(name, .file(permissions: UInt32(found.permissions)), found.version)
+        }
+        try await download.run(name.text)
+        if try isLeftOut(name) { try await claim(name, .nothing, found.version) }
+    }
+
+    private func create(_ name: RelativePath, permissions: UInt16) async throws {
+        let isQuiet = EditorNames.isTemporary(name.name)
+        if isQuiet {
+            let time = entries.fetching.time.monotonic()
+            folder.boards.writing.quiet(name.text, until: time + EditorNames.pause)
+        }
+        if try isLeftOut(name), !isQuiet {
+            return try await claim(name, .file(permissions: UInt32(permissions)), 0)
+        }
+        try await onDisk { root in
+            if let parent = name.parent { try root.createDirectories(parent, durability: .deferred) }
+            _ = try root.open(writing: name, creating: UInt32(permissions))
+        }
+    }
+
+    /// Returns once nothing will be put in the place of the file that has the name.
+    private func hold(_ path: String) async throws {
+        for _ in 0..<Self.openTries {
+            if folder.boards.writing.open(path) { return }
+            try await entries.fetching.time.clock.sleep(for: Self.openPause)
+        }
+        throw MountFailure.busy
+    }
+
+    /// What was written is scanned. False for a handle that is not one of these.
+    @discardableResult
+    func close(_ handle: UInt64) -> Bool {
+        guard let path = handles.withLock({ $0.paths.removeValue(forKey: handle) }) else {
+            return handle >= Self.firstHandle
+        }
+        folder.boards.writing.close(path)
+        written([path])
+        return true
+    }
+
+    func end() { for handle in handles.withLock({ Array($0.paths.keys) }) { close(handle) } }
+
+    func change(_ path: String, _ change: MountChange) async throws -> MountReply {
+        let name = try writable(path)
+        guard let found = try await listing.look(path) else { throw MountFailure.notFound }
+        if change.size != nil, found.kind != .file { throw MountFailure.isADirectory }
+        if change.permissions != nil, found.kind == .symlink { throw MountFailure.notSupported }
+        if !found.isHere {
+            // What nobody has here cannot be announced otherwise.
+            guard let size = change.size else { throw MountFailure.notSupported }
+            try await bringHere(name, found, isEmptied: size == 0)
+        } else if found.kind == .file, change.size != nil, try isLeftOut(name) {
+            try await claim(name, .nothing, found.version)
+        }
+        try await onDisk { root in
+            if let size = change.size { try root.open(writing: name).truncate(to: size) }
+            if let permissions = change.permissions { try root.setPermissions(UInt32(permissions), of: name) }
+            if let time = change.modified {
+                try root.setModificationTime(
+                    FileTime(seconds: time.seconds, nanoseconds: Int32(clamping: time.nanoseconds)), of: name)
+            }
+        }
+        written([path])
+        return try await entry(path)
+    }
+
+    // MARK: names
+
+    func makeDirectory(_ path: String, permissions: UInt16) async throws -> MountReply {
+        let name = try writable(path)
+        guard try await listing.look(path) == nil else { throw MountFailure.exists }
+        if try isLeftOut(name) {
+            try await claim(name, .directory(permissions: UInt32(permissions)), 0)
+        } else {
+            try await onDisk { try $0.makeDirectory(name, permissions: UInt32(permissions)) }
+            written([path])
+        }
+        return try await entry(path)
+    }
+
+    func makeSymlink(_ path: String, target: [UInt8]) async throws -> MountReply {
+        let name = try writable(path)
+        guard try await listing.look(path) == nil else { throw MountFailure.exists }
+        let isQuiet = EditorNames.isTemporary(name.name)
+        if try isLeftOut(name), !isQuiet {
+            try await claim(name, .symlink(target: target), 0)
+        } else {
+            try await onDisk { root in
+                if let parent = name.parent { try root.createDirectories(parent, durability: .deferred) }
+                try root.createSymlink(name, target: target, durability: .deferred)
+            }
+            written([path])
+        }
+        return try await entry(path)
+    }
+
+    func remove(_ path: String, isDirectory: Bool) async throws -> MountReply {
+        let name = try writable(path)
+        guard let found = try await listing.look(path) else { throw MountFailure.notFound }
+        guard isDirectory == (found.kind == .directory) else {
+            throw isDirectory ? MountFailure.notADirectory : MountFailure.isADirectory
+        }
+        if isDirectory, let page = try await listing.page(path, after: nil, limit: 1), !page.entries.isEmpty {
+            throw MountFailure.notEmpty
+        }
+        let context = try folder.runner.reading()
+        if found.isHere, !context.selection.isLeftOut(path), !context.hasLineWhileSpace(path) {
+            try await onDisk { try $0.removeForProgram(name, isDirectory: isDirectory) }
+            written([path])
+        } else {
+            try await folder.runner.perform(RemoveNameStep(path: name))
+        }
+        return MountReply(.done)
+    }
+
+    func rename(_ from: String, to: String, version: UInt64, keepsOther: Bool) async throws -> MountReply {
+        let (source, target) = (try writable(from), try writable(to))
+        guard let found = try await listing.look(from) else { throw MountFailure.notFound }
+        guard found.isHere else { throw MountFailure.absent }
+        if from == to { return MountReply(.done) }
+        let other = try await listing.look(to)
+        if keepsOther, other != nil { throw MountFailure.exists }
+        let context = try folder.runner.reading()
+        let isPlain =
+            found.kind != .directory && (other?.isHere ?? true) && other?.kind != .directory
+            && !context.selection.isLeftOut(to) && !context.hasLineWhileSpace(from)
+        if isPlain {
+            try await onDisk { root in
+                if let parent = target.parent { try root.createDirectories(parent, durability: .deferred) }
+                try root.rename(
+                    source, to: target, replacing: keepsOther ? .nothing : .anything, durability: .deferred)
+            }
+        } else {
+            let isMeant = Self.isMeant(version)
+            try await folder.runner.perform(
+                RenameNameStep(from: source, to: target, keepsOther: keepsOther, isMeant: isMeant))
+        }
+        let moved = folder.boards.writing.renamed(from, to: to)
+        handles.withLock { handles in
+            for (handle, path) in handles.paths { if let place = moved[path] { handles.paths[handle] = place } }
+        }
+        written([from, to])
+        return MountReply(.done)
+    }
+
+    func synchronize(_ directory: String) async throws -> MountReply {
+        let name = RelativePath(directory)
+        guard directory.isEmpty || name != nil else { throw MountFailure.notFound }
+        do {
+            try await onDisk { try $0.directory(name).synchronize() }
+        } catch let error as FileAccessError where error.isAbsence {
+            // Nothing of it is here that could be lost.
+        }
+        return MountReply(.done)
+    }
+
+    // MARK: the selection
+
+    /// Selects (`1`) or deselects (`0`) a name with all that is below it.
+    func setPin(_ path: String, _ value: [UInt8]) async throws -> MountReply {
+        guard !path.isEmpty else { throw MountFailure.invalid }
+        switch String(decoding: value, as: UTF8.self) {
+        case "1": _ = try await folder.runner.perform(SelectStep(paths: [path]))
+        case "0": _ = try await folder.runner.deselect(DeselectStep(paths: [path], local: .free))
+        default: throw MountFailure.invalid
+        }
+        return MountReply(.done)
+    }
+
+    // MARK: -
+
+    /// - Parameter version: what the program knows of the name, as the mount has it; 0 for nothing in particular.
+    private static func isMeant(_ version: UInt64) -> @Sendable (FileInfo) -> Bool {
+        { version == 0 || MountTree.version(of: $0) == version }
+    }
+
+    private func claim(_ name: RelativePath, _ making: ClaimNameStep.Making, _ version: UInt64) async throws {
+        try await folder.runner.perform(
+            ClaimNameStep(path: name, making: making, isMeant: Self.isMeant(version)))
+    }
+
+    private func entry(_ path: String) async throws -> MountReply {
+        guard let entry = try await listing.look(path) else { throw MountFailure.stale }
+        return MountReply(.entry(entry))
+    }
+
+    private func isLeftOut(_ name: RelativePath) throws -> Bool {
+        try folder.boards.places.current.get().selection.isLeftOut(name.text)
+    }
+
+    /// A name that programs may change. Throws `readOnly` where nothing is, `refused` for what is the folder's own.
+    private func writable(_ path: String) throws(MountFailure) -> RelativePath {
+        guard Self.mayWrite(folder) else { throw .readOnly }
+        guard let name = RelativePath(path) else { throw path.isEmpty ? .busy : .invalid }
+        guard !name.isInternal, name.internalTwin == nil, !name.isTemporary, !InternalContent.contains(path) else {
+            throw .refused
+        }
+        return name
+    }
+
+    private func onDisk<Result: Sendable>(
+        _ body: @escaping @Sendable (RootDirectory) throws -> Result
+    ) async throws -> Result {
+        let root = try folder.boards.places.current.get().root
+        return try await entries.fetching.threads.runIfActive { try body(root) }
+    }
+
+    private func written(_ paths: [String]) {
+        folder.boards.inbox.written(
+            paths.compactMap { RelativePath($0) }, at: entries.fetching.time.monotonic())
+    }
+}
+
+/// Puts an absent file into its place before a program writes to it.
+struct AbsentDownload: Sendable {
+    let folder: Folder
+    let entries: EntrySource
+    let environment: FetchEnvironment
+
+    /// - Throws: `MountFailure`; what the index says; `CancellationError`.
+    func run(_ path: String) async throws {
+        guard let entry = try await entries.index.global(folder.id, path) else { throw MountFailure.notFound }
+        let root = FetchJob.Root(folder: folder, entry: entry, place: try folder.boards.places.current.get())
+        let job = FetchJob(
+            roots: [root], isForced: false, index: entries.index, environment: environment,
+            transfers: entries.transfers, deviceNames: { _ in [] })
+        let failed = Mutex<ControlError?>(nil)
+        try await job.run(failures: []) { event in
+            if case .failed(_, let error) = event { failed.withLock { $0 = error } }
+        }
+        if let error = failed.withLock({ $0 }) { throw MountFailure(describing: error) }
+    }
+}

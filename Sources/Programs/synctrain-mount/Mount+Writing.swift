@@ -1,0 +1,292 @@
+import CFuse
+import Glibc
+import MountProtocol
+import MountRules
+
+/// Files that are written to. The agent hands over a descriptor of the file in the folder; bytes never pass it.
+extension Mount {
+    // MARK: opening
+
+    func openWriting(_ request: Request, _ number: UInt64, _ node: NodeTable.Node, _ info: fuse_file_info) {
+        guard !node.isDetached else { return request.fail(ESTALE) }
+        var opening: MountOpening = []
+        if info.flags & O_TRUNC != 0 { opening.insert(.truncates) }
+        let question = MountRequest.openWriting(
+            path: node.path, version: node.entry.version, disk: node.entry.disk, opening, permissions: 0)
+        let (information, appends) = (Information(raw: info), info.flags & O_APPEND != 0)
+        let isDownloaded = !node.entry.isHere && !opening.contains(.truncates)
+        askForFile(
+            question, for: request, within: isDownloaded ? MountDeadlines.download : MountDeadlines.change
+        ) { [self] result in
+            var info = information.raw
+            switch result {
+            case .success(let (descriptor, written, entry)):
+                nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
+                info.fh = keep(OpenFile(descriptor, node: number, written: written, appends: appends))
+                if fuse_reply_open(request.raw, &info) == -ENOENT { close(info.fh) }
+            case .failure(let failure):
+                if failure == .stale || failure == .notFound { invalidation.add(.paths([node.path])) }
+                noteError(failure, of: number)
+                request.fail(failure.number)
+            }
+        }
+    }
+
+    func create(
+        _ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>, _ mode: mode_t, _ info: fuse_file_info
+    ) {
+        guard let path = path(request, parent, name) else { return }
+        var opening: MountOpening = .creates
+        if info.flags & O_TRUNC != 0 { opening.insert(.truncates) }
+        if info.flags & O_EXCL != 0 { opening.insert(.isExclusive) }
+        let question = MountRequest.openWriting(
+            path: path, version: 0, disk: 0, opening, permissions: UInt16(truncatingIfNeeded: mode & 0o777))
+        let (information, appends) = (Information(raw: info), info.flags & O_APPEND != 0)
+        askForFile(question, for: request, within: MountDeadlines.change) { [self] result in
+            var info = information.raw
+            switch result {
+            case .success(let (descriptor, written, entry)):
+                nodes.withLock { $0.doubt(node: parent) }
+                var parameters = parameters(entry, at: path)
+                info.fh = keep(
+                    OpenFile(descriptor, node: UInt64(parameters.ino), written: written, appends: appends))
+                if fuse_reply_create(request.raw, &parameters, &info) == -ENOENT {
+                    close(info.fh)
+                    nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
+                }
+            case .failure(let failure): request.fail(failure.number)
+            }
+        }
+    }
+
+    private typealias Opened = (descriptor: FileDescriptor, written: (handle: UInt64, generation: Int), MountEntry)
+
+    private func askForFile(
+        _ question: MountRequest, for request: Request, within limit: Duration,
+        answer: @escaping @Sendable (Result<Opened, MountFailure>) -> Void
+    ) {
+        guard handles.withLock({ $0.files.count < Self.handleLimit }) else { return request.fail(ENFILE) }
+        let generation = agent.generation
+        ask(question, for: request, within: limit, isRepeatable: false) { result in
+            switch result {
+            case .success(let found):
+                guard case .openedWriting(let handle, let entry) = found.answer, let descriptor = found.descriptor
+                else { return answer(.failure(.unreadable)) }
+                answer(.success((FileDescriptor(descriptor), (handle, generation), entry)))
+            case .failure(let failure): answer(.failure(failure))
+            }
+        }
+    }
+
+    private func keep(_ file: OpenFile) -> UInt64 {
+        handles.withLock { handles in
+            defer { handles.next &+= 1 }
+            handles.files[handles.next] = .here(file)
+            return handles.next
+        }
+    }
+
+    // MARK: writing
+
+    func write(
+        _ request: Request, _ node: UInt64, _ bytes: UnsafeRawBufferPointer, _ offset: Int64, _ info: fuse_file_info
+    ) {
+        guard let file = openFile(node, info.fh), file.written != nil, offset >= 0 else { return request.fail(EBADF) }
+        let outcome = file.write(bytes, at: offset, isPage: info.writepage != 0)
+        nodes.withLock { $0.doubt(node: node) }
+        switch outcome {
+        case .done(let count): fuse_reply_write(request.raw, count)
+        case .failed(let number): request.fail(number)
+        }
+    }
+
+    func synchronize(_ request: Request, _ node: UInt64, _ key: UInt64) {
+        request.fail(openFile(node, key)?.synchronize() ?? 0)
+    }
+
+    func synchronizeDirectory(_ request: Request, _ number: UInt64) {
+        guard let node = nodes.withLock({ $0[number] }), !node.isDetached else { return request.fail(0) }
+        settle(request, .synchronize(directory: node.path)) {}
+    }
+
+    // MARK: attributes
+
+    /// The open file that has the node, by the handle that the kernel names or by any.
+    func openFile(_ number: UInt64, _ key: UInt64?) -> OpenFile? {
+        handles.withLock { handles in
+            if let key {
+                guard case .here(let file)? = handles.files[key] else { return nil }
+                return file
+            }
+            for case .here(let file) in handles.files.values where file.node == number { return file }
+            return nil
+        }
+    }
+
+    /// Replies with what the disk says of an open file, whatever its name is by now. False if it says nothing.
+    func reply(_ request: Request, of file: OpenFile, _ path: String) -> Bool {
+        guard var status = file.status else { return false }
+        status.st_ino = ino_t(NodeTable.inode(of: path))
+        (status.st_uid, status.st_gid) = (user, group)
+        status.st_mode = status.st_mode & (S_IFMT | 0o777)
+        // Never less than the size, as of all files here.
+        status.st_blocks = max(status.st_blocks, status.st_size / 512 + 1)
+        status.st_blksize = 128 << 10
+        fuse_reply_attr(request.raw, &status, Double(MountDeadlines.presentValidity.components.seconds))
+        return true
+    }
+
+    func setAttributes(
+        _ request: Request, _ number: UInt64, _ wanted: stat, _ which: CInt, _ key: UInt64?
+    ) {
+        guard let node = nodes.withLock({ $0[number] }) else { return request.fail(ESTALE) }
+        func asks(_ attribute: CInt) -> Bool { which & attribute != 0 }
+        if asks(FUSE_SET_ATTR_UID) && wanted.st_uid != user || asks(FUSE_SET_ATTR_GID) && wanted.st_gid != group {
+            return request.fail(EPERM)
+        }
+        var change = MountChange()
+        if asks(FUSE_SET_ATTR_SIZE) { change.size = Int64(wanted.st_size) }
+        if asks(FUSE_SET_ATTR_MODE) { change.permissions = UInt16(truncatingIfNeeded: wanted.st_mode & 0o777) }
+        if asks(FUSE_SET_ATTR_MTIME_NOW) {
+            var now = timespec()
+            clock_gettime(CLOCK_REALTIME, &now)
+            change.modified = MountChange.Time(now)
+        } else if asks(FUSE_SET_ATTR_MTIME) {
+            change.modified = MountChange.Time(wanted.st_mtim)
+        }
+        nodes.withLock { $0.doubt(node: number) }
+        // Times of reading are kept by nobody.
+        guard change != MountChange() else { return attributes(request, number) }
+        if let size = change.size, size < 0 { return request.fail(EINVAL) }
+        if key != nil || node.isDetached, let file = openFile(number, key), file.written != nil {
+            let error = file.apply(change)
+            guard error == 0 else { return request.fail(error) }
+            if !reply(request, of: file, node.path) { request.fail(EIO) }
+            return
+        }
+        guard !node.isDetached else { return request.fail(ESTALE) }
+        let limit = change.size == nil ? MountDeadlines.change : MountDeadlines.download
+        ask(.change(path: node.path, change), for: request, within: limit, isRepeatable: false) { [self] result in
+            switch result {
+            case .success(let answer):
+                guard case .entry(let entry) = answer.answer else { return request.fail(EIO) }
+                nodes.withLock { $0.refresh(number, entry, now: Clock.now) }
+                reply(request, node.path, entry, validity: MountDeadlines.presentValidity)
+            case .failure(let failure): request.fail(failure.number)
+            }
+        }
+    }
+
+    // MARK: names
+
+    /// The path of a name; nil once the request has failed.
+    func path(_ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>) -> String? {
+        guard let node = nodes.withLock({ $0[parent] }), !node.isDetached else {
+            request.fail(ESTALE)
+            return nil
+        }
+        guard strlen(name) <= MountLimits.nameByteCount else {
+            request.fail(ENAMETOOLONG)
+            return nil
+        }
+        // No name of a folder is anything but UTF-8.
+        guard let name = String(validatingCString: name) else {
+            request.fail(EILSEQ)
+            return nil
+        }
+        let path = NodeTable.join(node.path, name)
+        guard path.utf8.count <= MountLimits.pathByteCount else {
+            request.fail(ENAMETOOLONG)
+            return nil
+        }
+        return path
+    }
+
+    func makeDirectory(_ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>, _ mode: mode_t) {
+        guard let path = path(request, parent, name) else { return }
+        make(
+            request, parent, path,
+            .makeDirectory(path: path, permissions: UInt16(truncatingIfNeeded: mode & 0o777)))
+    }
+
+    func makeSymlink(
+        _ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>, to target: UnsafePointer<CChar>
+    ) {
+        guard let path = path(request, parent, name) else { return }
+        let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
+        guard bytes.count <= MountLimits.targetByteCount else { return request.fail(ENAMETOOLONG) }
+        make(request, parent, path, .makeSymlink(path: path, target: Array(bytes)))
+    }
+
+    private func make(_ request: Request, _ parent: UInt64, _ path: String, _ question: MountRequest) {
+        ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { [self] result in
+            switch result {
+            case .success(let answer):
+                guard case .entry(let entry) = answer.answer else { return request.fail(EIO) }
+                nodes.withLock { $0.doubt(node: parent) }
+                var parameters = parameters(entry, at: path)
+                if fuse_reply_entry(request.raw, &parameters) == -ENOENT {
+                    nodes.withLock { $0.forget(UInt64(parameters.ino), 1) }
+                }
+            case .failure(let failure): request.fail(failure.number)
+            }
+        }
+    }
+
+    func remove(_ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>, isDirectory: Bool) {
+        guard let path = path(request, parent, name) else { return }
+        settle(request, .remove(path: path, isDirectory: isDirectory)) { [self] in
+            nodes.withLock { nodes in
+                nodes.detach(path)
+                nodes.doubt(node: parent)
+            }
+        }
+    }
+
+    func rename(
+        _ request: Request, _ parent: UInt64, _ name: UnsafePointer<CChar>, _ newParent: UInt64,
+        _ newName: UnsafePointer<CChar>, _ flags: UInt32
+    ) {
+        // RENAME_NOREPLACE of renameat2(2) is 1.
+        guard flags & ~1 == 0 else { return request.fail(EINVAL) }
+        guard let from = path(request, parent, name), let to = path(request, newParent, newName) else { return }
+        let known = nodes.withLock { nodes in nodes.numbers(at: to).last.flatMap { nodes[$0]?.entry.version } }
+        let question = MountRequest.rename(from: from, to: to, version: known ?? 0, keepsOther: flags & 1 != 0)
+        settle(request, question) { [self] in
+            nodes.withLock { nodes in
+                nodes.rename(from, to: to)
+                nodes.doubt(node: parent)
+                nodes.doubt(node: newParent)
+            }
+        }
+    }
+
+    /// Asks for something that is answered by its being done; `done` is called before the program hears of it.
+    private func settle(_ request: Request, _ question: MountRequest, done: @escaping @Sendable () -> Void) {
+        ask(question, for: request, within: MountDeadlines.change, isRepeatable: false) { result in
+            switch result {
+            case .success:
+                done()
+                request.fail(0)
+            case .failure(let failure): request.fail(failure.number)
+            }
+        }
+    }
+
+    // MARK: extended attributes
+
+    func setAttribute(_ request: Request, _ number: UInt64, _ name: String, _ value: UnsafeRawBufferPointer) {
+        guard name == Self.attributePrefix + "pin" else { return request.fail(EOPNOTSUPP) }
+        guard value.count <= MountLimits.attributeByteCount else { return request.fail(E2BIG) }
+        guard let node = nodes.withLock({ $0[number] }), !node.isDetached else { return request.fail(ESTALE) }
+        settle(request, .setAttribute(path: node.path, name: "pin", value: Array(value))) {}
+    }
+}
+
+extension MountChange.Time {
+    /// What no clock shows is taken for the nearest that one does.
+    fileprivate init(_ time: timespec) {
+        self.init(
+            seconds: Int64(time.tv_sec), nanoseconds: min(UInt32(clamping: time.tv_nsec), 999_999_999))
+    }
+}

@@ -1,0 +1,10 @@
+import IndexStore
+
+extension GlobalEntry {
+    /// Whether this device has the version that counts, as far as the index knows. If the disk does not, it was removed here, and
+    /// no scan has seen that yet: programs see it as gone, and not as absent.
+    package var isHereByIndex: Bool {
+        guard let local, local.flags.isEmpty, local.status != nil, !local.file.isDeleted, let file else { return false }
+        return local.file.version == file.version
+    }
+}

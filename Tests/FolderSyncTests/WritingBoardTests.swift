@@ -1,0 +1,38 @@
+import Testing
+
+@testable import FolderSync
+
+@Suite struct WritingBoardTests {
+    @Test func whatIsOpenIsNotReplacedAndWhatIsBeingReplacedIsNotOpened() {
+        let board = WritingBoard()
+        #expect(board.open("a") && board.open("a"))
+        #expect(board.place(["a", "b"]) == ["a"])
+        #expect(!board.open("b"))
+        board.placed(["b"])
+        #expect(board.open("b"))
+        board.close("a")
+        #expect(board.isOpen("a"))
+        board.close("a")
+        #expect(!board.isOpen("a") && board.place(["a"]).isEmpty)
+        board.close("never opened")
+    }
+
+    @Test func whatIsOpenGoesAlongWithItsDirectory() {
+        let board = WritingBoard()
+        #expect(board.open("d/a") && board.open("dx"))
+        #expect(board.renamed("d", to: "e/f") == ["d/a": "e/f/a"])
+        #expect(board.isOpen("e/f/a") && !board.isOpen("d/a") && board.isOpen("dx"))
+    }
+
+    @Test func namesOfEditorsAreToldLater() {
+        let board = WritingBoard()
+        let start = Duration.zero
+        board.quiet(".a.swp", until: start + .seconds(10))
+        #expect(board.isUntold(".a.swp", at: start + .seconds(9)))
+        #expect(!board.isUntold("a", at: start))
+        #expect(!board.isUntold(".a.swp", at: start + .seconds(10)))
+        board.quiet("a.tmp", until: start + .seconds(10))
+        _ = board.renamed("a.tmp", to: "a")
+        #expect(!board.isUntold("a.tmp", at: start) && !board.isUntold("a", at: start))
+    }
+}
