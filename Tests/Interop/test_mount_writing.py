@@ -84,7 +84,7 @@ class Mounted:
 def work(nodes):
     files = {"here/present.txt": b"present\n" * 1000, "here/other.txt": b"other\n", "here/gone.txt": b"gone",
              "here/sub/deep.txt": b"deep"}
-    for number in range(12):
+    for number in range(14):
         files[f"old/absent-{number}.txt"] = b"absent %d\n" % number * 500
     mounted = Mounted(*nodes, "work", files)
     yield mounted
@@ -210,6 +210,22 @@ def test_absent_names_are_deleted_and_not_renamed(work):
     os.rename(work.path("old/.save.tmp"), work.path("old/absent-8.txt"))
     work.wait_there("old/absent-8.txt", b"saved")
     assert not os.path.lexists(work.there("old/.save.tmp"))
+    assert work.conflicts() == []
+
+
+def test_what_was_just_emptied_can_be_removed_and_renamed(work):
+    for number in (11, 12, 13):
+        os.truncate(work.path(f"old/absent-{number}.txt"), 0)
+        if number == 12:
+            os.rename(work.path("old/absent-12.txt"), work.path("old/emptied.txt"))
+        else:
+            os.unlink(work.path(f"old/absent-{number}.txt"))
+        assert not os.path.exists(work.path(f"old/absent-{number}.txt"))
+    harness.write(work.path("old/absent-13.txt"), b"made again", mode="ab")
+    work.wait_there("old/emptied.txt", b"")
+    work.wait_there("old/absent-13.txt", b"made again")
+    work.wait_gone_there("old/absent-11.txt")
+    work.wait_gone_there("old/absent-12.txt")
     assert work.conflicts() == []
 
 

@@ -209,7 +209,9 @@ final class ProgramChanges: Sendable {
             throw MountFailure.notEmpty
         }
         let context = try folder.runner.reading()
-        if found.isHere, !context.selection.isLeftOut(path), !context.hasLineWhileSpace(path) {
+        if found.isHere, !context.selection.isLeftOut(path), !context.hasLineWhileSpace(path),
+            try await !isNotedForWriting(path)
+        {
             try await onDisk { try $0.removeForProgram(name, isDirectory: isDirectory) }
             written([path])
         } else {
@@ -229,7 +231,7 @@ final class ProgramChanges: Sendable {
         let isPlain =
             found.kind != .directory && (other?.isHere ?? true) && other?.kind != .directory
             && !context.selection.isLeftOut(to) && !context.hasLineWhileSpace(from)
-        if isPlain {
+        if isPlain, try await !isNotedForWriting(from) {
             try await onDisk { root in
                 if let parent = target.parent { try root.createDirectories(parent, durability: .deferred) }
                 try root.rename(
@@ -287,6 +289,10 @@ final class ProgramChanges: Sendable {
     private func entry(_ path: String) async throws -> MountReply {
         guard let entry = try await listing.look(path) else { throw MountFailure.stale }
         return MountReply(.entry(entry))
+    }
+
+    private func isNotedForWriting(_ path: String) async throws -> Bool {
+        try await entries.index.global(folder.id, path)?.local?.isNotedForWriting ?? false
     }
 
     private func isLeftOut(_ name: RelativePath) throws -> Bool {

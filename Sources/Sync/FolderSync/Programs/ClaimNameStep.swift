@@ -64,6 +64,16 @@ package struct ClaimNameStep: FolderStep {
 }
 
 extension FolderContext {
+    /// Announces that a name is gone of which a program's write was noted and not scanned yet. To a scan, nothing was there.
+    func tellRemoval(of name: String, _ work: inout FolderWork) async throws {
+        guard let facts = try await index.facts(name), facts.local?.isNotedForWriting == true,
+            let global = facts.global, !global.isDeleted, !global.isInvalid
+        else { return }
+        let deletion = LocalChanges.deletingEverywhere(
+            global, local: facts.localVersion, rules: rules, unixSeconds: now)
+        try await index.apply([.set(LocalEntry(deletion, nil))], &work)
+    }
+
     /// Notes in the index what is about to be replaced under a name by what a program wrote.
     func noteBase(
         of name: String, _ facts: NameFacts?, isOnDisk: Bool, isMeant: (FileInfo) -> Bool, _ work: inout FolderWork

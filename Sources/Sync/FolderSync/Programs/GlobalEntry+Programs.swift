@@ -1,5 +1,10 @@
 import IndexStore
 
+extension LocalEntry {
+    /// Whether the disk may hold something else by now than the entry says, as after a program's write was noted.
+    package var isNotedForWriting: Bool { flags.contains(.mustRescan) && status != nil && !file.isDeleted }
+}
+
 extension GlobalEntry {
     /// Whether this device has the version that counts, as far as the index knows. If the disk does not, it was removed here, and
     /// no scan has seen that yet: programs see it as gone, and not as absent.

@@ -26,6 +26,7 @@ package struct RemoveNameStep: FolderStep {
         }
         try await remove(status, folder)
         // While its line is there, so that the deletion is told.
+        try await folder.tellRemoval(of: path.text, &work)
         _ = try await ScanStep(paths: [path], isRequested: true).run(folder, &work)
         _ = try await folder.droppingLine(of: path.text, &work)
     }

@@ -37,6 +37,7 @@ package struct RenameNameStep: FolderStep {
             if let target, target.type == .directory { try root.removeForProgram(to, isDirectory: true) }
             try root.rename(from, to: to, replacing: keepsOther ? .nothing : .anything, durability: .deferred)
         }
+        try await claimed.tellRemoval(of: from.text, &work)
         // Both at once, so that they are announced as one; while the old name's line is there, so that its end is told.
         _ = try await ScanStep(
             paths: [from, to], isRequested: true, reported: [Relocation.Move(from: from.text, to: to.text)]
