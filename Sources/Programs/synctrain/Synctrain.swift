@@ -51,7 +51,8 @@ struct Synctrain: ParsableCommand {
                 name: "Trouble",
                 subcommands: [
                     DoctorCommand.self, ReachCommand.self, ScanCommand.self, ScrubCommand.self,
-                    RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self, ManualCommand.self,
+                    RefusedCommandGroup.self, LogsCommand.self, ResetCommandGroup.self, CompletionsCommand.self,
+                    ManualCommand.self,
                     // Not displayed.
                     DemoCommand.self, VirtualAirCommand.self, OverviewCommand.self,
                 ]),
