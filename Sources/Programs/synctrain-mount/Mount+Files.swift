@@ -34,9 +34,7 @@ extension Mount {
                             generation: generation))
                 default: return request.fail(EIO)
                 }
-            case .failure(let failure):
-                if failure == .stale || failure == .notFound { invalidation.add(.paths([node.path])) }
-                return request.fail(failure.number)
+            case .failure(let failure): return failOpening(request, node.path, failure)
             }
             let key = handles.withLock { handles in
                 defer { handles.next &+= 1 }

@@ -25,9 +25,8 @@ extension Mount {
                 info.fh = keep(OpenFile(descriptor, node: number, written: written, appends: appends))
                 if fuse_reply_open(request.raw, &info) == -ENOENT { close(info.fh) }
             case .failure(let failure):
-                if failure == .stale || failure == .notFound { invalidation.add(.paths([node.path])) }
                 noteError(failure, of: number)
-                request.fail(failure.number)
+                failOpening(request, node.path, failure)
             }
         }
     }

@@ -154,6 +154,14 @@ final class Mount: Sendable {
         return parameters
     }
 
+    /// Answers that a node cannot be opened. If nothing has its name any more, the kernel looks the name up again, once, and
+    /// makes the file if it was to be made: it is ESTALE that has it do so.
+    func failOpening(_ request: Request, _ path: String, _ failure: MountFailure) {
+        let isGone = failure == .stale || failure == .notFound
+        if isGone { invalidation.add(.paths([path])) }
+        request.fail(isGone ? ESTALE : failure.number)
+    }
+
     func noteError(_ failure: MountFailure, of node: UInt64) {
         errors.withLock { errors in
             if errors.count >= Self.errorLimit { errors = [:] }
