@@ -95,9 +95,17 @@ export function patternsPart(folder, app) {
 
   async function write(next, over) {
     const hadFocus = [save, discard].includes(document.activeElement);
+    const before = area.value;
     try {
       await api.post("patterns", { folder, text: next, over, dryRun: false });
-      show(next);
+      // What was typed meanwhile stays.
+      if (area.value === before) {
+        show(next);
+      } else {
+        text = next;
+        mark();
+        preview();
+      }
       say("Saved.", "good", act("Undo", () => write(over, next), { "aria-label": "Undo the change of the ignore patterns" }));
       app.refresh();
     } catch (error) {
