@@ -13,11 +13,12 @@ struct NextStepTests {
     private static func facts(
         devices: [DeviceStatus] = [], folders: [FolderStatus] = [],
         pending: PendingList = .init(devices: [], folders: []),
-        selected: Set<String> = []
+        selected: Set<String> = [], unready: Set<String> = []
     ) -> NextStep.Facts {
         var status = AgentStatus.sample
         (status.devices, status.folders) = (devices, folders)
-        return NextStep.Facts(status: status, pending: pending, selectedFolders: selected)
+        return NextStep.Facts(
+            status: status, pending: pending, selectedFolders: selected, unreadyFolders: unready)
     }
 
     private static func folder(
@@ -46,8 +47,8 @@ struct NextStepTests {
         (facts(devices: [nas], folders: [folder("halted-root-missing")]), "docs: Mount it."),
         (facts(devices: [nas], folders: [folder("paused")]), "resume docs"),
         (facts(devices: [nas], folders: [folder()]), "Nothing of docs (3 files, 2.0 KiB) is selected"),
-        (facts(devices: [nas], folders: [folder(needs: 2)], selected: ["docs"]), "still to come"),
-        (facts(devices: [nas], folders: [folder("scanning")], selected: ["docs"]), "still to come"),
+        (facts(devices: [nas], folders: [folder(needs: 2)], selected: ["docs"], unready: ["docs"]), "still to come"),
+        (facts(devices: [nas], folders: [folder("scanning")], selected: ["docs"]), "Everything selected is here"),
         (facts(devices: [nas], folders: [folder()], selected: ["docs"]), "Everything selected is here"),
         (facts(devices: [nas], folders: [folder(mode: "full")]), "Everything selected is here"),
         (facts(devices: [nas], folders: [folder(), folder(id: "b")], selected: ["b"]), "Everything selected is here"),

@@ -33,6 +33,8 @@ enum NextStep: Equatable {
         var pending = PendingList(devices: [], folders: [])
         /// Ids of the folders in which something is selected.
         var selectedFolders: Set<String> = []
+        /// Ids of the folders of which `ready` says that something selected is still to come.
+        var unreadyFolders: Set<String> = []
     }
 
     init(_ facts: Facts) {
@@ -71,7 +73,7 @@ enum NextStep: Equatable {
         if active.allSatisfy({ $0.mode == "selective" && !facts.selectedFolders.contains($0.id) }), let bare {
             return .select(bare)
         }
-        return active.contains { !$0.need.isZero || !$0.condition.isAtRest } ? .wait : .ready
+        return active.contains { facts.unreadyFolders.contains($0.id) } ? .wait : .ready
     }
 
     fileprivate static func reference(_ device: DeviceStatus) -> String {

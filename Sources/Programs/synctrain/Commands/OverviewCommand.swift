@@ -43,6 +43,7 @@ struct OverviewCommand: RunnableCommand {
         facts.pending = try await agent.call(Endpoints.pending)
         let ready = try await agent.call(Endpoints.ready, ReadyQuery()).folders
         facts.selectedFolders = Set(ready.filter { $0.selectedFiles > 0 || $0.selectedBytes > 0 }.map(\.id))
+        facts.unreadyFolders = Set(ready.filter { !$0.isReady }.map(\.id))
         return facts
     }
 }
