@@ -18,7 +18,7 @@ QUERIES = {
     "/v1/search": ["text=a", "text=a&offset=0"], "/v1/changes": ["", "offset=0&limit=5"],
     "/v1/selection": ["", "limit=5"], "/v1/extraneous": ["", "limit=5"], "/v1/need": ["", "limit=5"],
     "/v1/versions": ["", "limit=5"], "/v1/conflicts": ["", "limit=5"], "/v1/refused": ["", "limit=5"],
-    "/v1/records": ["limit=20"], "/v1/jobs": [""], "/v1/archive": ["path=docs:z.zip", "path=docs:z.zip&limit=1&offset=1"],
+    "/v1/records": ["limit=20"], "/v1/jobs": [""], "/v1/patterns": ["folder=docs"], "/v1/archive": ["path=docs:z.zip", "path=docs:z.zip&limit=1&offset=1"],
 }
 # They wait, or answer what is no JSON.
 NOT_ASKED = {
@@ -35,6 +35,7 @@ BODIES = {
     "/v1/notes": {"path": HERE, "set": {"k": "v"}, "remove": []}, "/v1/sync": {}, "/v1/reload": None,
     "/v1/wait": {"paths": [HERE], "seconds": 0}, "/v1/refused": {"paths": [HERE], "action": "accept", "dryRun": True},
     "/v1/fetch": {"paths": [HERE], "force": False}, "/v1/devices": {"id": "nonsense"}, "/v1/pair/answer": {"action": "refuse"},
+    "/v1/patterns": {"folder": "docs", "text": "*.tmp\n", "dryRun": True},
 }
 
 
