@@ -56,7 +56,7 @@ struct PatternStepTests {
             let error = await #expect(throws: ControlError.self) {
                 try await folder.runner.perform(WritePatternsStep(text: "*.txt\n", over: ""))
             }
-            #expect(error?.code == .busy)
+            #expect(error?.code == .alreadyExists)
             await #expect(throws: (any Error).self) {
                 try await folder.runner.perform(WritePatternsStep(text: "[a", over: "*.tmp\n"))
             }

@@ -29,14 +29,14 @@ package struct WritePatternsStep: FolderStep {
     /// - Parameter over: the text that was edited.
     package init(text: String, over: String) { (self.text, self.over) = (text, over) }
 
-    /// - Throws: `IgnoreError` for what is not a pattern; `ControlError` (`busy` if the file is not `over` any more,
+    /// - Throws: `IgnoreError` for what is not a pattern; `ControlError` (`alreadyExists` if the file is not `over` any more,
     ///   `invalidRequest` for no patterns where only what is selected is kept); `FolderError.selectionChanged`.
     package func run(_ folder: FolderContext, _ work: inout FolderWork) async throws -> PatternsOutcome {
         let place = folder.place
         let current = try await folder.onDisk { try place.ignoreFile() }
         guard current.bytes.elementsEqual(over.utf8) else {
             throw ControlError(
-                .busy, "\(folder.id): .stignore was changed meanwhile. Load it again and repeat the change.",
+                .alreadyExists, "\(folder.id): .stignore was changed meanwhile. Load it again and repeat the change.",
                 isRetryable: false, path: folder.id.rawValue)
         }
         let (file, selection) = try await folder.compiled(text)
