@@ -60,6 +60,17 @@ package struct ReachReport: Codable, Equatable, Sendable {
                 self.message = message
                 self.time = time
             }
+
+            /// Who says that the device is there, for people.
+            package var sourceName: String {
+                switch source {
+                case "configured": "configuration"
+                case "local": "local discovery"
+                case "global": "discovery server"
+                case "introduced": "introducer"
+                default: source
+                }
+            }
         }
 
         /// An address that is not dialled.

@@ -60,18 +60,8 @@ extension AgentFacts {
     /// A line for each address.
     private func tried(_ ways: ReachReport.Device?) -> [String] {
         guard let ways else { return [] }
-        return ways.failures.map { "\($0.address) (\(source($0.source))): \($0.message)" }
+        return ways.failures.map { "\($0.address) (\($0.sourceName)): \($0.message)" }
             + ways.untried.map { "\($0.address): not tried: \($0.message)" }
-    }
-
-    private func source(_ source: String) -> String {
-        switch source {
-        case "configured": "configuration"
-        case "local": "local discovery"
-        case "global": "discovery server"
-        case "introduced": "introducer"
-        default: source
-        }
     }
 
     private func version(_ device: DeviceStatus) -> [DoctorFinding] {

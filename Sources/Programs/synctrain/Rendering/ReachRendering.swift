@@ -48,18 +48,8 @@ struct ReachRendering: Sendable {
     private func ways(_ device: ReachReport.Device) -> [String] {
         device.links.map { "connected: " + style.name($0) }
             + device.failures.map { failure in
-                "\(style.name(failure.address)) (\(source(failure.source))): \(failure.message)"
+                "\(style.name(failure.address)) (\(failure.sourceName)): \(failure.message)"
             }
             + device.untried.map { "\(style.name($0.address)): not tried: \($0.message)" }
-    }
-
-    private func source(_ source: String) -> String {
-        switch source {
-        case "configured": "configuration"
-        case "local": "local discovery"
-        case "global": "discovery server"
-        case "introduced": "introducer"
-        default: source
-        }
     }
 }
