@@ -6,7 +6,6 @@ import Glibc
 /// The program that shows or plays what a link leads to.
 enum OpeningProgram {
     static let variable = "SYNCTRAIN_OPEN"
-    private static let pause = Duration.milliseconds(50)
 
     /// What to run for a link, to be read by the shell: `$SYNCTRAIN_OPEN`, or `xdg-open` if it is there; nil for nothing.
     static func command(_ variables: [String: String]) -> String? {
@@ -19,16 +18,7 @@ enum OpeningProgram {
     /// standard error. Throws `failed` if it ends with another code than 0; a cancellation ends it.
     static func run(_ command: String, _ link: String, variables: [String: String]) async throws {
         let child = try spawn(["/bin/sh", "-c", "\(command) \"$@\"", "synctrain", link], variables)
-        var status: Int32 = 0
-        while waitpid(child, &status, WNOHANG) != child {
-            do {
-                try await Task.sleep(for: pause)
-            } catch {
-                kill(child, SIGTERM)
-                waitpid(child, &status, 0)
-                throw error
-            }
-        }
+        let status = try await ChildEnd.status(of: child)
         // The low byte is 0 for a program that ended by itself; its code is above.
         guard status == 0 else {
             let reason = status & 0x7F == 0 ? "ended with \(status >> 8 & 0xFF)" : "was killed by a signal"

@@ -5,8 +5,6 @@ import Glibc
 
 /// The agent as a unit of the user's systemd.
 enum UserService {
-    private static let pause = Duration.milliseconds(50)
-
     /// Whether the user's systemd runs: only then `systemctl --user` reaches one.
     static func isAvailable(_ variables: [String: String]) -> Bool {
         guard let runtime = variables["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else { return false }
@@ -28,7 +26,7 @@ enum UserService {
         }
     }
 
-    /// Runs a program of `PATH` to its end, its words on standard error.
+    /// Runs a program of `PATH` to its end, its words on standard error. A cancellation ends it.
     private static func run(_ words: [String], _ variables: [String: String]) async throws {
         let child: pid_t
         do throws(ChildProcess.StartError) {
@@ -42,9 +40,7 @@ enum UserService {
         } catch {
             throw ControlError(.failed, "systemctl cannot be started: \(error.reason).")
         }
-        var status: Int32 = 0
-        while waitpid(child, &status, WNOHANG) != child { try await Task.sleep(for: pause) }
-        guard status == 0 else {
+        guard try await ChildEnd.status(of: child) == 0 else {
             throw ControlError(.failed, "`\(words.joined(separator: " "))` failed; see what it printed above.")
         }
     }
