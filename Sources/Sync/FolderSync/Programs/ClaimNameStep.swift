@@ -19,17 +19,12 @@ package struct ClaimNameStep: FolderStep {
 
     let path: RelativePath
     let making: Making
-    /// Whether nobody is to be told of the name for now, so that it needs no line.
-    let isQuiet: Bool
     /// Whether a version is the one that the program knows.
     let isMeant: @Sendable (FileInfo) -> Bool
 
-    package init(
-        path: RelativePath, making: Making, isQuiet: Bool = false, isMeant: @escaping @Sendable (FileInfo) -> Bool
-    ) {
+    package init(path: RelativePath, making: Making, isMeant: @escaping @Sendable (FileInfo) -> Bool) {
         self.path = path
         self.making = making
-        self.isQuiet = isQuiet
         self.isMeant = isMeant
     }
 
@@ -39,7 +34,7 @@ package struct ClaimNameStep: FolderStep {
         let isOnDisk = try await folder.onDisk { try root.status(of: path) } != nil
         let facts = try await folder.index.facts(path.text)
         let wasLeftOut = folder.selection.isLeftOut(path.text)
-        let folder = isQuiet ? folder : try await folder.selectingWhileSpace(path.text, &work)
+        let folder = try await folder.selectingWhileSpace(path.text, &work)
         try await folder.noteBase(of: path.text, facts, isOnDisk: isOnDisk, isMeant: isMeant, &work)
         switch making {
         case .nothing:
