@@ -110,7 +110,7 @@ extension NextStep {
             ]
         case .acceptThere(let device, let ownID):
             return [
-                "\(name(device)) has not accepted this device yet. Accept it there: open its GUI and choose Add Device,",
+                "\(name(device)) has not accepted this device, or has paused it. There, open the GUI and choose Add Device,",
                 "or run there: `synctrain device add \(ownID)`",
             ]
         case .connect(let device): return ["\(name(device)): \(style.name(StatusRendering.remark(device)))"]
