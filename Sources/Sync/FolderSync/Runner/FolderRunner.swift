@@ -109,15 +109,14 @@ package final class FolderRunner: Sendable {
     /// Runs a step while nothing else changes the folder, for a caller that waits. Only a halt is kept for `status`.
     /// Throws what `FolderStep.run` throws; `FolderHalt` if the folder cannot be read.
     package func perform<Step: FolderStep>(_ step: Step) async throws -> Step.Output {
-        let output: Step.Output
         do {
-            output = try await turn.withUnits(1) { try await self.execute(step) }
+            let output = try await turn.withUnits(1) { try await self.execute(step) }
+            statusChanged()
+            return output
         } catch let halt as FolderHalt {
             halted(by: halt)
             throw halt
         }
-        statusChanged()
-        return output
     }
 
     // MARK: steps
