@@ -1,5 +1,6 @@
 import ControlAPI
 import Diagnosis
+import FileAccess
 
 /// What the commands need besides a running agent: where things are, and the work that is done without one.
 ///
@@ -101,7 +102,9 @@ struct CommandEnvironment: Sendable {
     /// What this machine is called.
     var hostName: @Sendable () -> String = { "this-device" }
     /// Bytes that are free for this user on the disk of a path; nil where that cannot be said.
-    var freeBytes: @Sendable (_ path: String) -> Int64? = { FreeSpace.bytes(at: $0) }
+    var freeBytes: @Sendable (_ path: String) -> Int64? = { path in
+        FreeSpace(at: path).map { Int64(clamping: $0.available) }
+    }
     /// Runs it with a link or the path of a file until it ends.
     var open: @Sendable (_ command: String, _ link: String, _ variables: [String: String]) async throws -> Void = {
         try await OpeningProgram.run($0, $1, variables: $2)

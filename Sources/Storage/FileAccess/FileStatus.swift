@@ -152,4 +152,20 @@ package struct FreeSpace: Hashable, Sendable {
     /// What this user may still write.
     package let available: UInt64
     package let total: UInt64
+
+    init(_ status: statvfs) {
+        func bytes(_ blocks: fsblkcnt_t) -> UInt64 {
+            let (bytes, overflows) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+            return overflows ? .max : bytes
+        }
+        available = bytes(status.f_bavail)
+        total = bytes(status.f_blocks)
+    }
+
+    /// The disk of a path that is in no folder yet; nil if there is no such path.
+    package init?(at path: String) {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
 }

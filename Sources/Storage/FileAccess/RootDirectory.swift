@@ -178,11 +178,7 @@ package final class RootDirectory: Sendable {
     package func freeSpace() throws(FileAccessError) -> FreeSpace {
         var status = statvfs()
         _ = try system { fstatvfs(descriptor.number, &status) }.orThrow(.measureSpace, path: path)
-        func bytes(_ blocks: fsblkcnt_t) -> UInt64 {
-            let (bytes, overflows) = UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-            return overflows ? .max : bytes
-        }
-        return FreeSpace(available: bytes(status.f_bavail), total: bytes(status.f_blocks))
+        return FreeSpace(status)
     }
 
     /// Makes everything durable that was written before on the root's file system, by anyone.

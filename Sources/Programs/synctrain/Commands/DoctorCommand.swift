@@ -55,7 +55,7 @@ struct DoctorCommand: RunnableCommand {
                 "\(Table.pad(Quantity.size(Int64(member.bytes.count)), to: 9, .right))  \(member.name)")
         }
         try context.remark(
-            "\(context.style.name(path)) has no names, paths, device ids, addresses or keys; read it before you send it."
+            "In \(context.style.name(path)), names, paths, device ids, addresses and keys are replaced. Read it before you send it."
         )
     }
 }
