@@ -78,7 +78,7 @@ struct Scene {
             edit: { _, edit in edits.change { $0.append(edit) } },
             resetIndex: { _, folder in
                 throw ControlError(.noSuchFolder, "offline \(folder ?? "all")", path: folder)
-            }, examine: { _ in facts }, opener: opener, open: open)
+            }, examine: { _ in facts }, opener: opener, scriptPatience: nil, open: open)
     }
 }
 

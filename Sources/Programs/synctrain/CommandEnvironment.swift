@@ -105,6 +105,8 @@ struct CommandEnvironment: Sendable {
     var freeBytes: @Sendable (_ path: String) -> Int64? = { path in
         FreeSpace(at: path).map { Int64(clamping: $0.available) }
     }
+    /// How long one wait of `setup` may take where nobody can end it; nil for as long as it takes.
+    var scriptPatience: Duration? = .seconds(30)
     /// Runs it with a link or the path of a file until it ends.
     var open: @Sendable (_ command: String, _ link: String, _ variables: [String: String]) async throws -> Void = {
         try await OpeningProgram.run($0, $1, variables: $2)

@@ -23,9 +23,6 @@ struct SetupRun: Sendable {
         var selected: [String] = []
     }
 
-    /// How long one wait may take where nobody can end it.
-    private static let scriptPatience = Duration.seconds(30)
-
     let context: CommandContext
     let given: Given
 
@@ -73,7 +70,7 @@ struct SetupRun: Sendable {
         _ judge: @escaping @Sendable (AgentStatus) async throws -> String?
     ) async throws -> Bool {
         let hasCome = Mutex(false)
-        let deadline = context.asks ? nil : ContinuousClock.now + Self.scriptPatience
+        let deadline = context.asks ? nil : context.environment.scriptPatience.map { ContinuousClock.now + $0 }
         let line = ProgressLine(
             errors: context.process.errors,
             isShown: isDrawn && context.terminal.hasProgress(variables: context.process.variables),
