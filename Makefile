@@ -11,7 +11,7 @@ PYTHON := /usr/bin/python3
 PREFIX ?= $(HOME)/.local
 PACKAGES := config/debian-packages.txt
 
-.PHONY: help setup toolchain build debug demo test unit-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
+.PHONY: help setup toolchain build debug demo test unit-test quick-unit-test simulation-test interop-test browser-test bluetooth-lab bluetooth-figures disk-lab network-lab lint language wire-arithmetic openapi fuzz api-fuzz soak scale benchmark man install uninstall clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -40,9 +40,18 @@ debug: setup ## debug build
 demo: debug ## the main job on real files against a real Syncthing node, in a temporary folder
 	@SYNCTRAIN="$(DEBUG_BIN)/synctrain" $(PYTHON) Tests/Demo/demo.py
 
-test: unit-test interop-test browser-test ## all tests, against a real Syncthing too and in a browser
+test: quick-unit-test ## all tests, against a real Syncthing too and in a browser
+	# The simulation computes, the others mostly wait: it takes what they leave of the processors.
+	@log=$$(mktemp); \
+	setsid nice -n 15 $(MAKE) --no-print-directory simulation-test >$$log 2>&1 & simulation=$$!; \
+	trap 'kill -- -$$simulation; exit 1' INT TERM; \
+	$(MAKE) --no-print-directory interop-test browser-test; status=$$?; \
+	[ $$status = 0 ] || kill -- -$$simulation 2>/dev/null; \
+	wait $$simulation || status=$$?; cat $$log; rm $$log; exit $$status
 
-unit-test: setup
+unit-test: quick-unit-test simulation-test ## the Swift tests
+
+quick-unit-test: setup
 	$(SWIFT_BUILD) --build-tests --explicit-target-dependency-import-check error
 	$(SWIFT_TEST) --skip 'TransportTCPTests|TransportVirtualTests|FileAccessTests|SimulationTests|GATTStreamTests|IncomingFileTests|PromiseTests'
 	# These ask whether a file is locked or open for writing: a child that another test starts has all descriptors for an instant.
@@ -53,8 +62,11 @@ unit-test: setup
 	$(TEST_PROGRAM) --no-parallel --filter 'TransportTCPTests|FileAccessTests' >$$log 2>&1 & other=$$!; \
 	$(TEST_PROGRAM) --no-parallel --filter TransportVirtualTests; status=$$?; \
 	wait $$other || status=$$?; cat $$log; rm $$log; exit $$status
-	# These keep all processors busy, and would make others wait for theirs.
-	$(SWIFT_TEST) --filter 'SimulationTests|GATTStreamTests'
+
+# These keep all processors busy, and would make others wait for theirs. They run the programs of the last build.
+simulation-test: BOUNDED := timeout --verbose --kill-after=30 3000 stdbuf -oL
+simulation-test:
+	$(TEST_PROGRAM) --filter 'SimulationTests|GATTStreamTests'
 
 interop-test: debug ## the program from outside, against a real Syncthing (SYNCTHING=PROGRAM: against that one)
 	# Two files at a time: they wait for each other's programs more than they work.
