@@ -43,7 +43,7 @@ demo: debug ## the main job on real files against a real Syncthing node, in a te
 test: quick-unit-test ## all tests, against a real Syncthing too and in a browser
 	# The simulation computes, the others mostly wait: it takes what they leave of the processors.
 	@log=$$(mktemp); \
-	setsid nice -n 15 $(MAKE) --no-print-directory simulation-test >$$log 2>&1 & simulation=$$!; \
+	Tests/aside $(MAKE) --no-print-directory simulation-test >$$log 2>&1 & simulation=$$!; \
 	trap 'kill -- -$$simulation; exit 1' INT TERM; \
 	$(MAKE) --no-print-directory interop-test browser-test; status=$$?; \
 	[ $$status = 0 ] || kill -- -$$simulation 2>/dev/null; \
