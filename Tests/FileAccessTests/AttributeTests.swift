@@ -1,5 +1,7 @@
 import Foundation
+import Glibc
 import SyncTestKit
+import Synchronization
 import Testing
 
 @testable import FileAccess
@@ -129,6 +131,77 @@ import Testing
         #expect(try has("g").extended == [attribute("user.a", "1")])
         try root.rename(relative("g"), to: relative("h"))
         #expect(try has("h").extended == [attribute("user.a", "1")])
+    }
+
+    /// Has a user act right after the last of the moves into place: the next call is about durability.
+    private final class UserAtThatMoment: DiskInterposer {
+        private let act: @Sendable () -> Void
+        private let moves: Mutex<Int>
+
+        init(moves: Int, act: @escaping @Sendable () -> Void) {
+            self.moves = Mutex(moves)
+            self.act = act
+        }
+
+        func verdict(on change: DiskChange) -> DiskVerdict {
+            let isDue = moves.withLock { moves in
+                if case .rename = change { moves -= 1 }
+                guard moves == 0, case .rename = change else {
+                    defer { if moves == 0 { moves = -1 } }
+                    return moves == 0
+                }
+                return false
+            }
+            if isDue { act() }
+            return .proceed
+        }
+    }
+
+    enum UserEdit: CaseIterable { case attributes, contentsWithTheirOldTime }
+
+    /// Else the index would take the user's change for what came with the file, and never tell it.
+    @Test(arguments: [1, 9], UserEdit.allCases)
+    func whatAUserChangesAtOnceShows(count: Int, edit: UserEdit) throws {
+        let (path, first, usersRoot) = (directory.path("f0"), try relative("f0"), directory.root)
+        let theirs = AttributeChange(DiskAttributes(extended: [attribute("user.mine", "2")]), access)
+        let user = UserAtThatMoment(moves: count) {
+            switch edit {
+            case .attributes: _ = try? usersRoot.set(permissions: nil, theirs, of: first)
+            case .contentsWithTheirOldTime:
+                let file = open(path, O_WRONLY)
+                write(file, "2", 1)
+                futimens(file, [timespec(tv_sec: 5, tv_nsec: 0), timespec(tv_sec: 5, tv_nsec: 0)])
+                close(file)
+            }
+        }
+        let root = try RootDirectory(path: directory.path(""), interposer: user)
+        let commits = try (0..<count).map { number in
+            let staged = try root.stage(relative("f\(number)"))
+            try staged.write([1], at: 0)
+            return StagedCommit(
+                staged, replacing: .nothing, permissions: 0o644, modified: FileTime(seconds: 5),
+                attributes: AttributeChange(DiskAttributes(extended: []), access))
+        }
+        let given = try root.commit(commits).map { try $0.get() }
+        for (number, given) in given.enumerated() {
+            let path = try relative("f\(number)")
+            let now = try #require(try root.status(of: path))
+            #expect((given.changed == now.changed) == (number > 0))
+            #expect(now.size == 1 && now.modified == FileTime(seconds: 5))
+        }
+        #expect(try has("f0").extended == (edit == .attributes ? [attribute("user.mine", "2")] : []))
+    }
+
+    @Test func whoseChangeATimeIsOfIsNotKnownOnceTheAttributesAreOthers() throws {
+        let path = try relative("f")
+        _ = try commit("f", DiskAttributes())
+        let given = try root.set(
+            permissions: nil, AttributeChange(DiskAttributes(extended: [attribute("user.a", "1")]), access), of: path)
+        let status = try #require(try root.status(of: path, having: given, access))
+        #expect(try status == root.status(of: path))
+        _ = try root.set(
+            permissions: nil, AttributeChange(DiskAttributes(extended: [attribute("user.a", "2")]), access), of: path)
+        #expect(try root.status(of: path, having: given, access)?.changed == nil)
     }
 
     @Test func aDiskWithoutAttributesHasNoneToTell() throws {

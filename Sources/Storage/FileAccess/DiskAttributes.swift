@@ -230,7 +230,27 @@ extension Directory {
     }
 }
 
+extension FileStatus {
+    /// The same, but without a time of change if a file that was given attributes has others by now.
+    func having(_ attributes: DiskAttributes, expecting given: DiskAttributes) -> FileStatus {
+        let isSame =
+            attributes.owner == given.owner && attributes.extended.map(Set.init) == given.extended.map(Set.init)
+        return isSame ? self : withoutChange
+    }
+}
+
 extension RootDirectory {
+    /// The status of a file or directory that was just given attributes, for the index; nil if it is gone. Without a time of change if
+    /// it has others by now: whose change the time is of, nobody knows, so who looks next reads the attributes.
+    package func status(
+        of path: RelativePath, having given: DiskAttributes, _ access: AttributeAccess
+    ) throws(FileAccessError) -> FileStatus? {
+        guard let status = try status(of: path),
+            let now = try directory(path.parent).attributes(ofName: path.name, access)
+        else { return nil }
+        return status.having(now, expecting: given)
+    }
+
     /// Whether the root's disk keeps extended attributes of users.
     package var keepsAttributes: Bool {
         let list = system { listxattr("/proc/self/fd/\(descriptor.number)", nil, 0) }

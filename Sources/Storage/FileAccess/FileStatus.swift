@@ -119,7 +119,10 @@ package struct FileStatus: Hashable, Sendable {
     }
 
     /// The same for comparing with what was given another name since, which the disk counts as a change.
-    package var beforeRenaming: FileStatus {
+    package var beforeRenaming: FileStatus { withoutChange }
+
+    /// The same without `changed`.
+    var withoutChange: FileStatus {
         FileStatus(
             type: type, size: size, modified: modified, inode: inode, device: device, permissions: permissions,
             linkCount: linkCount)

@@ -89,7 +89,7 @@ extension RootDirectory {
 
         return group.indices.map { index in
             if let failure = failures[index] { return .failure(failure) }
-            return Result { () throws(FileAccessError) in try group[index].file.status() }
+            return Result { () throws(FileAccessError) in try group[index].file.statusInPlace() }
         }
     }
 

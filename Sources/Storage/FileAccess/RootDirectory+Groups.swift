@@ -116,6 +116,7 @@ extension RootDirectory {
             for (index, step) in group.steps.enumerated() {
                 position = index
                 try directory.take(step)
+                group.members[index].commit?.file.notePlace()
             }
             // Nobody can change what is there now by its name any more.
             for (index, member) in group.members.enumerated() {
@@ -152,7 +153,7 @@ extension RootDirectory {
             // What cannot be removed is found by a look, which knows by its name that it may go.
             if let name = try? group.directory.oldOccupant(of: step)?.name { _ = group.directory.unlink(name) }
         }
-        return try group.members.map { member throws(FileAccessError) in try member.commit?.file.status() }
+        return try group.members.map { member throws(FileAccessError) in try member.commit?.file.statusInPlace() }
     }
 
     private func undo(_ group: SealedGroup, _ error: FileAccessError, at position: Int) -> GroupOutcome {

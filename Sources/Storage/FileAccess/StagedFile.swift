@@ -40,7 +40,9 @@ package final class StagedFile: Sendable {
         case finished
     }
     private let state = Mutex(State.staged)
-    private let applied = Mutex<DiskAttributes?>(nil)
+    private let applied = Mutex<(access: AttributeAccess, attributes: DiskAttributes)?>(nil)
+    /// As it was right after it came into its place.
+    private let placed = Mutex<FileStatus?>(nil)
 
     init(
         target: RelativePath, in directory: Directory, resuming: Bool, temporaryKey: String? = nil
@@ -153,7 +155,7 @@ package final class StagedFile: Sendable {
         }
         finishCommit()
         if durability == .immediate { try directory.synchronize() }
-        return try file.status()
+        return try statusInPlace()
     }
 
     /// Whether the file was moved into its place. What fails after that leaves it there.
@@ -182,7 +184,23 @@ package final class StagedFile: Sendable {
     }
 
     /// What the file got of the attributes that it was sealed with; nil if it was not, or if they cannot be read.
-    package var appliedAttributes: DiskAttributes? { applied.withLock { $0 } }
+    package var appliedAttributes: DiskAttributes? { applied.withLock { $0?.attributes } }
+
+    /// What the disk said of the file when it came into its place, for the index: what a user does to it from then on shows.
+    ///
+    /// A change of attributes between the move and that moment shows in nothing but the attributes. If they are others by now, the
+    /// status has no time of change, so that who looks next reads them.
+    func statusInPlace() throws(FileAccessError) -> FileStatus {
+        guard let status = placed.withLock({ $0 }) else { return try file.status() }
+        guard let applied = applied.withLock({ $0 }) else { return status }
+        return status.having(file.descriptor.attributes(applied.access), expecting: applied.attributes)
+    }
+
+    /// Called as soon as the file is in its place.
+    func notePlace() {
+        let status = try? file.status()
+        placed.withLock { $0 = status }
+    }
 
     func seal(
         permissions: UInt32?, modified: FileTime?, attributes: AttributeChange? = nil
@@ -205,7 +223,7 @@ package final class StagedFile: Sendable {
         // Last: who gives a file away may not change it any more.
         file.descriptor.set(change, .last)
         let now = file.descriptor.attributes(change.access)
-        applied.withLock { $0 = now }
+        applied.withLock { $0 = (change.access, now) }
     }
 
     /// The same with what nothing is said of as the file has it that is replaced.
@@ -227,6 +245,7 @@ package final class StagedFile: Sendable {
             throw FileAccessError(.notFound, .rename, path: file.path)
         }
         try directory.move(temporaryName, to: name ?? targetName, in: directory, replacing: replacement)
+        notePlace()
     }
 
     func cancelCommit() {

@@ -58,12 +58,20 @@ extension RootDirectory {
     /// Gives what is in its place its permissions and attributes; gives those that it has then, if the folder looks at them.
     func finish(
         _ path: RelativePath, _ file: FileInfo, _ permissions: UInt32?, _ attributes: AttributeWriter?
-    ) throws -> FileAttributes? {
+    ) throws -> DiskAttributes? {
         guard let attributes else {
             if let permissions { try setPermissions(permissions, of: path) }
             return nil
         }
-        return attributes.noted(try set(permissions: permissions, attributes.change(for: file), of: path))
+        return try set(permissions: permissions, attributes.change(for: file), of: path)
+    }
+
+    /// The status of what is finished, and what the index remembers of the attributes that it was given.
+    func status(
+        of path: RelativePath, having disk: DiskAttributes?, _ attributes: AttributeWriter?
+    ) throws -> (FileAccess.FileStatus?, FileAttributes?) {
+        guard let disk, let attributes else { return (try status(of: path), nil) }
+        return (try status(of: path, having: disk, attributes.access), attributes.noted(disk))
     }
 }
 

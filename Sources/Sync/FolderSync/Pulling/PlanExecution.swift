@@ -137,12 +137,11 @@ struct PlanExecution {
             guard let expected, let now = try root.status(of: path), now.isUnchanged(since: expected) else {
                 throw FileAccessError(.changedOnDisk, .setPermissions, path: path.text)
             }
-            var disk: FileAttributes?
+            var disk: DiskAttributes?
             if let attributes, change.contains(.attributes) {
-                disk = attributes.noted(
-                    try root.set(
-                        permissions: change.contains(.permissions) ? file.permissions & 0o777 : nil,
-                        attributes.change(for: file), of: path))
+                disk = try root.set(
+                    permissions: change.contains(.permissions) ? file.permissions & 0o777 : nil,
+                    attributes.change(for: file), of: path)
             } else if change.contains(.permissions) {
                 try root.setPermissions(file.permissions & 0o777, of: path)
             }
@@ -150,7 +149,7 @@ struct PlanExecution {
                 let time = FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds)
                 try root.setModificationTime(time, of: path)
             }
-            return (try root.status(of: path), disk)
+            return try root.status(of: path, having: disk, attributes)
         }
         try await record(LocalVersion(file: file.noting(disk), isOnDisk: true), status.map { IndexedStatus($0) })
     }
@@ -164,7 +163,7 @@ struct PlanExecution {
         let (status, disk) = try await changeDisk { () throws -> (FileAccess.FileStatus?, FileAttributes?) in
             try root.createDirectories(path, durability: .deferred)
             let disk = try root.finish(path, file, permissions, attributes)
-            return (try root.status(of: path), disk)
+            return try root.status(of: path, having: disk, attributes)
         }
         set(.current(file.noting(disk)), status.map { IndexedStatus($0) } ?? .unknown)
     }
@@ -206,7 +205,7 @@ struct PlanExecution {
             let disk = try root.finish(target, file, permissions, attributes)
             try root.setModificationTime(
                 FileTime(seconds: file.modifiedSeconds, nanoseconds: file.modifiedNanoseconds), of: target)
-            return (try root.status(of: target), disk)
+            return try root.status(of: target, having: disk, attributes)
         }
         set(.current(full.noting(disk)), status.map { IndexedStatus($0) } ?? .unknown)
         changes.append(.set(LocalEntry(file: tombstone)))
