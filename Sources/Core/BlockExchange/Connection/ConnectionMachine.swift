@@ -41,16 +41,12 @@ public struct ConnectionMachine {
     /// Complete messages up to `lastProgress`.
     private var countedMessages = 0
     private var lastSent: MonotonicTime
-    /// How many bytes each request that was not answered yet asked for, by id.
-    private var outstanding: [Int32: Int32] = [:]
-    /// How many entries each keep request that was not answered yet had, by id.
-    private var outstandingKeeps: [Int32: Int] = [:]
-    private var nextKeepID: Int32 = 0
-    /// How many addresses each reach request that was not answered yet had, by id.
-    private var outstandingReaches: [Int32: Int] = [:]
-    private var nextReachID: Int32 = 0
-    /// The id of the next request, unless that id is taken.
-    var nextRequestID: Int32 = 0
+    /// By bytes.
+    private var blockRequests = OpenRequests()
+    /// By entries.
+    private var keepRequests = OpenRequests()
+    /// By addresses.
+    private var reachRequests = OpenRequests()
     private var isClosed = false
 
     public init(
@@ -91,7 +87,7 @@ public struct ConnectionMachine {
         }
         while let event = try reader.next() {
             if case .response(let response) = event {
-                guard let size = outstanding.removeValue(forKey: response.id) else { continue }
+                guard let size = blockRequests.close(response.id) else { continue }
                 guard response.data.readableBytes <= size else {
                     let error = ProtocolError(
                         .tooLarge, "a request for \(size) bytes was answered with \(response.data.readableBytes) bytes")
@@ -100,7 +96,7 @@ public struct ConnectionMachine {
                 }
             }
             if case .keepAnswer(let id, let answer) = event {
-                guard let count = outstandingKeeps.removeValue(forKey: id) else { continue }
+                guard let count = keepRequests.close(id) else { continue }
                 guard answer.granted.allSatisfy({ $0 < count }) else {
                     let error = ProtocolError(.malformed, "a keep answer names an entry that was not asked for")
                     reader.fail(error)
@@ -108,7 +104,7 @@ public struct ConnectionMachine {
                 }
             }
             if case .reachAnswer(let id, let answer) = event {
-                guard let count = outstandingReaches.removeValue(forKey: id) else { continue }
+                guard let count = reachRequests.close(id) else { continue }
                 guard answer.fits(count) else {
                     let error = ProtocolError(.malformed, "a reach answer does not fit its request")
                     reader.fail(error)
@@ -158,54 +154,54 @@ public struct ConnectionMachine {
 
     /// The bytes of a request and the id that its answer will carry.
     public mutating func request(_ request: BlockRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
-        while outstanding[nextRequestID] != nil { nextRequestID = nextRequestID == .max ? 0 : nextRequestID + 1 }
-        let id = nextRequestID
-        nextRequestID = id == .max ? 0 : id + 1
+        let id = blockRequests.takeID()
         guard !isClosed else { return (id, ByteBuffer()) }
-        outstanding[id] = request.size
+        blockRequests.open(id, size: Int(request.size))
         lastSent = now
         return (id, frame(.request, request.encoded(id: id)))
     }
 
     /// The bytes of a keep request and the id that its answer will carry. Only for a peer that said it takes them.
     public mutating func keep(_ request: KeepRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
-        while outstandingKeeps[nextKeepID] != nil { nextKeepID = nextKeepID == .max ? 0 : nextKeepID + 1 }
-        let id = nextKeepID
-        nextKeepID = id == .max ? 0 : id + 1
+        let id = keepRequests.takeID()
         guard !isClosed else { return (id, ByteBuffer()) }
-        outstandingKeeps[id] = request.entries.count
+        keepRequests.open(id, size: request.entries.count)
         lastSent = now
         return (id, frame(.keepRequest, request.encoded(id: id)))
     }
 
     /// Nobody waits for the answer any more; one that still comes is passed over.
-    public mutating func forgetKeep(_ id: Int32) { outstandingKeeps[id] = nil }
+    public mutating func forgetKeep(_ id: Int32) { keepRequests.close(id) }
 
     /// The bytes of a reach request and the id that its answer will carry. Only for a peer that said it takes them.
     public mutating func reach(_ request: ReachRequest, at now: MonotonicTime) -> (id: Int32, bytes: ByteBuffer) {
-        while outstandingReaches[nextReachID] != nil { nextReachID = nextReachID == .max ? 0 : nextReachID + 1 }
-        let id = nextReachID
-        nextReachID = id == .max ? 0 : id + 1
+        let id = reachRequests.takeID()
         guard !isClosed else { return (id, ByteBuffer()) }
-        outstandingReaches[id] = request.addresses.count
+        reachRequests.open(id, size: request.addresses.count)
         lastSent = now
         return (id, frame(.reachRequest, request.encoded(id: id)))
     }
 
     /// Nobody waits for the answer any more; one that still comes is passed over.
-    public mutating func forgetReach(_ id: Int32) { outstandingReaches[id] = nil }
+    public mutating func forgetReach(_ id: Int32) { reachRequests.close(id) }
 
     /// The first bytes of an answer that has not come whole, for when its rest will not come: they need not be sent
     /// again. Nobody has checked them.
     public var unfinishedResponse: (id: Int32, data: ByteBuffer)? {
-        guard let part = reader.unfinishedResponse, let size = outstanding[part.id], part.data.readableBytes > 0,
+        guard let part = reader.unfinishedResponse, let size = blockRequests[part.id], part.data.readableBytes > 0,
             part.data.readableBytes <= size
         else { return nil }
         return part
     }
 
     /// Requests that were sent and not answered yet.
-    var outstandingRequestCount: Int { outstanding.count }
+    var outstandingRequestCount: Int { blockRequests.count }
+
+    /// The id of the next block request, unless that id is taken.
+    var nextRequestID: Int32 {
+        get { blockRequests.nextID }
+        set { blockRequests.nextID = newValue }
+    }
 
     /// When `advance` wants to be called next; after `advance` it lies in the future, but after a time-out.
     public var nextDeadline: MonotonicTime {

@@ -278,24 +278,16 @@ struct FrameReader {
             }
             return .event(.downloadProgress(progress))
         case .keepRequest:
-            let (id, request) = try decode(body) { (reader) throws(ProtocolError) in
-                try KeepRequest.decode(&reader, limits: limits)
-            }
+            let (id, request) = try decode(body, KeepRequest.self)
             return .event(.keepRequest(id: id, request))
         case .keepAnswer:
-            let (id, answer) = try decode(body) { (reader) throws(ProtocolError) in
-                try KeepAnswer.decode(&reader, limits: limits)
-            }
+            let (id, answer) = try decode(body, KeepAnswer.self)
             return .event(.keepAnswer(id: id, answer))
         case .reachRequest:
-            let (id, request) = try decode(body) { (reader) throws(ProtocolError) in
-                try ReachRequest.decode(&reader, limits: limits)
-            }
+            let (id, request) = try decode(body, ReachRequest.self)
             return .event(.reachRequest(id: id, request))
         case .reachAnswer:
-            let (id, answer) = try decode(body) { (reader) throws(ProtocolError) in
-                try ReachAnswer.decode(&reader, limits: limits)
-            }
+            let (id, answer) = try decode(body, ReachAnswer.self)
             return .event(.reachAnswer(id: id, answer))
         case .ping:
             return .again
@@ -350,5 +342,12 @@ struct FrameReader {
             var reader = WireReader(bytes)
             return try decode(&reader)
         }
+    }
+
+    private func decode<Message: NumberedMessage>(
+        _ body: ByteBuffer, _: Message.Type
+    ) throws(ProtocolError) -> (id: Int32, message: Message) {
+        let limits = limits
+        return try decode(body) { (reader) throws(ProtocolError) in try Message.decode(&reader, limits: limits) }
     }
 }

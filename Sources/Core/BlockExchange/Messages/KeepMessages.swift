@@ -35,7 +35,7 @@ public struct KeepContent: Hashable, Sendable {
 /// What two synctrain devices agree on before one of them frees files that the other has (docs/decisions/space.md).
 /// Message type 1000, synctrain's own. Syncthing ends a link on it: it is only sent for a folder for which the peer said
 /// that it takes it (`ClusterConfig.Folder.takesKeepRequests`).
-public struct KeepRequest: Equatable, Sendable {
+public struct KeepRequest: Equatable, Sendable, NumberedMessage {
     public enum Kind: Int32, Sendable, CaseIterable {
         /// The sender states its mode and how many promises it has given the receiver.
         case state = 0
@@ -81,55 +81,40 @@ public struct KeepRequest: Equatable, Sendable {
     public static let entryLimit = 1000
     public static let byteLimit = 1 << 20
 
-    /// Decodes a request and its id. A name that is not a canonical path is refused by the answer and does not end the link.
-    static func decode(
-        _ reader: inout WireReader, limits: ExchangeLimits
-    ) throws(ProtocolError) -> (id: Int32, request: KeepRequest) {
-        var id: Int32 = 0
-        var request = KeepRequest(folder: FolderID(""), kind: .state)
-        while let tag = try reader.tag() {
-            switch tag.field {
-            case 1:
-                try reader.expect(tag, .varint)
-                id = try reader.int32()
-            case 2:
-                try reader.expect(tag, .bytes)
-                request.folder = FolderID(try reader.text(atMost: limits.folderIDByteCount, "a folder id"))
-            case 3:
-                try reader.expect(tag, .varint)
-                guard let kind = Kind(rawValue: try reader.int32()) else {
-                    throw ProtocolError(.malformed, "a keep request of an unknown kind")
-                }
-                request.kind = kind
-            case 4:
-                try reader.expect(tag, .varint)
-                request.mode = FolderMode(rawValue: try reader.int32())
-            case 5:
-                try reader.expect(tag, .varint)
-                request.promiseCount = max(0, try reader.int64())
-            case 6:
-                try reader.expect(tag, .bytes)
-                guard request.entries.count < limits.entriesPerKeepRequest else {
-                    throw ProtocolError(
-                        .tooMany, "a keep request has more than \(limits.entriesPerKeepRequest) entries")
-                }
-                var nested = WireReader(try reader.borrowed())
-                request.entries.append(try Entry(decoding: &nested, limits: limits))
-            default: try reader.skip(tag.type)
+    // A name that is not a canonical path is refused by the answer and does not end the link.
+    static let undecoded = KeepRequest(folder: FolderID(""), kind: .state)
+    var reservedByteCount: Int { entries.reduce(64) { $0 + $1.byteCount } }
+
+    mutating func decode(
+        _ tag: WireReader.Tag, _ reader: inout WireReader, limits: ExchangeLimits
+    ) throws(ProtocolError) -> Bool {
+        switch tag.field {
+        case 2: folder = FolderID(try reader.text(of: tag, atMost: limits.folderIDByteCount, "a folder id"))
+        case 3:
+            guard let kind = Kind(rawValue: try reader.int32(of: tag)) else {
+                throw ProtocolError(.malformed, "a keep request of an unknown kind")
             }
+            self.kind = kind
+        case 4: mode = FolderMode(rawValue: try reader.int32(of: tag))
+        case 5: promiseCount = max(0, try reader.int64(of: tag))
+        case 6:
+            var nested = try reader.message(of: tag)
+            guard entries.count < limits.entriesPerKeepRequest else {
+                throw ProtocolError(
+                    .tooMany, "a keep request has more than \(limits.entriesPerKeepRequest) entries")
+            }
+            entries.append(try Entry(decoding: &nested, limits: limits))
+        default: return false
         }
-        return (id, request)
+        return true
     }
 
-    func encoded(id: Int32) -> [UInt8] {
-        var writer = WireWriter(reserving: entries.reduce(64) { $0 + $1.byteCount })
-        writer.field(1, signed: Int64(id))
+    func encode(into writer: inout WireWriter) {
         writer.field(2, text: folder.rawValue)
         writer.field(3, signed: Int64(kind.rawValue))
         if let mode { writer.field(4, signed: Int64(mode.rawValue)) }
         writer.field(5, signed: promiseCount)
         for entry in entries { writer.message(6) { entry.encode(into: &$0) } }
-        return writer.bytes
     }
 }
 
@@ -138,22 +123,16 @@ extension KeepRequest.Entry {
         self.init(name: "", content: KeepContent(version: VersionVector(), kind: .file, size: 0, digest: nil))
         while let tag = try reader.tag() {
             switch tag.field {
-            case 1:
-                try reader.expect(tag, .bytes)
-                name = try reader.text(atMost: limits.nameByteCount, "a name in a keep request")
+            case 1: name = try reader.text(of: tag, atMost: limits.nameByteCount, "a name in a keep request")
             case 2:
-                try reader.expect(tag, .bytes)
-                var nested = WireReader(try reader.borrowed())
+                var nested = try reader.message(of: tag)
                 content.version = try VersionVector(decoding: &nested, limits: limits)
             case 3:
-                try reader.expect(tag, .varint)
-                guard let kind = FileInfo.Kind(rawValue: try reader.int32()) else {
+                guard let kind = FileInfo.Kind(rawValue: try reader.int32(of: tag)) else {
                     throw ProtocolError(.malformed, "a keep request names a thing of an unknown kind")
                 }
                 content.kind = kind.isSymlink ? .symlink : kind
-            case 4:
-                try reader.expect(tag, .varint)
-                content.size = try reader.int64()
+            case 4: content.size = try reader.int64(of: tag)
             case 5:
                 try reader.expect(tag, .bytes)
                 content.digest = try reader.digest("a hash in a keep request")
@@ -175,7 +154,7 @@ extension KeepRequest.Entry {
 }
 
 /// The answer to a `KeepRequest`, matched to it by id. Message type 1001, synctrain's own.
-public struct KeepAnswer: Equatable, Sendable {
+public struct KeepAnswer: Equatable, Sendable, NumberedMessage {
     /// False if the request was not looked at: the folder is not shared, paused, or cannot be worked on now.
     public var isAccepted: Bool
     /// The positions of the entries that the sender promises to keep, rising; of other requests none.
@@ -192,38 +171,27 @@ public struct KeepAnswer: Equatable, Sendable {
     /// The request was not looked at.
     public static let refused = KeepAnswer(isAccepted: false)
 
-    static func decode(
-        _ reader: inout WireReader, limits: ExchangeLimits
-    ) throws(ProtocolError) -> (id: Int32, answer: KeepAnswer) {
-        var id: Int32 = 0
-        var answer = KeepAnswer.refused
-        while let tag = try reader.tag() {
-            switch tag.field {
-            case 1:
-                try reader.expect(tag, .varint)
-                id = try reader.int32()
-            case 2:
-                try reader.expect(tag, .varint)
-                answer.isAccepted = try reader.bool()
-            case 3:
-                try reader.expect(tag, .bytes)
-                let bits = try reader.borrowed(atMost: (limits.entriesPerKeepRequest + 7) / 8, "a keep answer")
-                answer.granted = []
-                for (index, byte) in bits.enumerated() {
-                    for bit in 0..<8 where byte >> UInt8(bit) & 1 == 1 { answer.granted.append(index &* 8 &+ bit) }
-                }
-            case 4:
-                try reader.expect(tag, .varint)
-                answer.promiseCount = max(0, try reader.int64())
-            default: try reader.skip(tag.type)
+    static let undecoded = refused
+
+    mutating func decode(
+        _ tag: WireReader.Tag, _ reader: inout WireReader, limits: ExchangeLimits
+    ) throws(ProtocolError) -> Bool {
+        switch tag.field {
+        case 2: isAccepted = try reader.bool(of: tag)
+        case 3:
+            try reader.expect(tag, .bytes)
+            let bits = try reader.borrowed(atMost: (limits.entriesPerKeepRequest + 7) / 8, "a keep answer")
+            granted = []
+            for (index, byte) in bits.enumerated() {
+                for bit in 0..<8 where byte >> UInt8(bit) & 1 == 1 { granted.append(index &* 8 &+ bit) }
             }
+        case 4: promiseCount = max(0, try reader.int64(of: tag))
+        default: return false
         }
-        return (id, answer)
+        return true
     }
 
-    func encoded(id: Int32) -> [UInt8] {
-        var writer = WireWriter()
-        writer.field(1, signed: Int64(id))
+    func encode(into writer: inout WireWriter) {
         writer.field(2, flag: isAccepted)
         var bits: [UInt8] = []
         for position in granted {
@@ -232,6 +200,5 @@ public struct KeepAnswer: Equatable, Sendable {
         }
         writer.field(3, bytes: bits)
         writer.field(4, signed: promiseCount)
-        return writer.bytes
     }
 }

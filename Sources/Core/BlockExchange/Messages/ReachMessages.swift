@@ -1,7 +1,7 @@
 /// Asks a device to connect to addresses of the sender, so that the sender learns at which of them others reach it
 /// (docs/decisions/which-link.md). Message type 1002, synctrain's own. Syncthing ends a link on it: it is only sent to a peer that
 /// said that it takes it (`ClusterConfig.takesReachTests`).
-public struct ReachRequest: Equatable, Sendable {
+public struct ReachRequest: Equatable, Sendable, NumberedMessage {
     /// As `tcp://HOST:PORT`. Without a host, the one that the receiver sees the link come from.
     public var addresses: [String]
 
@@ -10,43 +10,30 @@ public struct ReachRequest: Equatable, Sendable {
     /// Addresses that one request has at most.
     public static let addressLimit = ExchangeLimits.standard.addressesPerReachRequest
 
-    static func decode(
-        _ reader: inout WireReader, limits: ExchangeLimits
-    ) throws(ProtocolError) -> (id: Int32, request: ReachRequest) {
-        var id: Int32 = 0
-        var request = ReachRequest(addresses: [])
-        while let tag = try reader.tag() {
-            switch tag.field {
-            case 1:
-                try reader.expect(tag, .varint)
-                id = try reader.int32()
-            case 2:
-                try reader.expect(tag, .bytes)
-                guard request.addresses.count < limits.addressesPerReachRequest else {
-                    throw ProtocolError(
-                        .tooMany, "a reach request has more than \(limits.addressesPerReachRequest) addresses")
-                }
-                request.addresses.append(
-                    try reader.text(atMost: limits.reachAddressByteCount, "an address in a reach request"))
-            default: try reader.skip(tag.type)
-            }
+    static let undecoded = ReachRequest(addresses: [])
+
+    mutating func decode(
+        _ tag: WireReader.Tag, _ reader: inout WireReader, limits: ExchangeLimits
+    ) throws(ProtocolError) -> Bool {
+        guard tag.field == 2 else { return false }
+        guard addresses.count < limits.addressesPerReachRequest else {
+            throw ProtocolError(.tooMany, "a reach request has more than \(limits.addressesPerReachRequest) addresses")
         }
-        return (id, request)
+        addresses.append(
+            try reader.text(of: tag, atMost: limits.reachAddressByteCount, "an address in a reach request"))
+        return true
     }
 
-    func encoded(id: Int32) -> [UInt8] {
-        var writer = WireWriter()
-        writer.field(1, signed: Int64(id))
+    func encode(into writer: inout WireWriter) {
         // An empty one is kept: results are counted.
         for address in addresses { writer.message(2) { $0.raw(Array(address.utf8)) } }
-        return writer.bytes
     }
 }
 
 /// The answer to a `ReachRequest`, matched to it by id. Message type 1003, synctrain's own.
 ///
 /// It says nothing of an address but one of a few words, so that it is of little use for scanning a network.
-public struct ReachAnswer: Equatable, Sendable {
+public struct ReachAnswer: Equatable, Sendable, NumberedMessage {
     /// Why no address was looked at.
     public enum Refusal: Int32, Sendable, CaseIterable {
         /// A test for the same device is not over.
@@ -109,40 +96,30 @@ public struct ReachAnswer: Equatable, Sendable {
     /// Whether it can be the answer to a request with so many addresses.
     func fits(_ addressCount: Int) -> Bool { results.count == (refusal == nil ? addressCount : 0) }
 
-    static func decode(
-        _ reader: inout WireReader, limits: ExchangeLimits
-    ) throws(ProtocolError) -> (id: Int32, answer: ReachAnswer) {
-        var id: Int32 = 0
-        var answer = ReachAnswer()
-        while let tag = try reader.tag() {
-            switch tag.field {
-            case 1:
-                try reader.expect(tag, .varint)
-                id = try reader.int32()
-            case 2:
-                try reader.expect(tag, .varint)
-                let number = try reader.int32()
-                answer.refusal = number == 0 ? nil : Refusal(rawValue: number) ?? .unavailable
-            case 3:
-                try reader.expect(tag, .bytes)
-                guard answer.results.count < limits.addressesPerReachRequest else {
-                    throw ProtocolError(
-                        .tooMany, "a reach answer has more than \(limits.addressesPerReachRequest) results")
-                }
-                var nested = WireReader(try reader.borrowed())
-                answer.results.append(try Result(decoding: &nested, limits: limits))
-            default: try reader.skip(tag.type)
+    static let undecoded = ReachAnswer()
+
+    mutating func decode(
+        _ tag: WireReader.Tag, _ reader: inout WireReader, limits: ExchangeLimits
+    ) throws(ProtocolError) -> Bool {
+        switch tag.field {
+        case 2:
+            let number = try reader.int32(of: tag)
+            refusal = number == 0 ? nil : Refusal(rawValue: number) ?? .unavailable
+        case 3:
+            var nested = try reader.message(of: tag)
+            guard results.count < limits.addressesPerReachRequest else {
+                throw ProtocolError(
+                    .tooMany, "a reach answer has more than \(limits.addressesPerReachRequest) results")
             }
+            results.append(try Result(decoding: &nested, limits: limits))
+        default: return false
         }
-        return (id, answer)
+        return true
     }
 
-    func encoded(id: Int32) -> [UInt8] {
-        var writer = WireWriter()
-        writer.field(1, signed: Int64(id))
+    func encode(into writer: inout WireWriter) {
         writer.field(2, signed: Int64(refusal?.rawValue ?? 0))
         for result in results { writer.message(3) { result.encode(into: &$0) } }
-        return writer.bytes
     }
 }
 
@@ -151,12 +128,9 @@ extension ReachAnswer.Result {
         self.init(.notTried)
         while let tag = try reader.tag() {
             switch tag.field {
-            case 1:
-                try reader.expect(tag, .varint)
-                outcome = ReachAnswer.Outcome(rawValue: try reader.int32()) ?? .notTried
+            case 1: outcome = ReachAnswer.Outcome(rawValue: try reader.int32(of: tag)) ?? .notTried
             case 2:
-                try reader.expect(tag, .bytes)
-                address = try reader.text(atMost: limits.reachAddressByteCount, "an address in a reach answer")
+                address = try reader.text(of: tag, atMost: limits.reachAddressByteCount, "an address in a reach answer")
             default: try reader.skip(tag.type)
             }
         }
