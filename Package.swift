@@ -27,11 +27,13 @@ let layers = [
             .systemLibrary(name: "CBluetooth", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
             .systemLibrary(name: "CFuse", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
             .target(name: "CLinux"),
-            // Messages with descriptors between programs of this machine, and the threads that wait for them.
-            .target(name: "LocalSocket", dependencies: ["CLinux"]),
+            // Threads that wait in system calls, and what they share.
+            .target(name: "Threads", dependencies: ["CLinux"]),
+            // Messages with descriptors between programs of this machine.
+            .target(name: "LocalSocket", dependencies: ["CLinux", "Threads"]),
             // What async code waits on, and child processes.
             .target(name: "AsyncTools", dependencies: ["CLinux", nioPosix]),
-            .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd"]),
+            .target(name: "MessageBus", dependencies: ["CLinux", "CSystemd", "Threads"]),
         ]),
     // Pure: values in, values out.
     layer(
@@ -86,7 +88,7 @@ let layers = [
             .target(
                 name: "TransportBluetooth",
                 dependencies: [
-                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Transport", logging, nioCore, nioPosix,
+                    "CBluetooth", "CLinux", "GhostDrop", "MessageBus", "Threads", "Transport", logging, nioCore, nioPosix,
                 ]),
             .target(
                 name: "LinkSecurity",
@@ -165,7 +167,7 @@ let layers = [
             // The socket that mounts ask.
             .target(
                 name: "MountServer",
-                dependencies: ["CLinux", "LocalSocket", "MountProtocol", logging, serviceLifecycle]),
+                dependencies: ["CLinux", "LocalSocket", "MountProtocol", "Threads", logging, serviceLifecycle]),
             .target(
                 name: "MachineState",
                 dependencies: [
@@ -217,7 +219,8 @@ let layers = [
                 ]),
             // A folder as a file system, in a process of its own: docs/decisions/mount.md.
             .executableTarget(
-                name: "synctrain-mount", dependencies: ["CFuse", "LocalSocket", "MountProtocol", "MountRules"]),
+                name: "synctrain-mount",
+                dependencies: ["CFuse", "LocalSocket", "MountProtocol", "MountRules", "Threads"]),
             // The only user of libinotifytools, in a process of its own: docs/decisions/watching.md.
             .executableTarget(name: "synctrain-watch", linkerSettings: [.linkedLibrary("inotifytools")]),
         ]),
@@ -321,7 +324,7 @@ let package = Package(
                 "BlockExchange", "Cryptography", "GhostDrop", "LinkSecurity", "Transport", "TransportConformance",
                 nioCore, nioPosix,
             ]),
-        .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Transport", nioCore, nioPosix]),
+        .tests(of: "TransportBluetooth", ["GhostDrop", "MessageBus", "Threads", "Transport", nioCore, nioPosix]),
         .tests(of: "GlobalDiscovery", ["BlockExchange", "Cryptography", "HTTPExchange", nioCore]),
         .tests(
             of: "HTTPExchange",

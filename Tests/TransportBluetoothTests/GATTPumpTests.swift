@@ -4,6 +4,7 @@ import MessageBus
 import SyncTestKit
 import Testing
 
+import Threads
 @testable import TransportBluetooth
 
 @Suite(.timeLimit(.minutes(1))) struct GATTPumpTests {
@@ -33,7 +34,7 @@ import Testing
             radio = [there, arriving, back, returning]
             let inbox = try PacketInbox()
             // What bluetoothd does: values of the central come as calls, some of them never.
-            try OwnThread.start("test-radio") {
+            try OwnedThread.startWaiting("test-radio") {
                 var number = 0
                 var buffer = [UInt8](repeating: 0, count: 1024)
                 while true {
@@ -61,7 +62,7 @@ import Testing
             _ pump: GATTPump, _ role: GATTStream.Role, _ token: UInt32, _ stream: Descriptor
         ) throws -> AsyncStream<PacketPump.Outcome> {
             let (outcomes, continuation) = AsyncStream.makeStream(of: PacketPump.Outcome.self)
-            try OwnThread.start("test-gatt") {
+            try OwnedThread.startWaiting("test-gatt") {
                 let machine = GATTStream(role: role, maximumPacket: GATTPump.packetLimit(mtu: 517), token: token)
                 continuation.yield(pump.run(machine) { stream })
                 continuation.finish()
@@ -121,7 +122,7 @@ import Testing
         let inbox = try PacketInbox()
         inbox.put([0x81, 1, 2])
         let (outcomes, continuation) = AsyncStream.makeStream(of: PacketPump.Outcome.self)
-        try OwnThread.start("test-gatt") {
+        try OwnedThread.startWaiting("test-gatt") {
             var pump = GATTPump(inlet: .inbox(inbox), outlet: .socket(socket))
             pump.openingLimit = .milliseconds(20)
             continuation.yield(pump.run(GATTStream(role: .peripheral, maximumPacket: 100, token: 1)) { nil })

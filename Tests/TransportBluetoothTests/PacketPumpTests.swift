@@ -4,6 +4,7 @@ import SyncTestKit
 import Synchronization
 import Testing
 
+import Threads
 @testable import TransportBluetooth
 
 /// Local packet sockets stand for L2CAP ones: packets in order, each whole, and the same errors.
@@ -20,7 +21,7 @@ import Testing
             self.user = user
             self.peer = peer
             let continuation = outcome.continuation
-            try OwnThread.start("test-pump") {
+            try OwnedThread.startWaiting("test-pump") {
                 var pump = PacketPump(stream: stream, packets: packets, packetLimit: packetLimit)
                 pump.lingering = .milliseconds(200)
                 continuation.yield(pump.run(received: received))

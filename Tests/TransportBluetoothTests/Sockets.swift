@@ -1,6 +1,7 @@
 import Glibc
 import MessageBus
 
+import Threads
 @testable import TransportBluetooth
 
 /// Reading and writing sockets outside of the tasks' threads.
@@ -14,7 +15,7 @@ enum Sockets {
     static func inThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             do throws(SystemError) {
-                try OwnThread.start("test-socket") { continuation.resume(with: Result(catching: body)) }
+                try OwnedThread.startWaiting("test-socket") { continuation.resume(with: Result(catching: body)) }
             } catch {
                 continuation.resume(throwing: error)
             }

@@ -4,6 +4,7 @@ import LocalSocket
 import Logging
 import MountProtocol
 import ServiceLifecycle
+import Threads
 
 /// Listens on the socket that mounts connect to, for this user alone.
 package final class MountServer: Service, Sendable {

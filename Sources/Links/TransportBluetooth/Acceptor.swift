@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import MessageBus
 import NIOCore
+import Threads
 import Transport
 
 /// Makes links of accepted L2CAP channels, each in a thread of its own.
@@ -15,7 +16,7 @@ struct Acceptor: Sendable {
             return
         }
         do throws(SystemError) {
-            try OwnThread.start("bluetooth-l2cap") {
+            try OwnedThread.startWaiting("bluetooth-l2cap") {
                 serve(socket, peer)
                 core.releaseLink()
             }

@@ -5,6 +5,7 @@ import Logging
 import MessageBus
 import NIOCore
 import Synchronization
+import Threads
 import Transport
 
 /// Connects to one peer: by an L2CAP channel if it has one, else by GATT.
@@ -375,7 +376,7 @@ struct Dialler<Output: Sendable>: Sendable {
                     connected.completeWith(result)
                 }
                 opening = ends.channel(on: eventLoop) { attempt.opened($0) }
-                try OwnThread.start("bluetooth-\(kind.rawValue)") {
+                try OwnedThread.startWaiting("bluetooth-\(kind.rawValue)") {
                     work()
                     if wasLink.isRaised { core.client.endUse(device, wasGATT: kind == .gatt) }
                     core.releaseLink()

@@ -3,6 +3,7 @@ import LocalSocket
 import MountProtocol
 import MountRules
 import Synchronization
+import Threads
 
 /// The connection to the agent: comes back by itself when the agent does. Requests wait for that until their deadline.
 final class AgentLink: Sendable {

@@ -2,6 +2,7 @@ import CFuse
 import Glibc
 import LocalSocket
 import MountRules
+import Threads
 
 /// Tells the kernel what it may not use any more, from a thread of its own: told from a handler it would wait for itself.
 final class Invalidation: Sendable {

@@ -4,6 +4,7 @@ import LocalSocket
 import MountProtocol
 import MountRules
 import Synchronization
+import Threads
 
 /// `synctrain-mount --socket PATH --folder ID --ready DESCRIPTOR [--read-only] DIRECTORY`: started by `synctrain mount`.
 ///

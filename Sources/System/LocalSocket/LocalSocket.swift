@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threads
 
 /// A connection to another program of this machine, over which messages and descriptors go.
 ///

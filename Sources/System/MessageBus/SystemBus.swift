@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threads
 
 /// What hears from the bus. Called in the bus's thread, one at a time: nothing in here may wait.
 package protocol BusListener: AnyObject, Sendable {
@@ -60,7 +61,7 @@ package final class SystemBus: Sendable {
                 }
                 if isStopped { return continuation.resume() }
                 do throws(SystemError) {
-                    try OwnThread.start("system-bus") { self.work(listener) }
+                    try OwnedThread.startWaiting("system-bus") { self.work(listener) }
                 } catch {
                     listener.busLost(error)
                     end()

@@ -4,6 +4,7 @@ import Logging
 import MessageBus
 import NIOCore
 import Synchronization
+import Threads
 import Transport
 
 /// The peripheral's side of GATT: what bluetoothd calls, and the one link that there can be.
@@ -111,7 +112,7 @@ final class GATTServer: Sendable {
             state.lastDevice = device
         }
         do throws(SystemError) {
-            try OwnThread.start("bluetooth-gatt") {
+            try OwnedThread.startWaiting("bluetooth-gatt") {
                 client.beginAcceptedUse(device)
                 defer { client.endUse(device, wasGATT: false) }
                 let machine = GATTStream(
@@ -163,7 +164,7 @@ final class GATTServer: Sendable {
             ends.channel(on: group) { $0.eventLoop.makeSucceededVoidFuture() }.whenSuccess { channel in
                 _ = Self.information(device).start(on: channel, install: install)
             }
-            try OwnThread.start("bluetooth-drop") {
+            try OwnedThread.startWaiting("bluetooth-drop") {
                 client.beginAcceptedUse(device)
                 defer { client.endUse(device, wasGATT: false) }
                 let outlet = GATTPump.Outlet.socket(notifications.socket)

@@ -1,5 +1,6 @@
 import Glibc
 import MessageBus
+import Threads
 
 /// Accepts L2CAP channels in a thread of its own until it is stopped.
 final class L2CAPListener: Sendable {
@@ -17,7 +18,7 @@ final class L2CAPListener: Sendable {
         let wake = try WakeFlag()
         psm = listening.psm
         self.wake = wake
-        try OwnThread.start("bluetooth-psm") {
+        try OwnedThread.startWaiting("bluetooth-psm") {
             Self.work(listening.socket, wake, accepted, failed)
         }
     }

@@ -1,42 +1,4 @@
-import CLinux
 import Glibc
-
-/// A thread of our own for work that blocks for long, which the threads that carry tasks must not do.
-package enum OwnedThread {
-    private final class Work {
-        let name: String
-        let body: @Sendable () -> Void
-
-        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.body = body
-        }
-    }
-
-    /// False if the system has no thread left.
-    ///
-    /// - Parameter name: as in ps(1), at most 15 bytes of it.
-    @discardableResult
-    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        let work = Unmanaged.passRetained(Work(name, body))
-        var thread = pthread_t()
-        let failure = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
-                clinux_name_thread(work.name)
-                work.body()
-                return nil
-            }, work.toOpaque())
-        guard failure == 0 else {
-            work.release()
-            return false
-        }
-        pthread_detach(thread)
-        return true
-    }
-}
 
 /// A condition that threads wait for, with the values that it is about.
 package final class Guarded<Value>: @unchecked Sendable {

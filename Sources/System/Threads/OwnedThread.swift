@@ -1,29 +1,33 @@
 import CLinux
 import Glibc
 
-/// A thread for work that waits in system calls.
-package enum OwnThread {
+/// A thread of our own for work that blocks for long, which the threads that carry tasks must not do.
+package enum OwnedThread {
     private final class Work {
         let name: String
         let body: @Sendable () -> Void
 
-        init(name: String, body: @escaping @Sendable () -> Void) {
+        init(_ name: String, _ body: @escaping @Sendable () -> Void) {
             self.name = name
             self.body = body
         }
     }
 
-    /// Runs `body` in a new thread. Fails when the system gives none.
+    /// Runs `body` in a new thread. False, with `errno`, if the system has no thread left.
     ///
-    /// - Parameter name: at most 15 bytes, as it appears in ps(1).
-    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-        let work = Unmanaged.passRetained(Work(name: name, body: body))
+    /// - Parameters:
+    ///   - name: as in ps(1), at most 15 bytes of it.
+    ///   - stackByteCount: the address space of its stack; nil for the system's usual 8 MiB.
+    @discardableResult
+    package static func start(
+        _ name: String, stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let work = Unmanaged.passRetained(Work(name, body))
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
-        // A few frames and buffers on the heap: the default of eight mebibytes is not needed.
-        pthread_attr_setstacksize(&attributes, 512 * 1024)
+        if let stackByteCount { pthread_attr_setstacksize(&attributes, stackByteCount) }
         var thread = pthread_t()
         let failure = pthread_create(
             &thread, &attributes,
@@ -36,7 +40,9 @@ package enum OwnThread {
             }, work.toOpaque())
         guard failure == 0 else {
             work.release()
-            throw SystemError("pthread_create", failure)
+            errno = failure
+            return false
         }
+        return true
     }
 }
