@@ -41,6 +41,7 @@ let layers = [
         [
             .target(name: "Archives", dependencies: ["CZlib"]),
             .target(name: "Arithmetic"),
+            .target(name: "Trimming"),
             .target(name: "BlockExchange", dependencies: ["Cryptography", "CLZ4", nioCore]),
             .target(name: "Cryptography", dependencies: ["COpenSSL"]),
             .target(name: "GhostDrop", dependencies: ["Cryptography"]),
@@ -50,13 +51,13 @@ let layers = [
             // What agent and mount say to each other, and what the mount decides.
             .target(name: "MountProtocol"),
             .target(name: "MountRules", dependencies: ["MountProtocol"]),
-            .target(name: "Selection"),
+            .target(name: "Selection", dependencies: ["Trimming"]),
             .target(name: "Spelling"),
             .target(name: "TOML"),
             .target(name: "Thumbnails", dependencies: ["Cryptography"]),
-            .target(name: "ControlAPI", dependencies: ["Arithmetic"]),
+            .target(name: "ControlAPI", dependencies: ["Arithmetic", "Trimming"]),
             // What is wrong with a device, and what would help.
-            .target(name: "Diagnosis", dependencies: ["ControlAPI"], exclude: ["vocabulary"]),
+            .target(name: "Diagnosis", dependencies: ["ControlAPI", "Trimming"], exclude: ["vocabulary"]),
         ]),
     // The disk: index, files, folders.
     layer(
@@ -104,7 +105,7 @@ let layers = [
             .target(
                 name: "TransportRelay",
                 dependencies: ["BlockExchange", "Cryptography", "LinkSecurity", "Transport", nioCore]),
-            .target(name: "PortMapping", dependencies: ["Cryptography", "Transport", nioCore, nioPosix]),
+            .target(name: "PortMapping", dependencies: ["Cryptography", "Transport", "Trimming", nioCore, nioPosix]),
             .target(name: "Proxies", dependencies: ["Cryptography", "Transport", nioCore]),
         ]),
     // The parts of the agent: its configuration, fetching, folders, sessions with devices, dropped files, thumbnails.
@@ -115,6 +116,7 @@ let layers = [
                 name: "AgentConfiguration",
                 dependencies: [
                     "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML",
+                    "Trimming",
                 ]),
             // What every part is given: time, events, the running configuration, what may go over which link.
             .target(
@@ -214,7 +216,7 @@ let layers = [
                     "FolderWatcher", "MachineState", "MountRules", "MountServer", "PeerLinks", "Proxies",
                     "Reachability", "Spelling", "SyncAgent", "Transport",
                     "TransportBluetooth",
-                    "TransportTCP", "TransportVirtual", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
+                    "TransportTCP", "TransportVirtual", "Trimming", argumentParser, logging, nioCore, nioHTTP1, nioPosix,
                     serviceLifecycle,
                 ]),
             // A folder as a file system, in a process of its own: docs/decisions/mount.md.
@@ -306,6 +308,7 @@ let package = Package(
         .tests(of: "Reconciliation", ["BlockExchange", "Cryptography", "Selection"]),
         .tests(of: "Selection", resources: [.copy("Vectors")]),
         .tests(of: "Spelling"),
+        .tests(of: "Trimming"),
         .tests(of: "TOML"),
         .tests(of: "Thumbnails", ["Cryptography"]),
         .tests(of: "IndexStore", ["BlockExchange", "Cryptography", grdb]),

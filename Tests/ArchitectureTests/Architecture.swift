@@ -33,12 +33,13 @@ struct Architecture {
             // Apart from the agent: it answers though the agent hangs. It knows no network, no index and no configuration.
             "synctrain-mount": ["CFuse", "LocalSocket", "MountProtocol", "MountRules", "Threads"],
             "Arithmetic": [],
+            "Trimming": [],
             "Cryptography": ["COpenSSL"],
             "BlockExchange": ["Cryptography", "CLZ4"],
-            "Selection": [],
+            "Selection": ["Trimming"],
             "Spelling": [],
-            "ControlAPI": ["Arithmetic"],
-            "Diagnosis": ["ControlAPI"],
+            "ControlAPI": ["Arithmetic", "Trimming"],
+            "Diagnosis": ["ControlAPI", "Trimming"],
             "Transport": [],
             "GhostDrop": ["Cryptography"],
             "Pairing": ["Cryptography"],
@@ -61,10 +62,10 @@ struct Architecture {
             "HTTPExchange": ["BlockExchange", "LinkSecurity", "Transport"],
             "GlobalDiscovery": ["BlockExchange", "HTTPExchange", "LinkSecurity", "Transport"],
             "TransportRelay": ["BlockExchange", "Cryptography", "LinkSecurity", "Transport"],
-            "PortMapping": ["Cryptography", "Transport"],
+            "PortMapping": ["Cryptography", "Transport", "Trimming"],
             "Proxies": ["Cryptography", "Transport"],
             "AgentConfiguration": [
-                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML",
+                "BlockExchange", "Cryptography", "FileAccess", "LinkRules", "Selection", "Spelling", "TOML", "Trimming",
             ],
             "AgentContext": [
                 "AgentConfiguration", "AsyncTools", "BlockExchange", "ControlAPI", "LinkRules", "Transport",
@@ -121,7 +122,7 @@ struct Architecture {
                 "SyncAgent",
                 "Transport", "TransportBluetooth",
                 "TransportTCP",
-                "TransportVirtual",
+                "TransportVirtual", "Trimming",
             ],
             "IndexStoreBenchmark": ["BlockExchange", "Cryptography", "IndexStore"],
             "CodecBenchmark": ["BlockExchange", "Cryptography"],
@@ -197,7 +198,7 @@ struct Architecture {
         pure: [
             "Arithmetic", "Cryptography", "BlockExchange", "Selection", "Reconciliation", "ControlAPI", "Transport",
             "GhostDrop", "LinkRules", "MountProtocol", "MountRules", "Pairing", "Archives", "Spelling", "TOML",
-            "Thumbnails",
+            "Thumbnails", "Trimming",
             "SyncDecisions", "Diagnosis",
         ],
         impure: ["Foundation", "NIOPosix", "Glibc", "Dispatch", "Logging", "ServiceLifecycle"])

@@ -1,3 +1,5 @@
+import Trimming
+
 /// What a `Range` header asks for: one range of bytes or several, in the order given.
 package struct ByteRangeSet: Equatable, Sendable {
     /// More ranges in one header are not answered as such.
@@ -24,7 +26,7 @@ package struct ByteRangeSet: Equatable, Sendable {
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
         var ranges: [ByteRange] = []
         for part in halves[1].split(separator: ",", omittingEmptySubsequences: false) {
-            let text = Self.trimmed(part)
+            let text = part.withoutOuterBlanks
             // A list may have empty elements (RFC 9110, 5.6.1).
             if text.isEmpty { continue }
             guard ranges.count < Self.limit, let range = ByteRange(text: text) else { return nil }
@@ -46,12 +48,5 @@ package struct ByteRangeSet: Equatable, Sendable {
             total = sum
         }
         return parts.count > 1 && (total > size || total > .max / 2) ? .whole : .parts(parts)
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        guard let first = text.firstIndex(where: { $0 != " " && $0 != "\t" }),
-            let last = text.lastIndex(where: { $0 != " " && $0 != "\t" })
-        else { return "" }
-        return text[first...last]
     }
 }

@@ -1,3 +1,5 @@
+import Trimming
+
 /// Replaces whatever could tell who somebody is or what their files are called by pseudonyms, the same for the same each time.
 ///
 /// Nothing is recognised as secret; what is recognised as harmless stays: words of this program's own vocabulary, numbers, times
@@ -84,7 +86,7 @@ package struct Redactor {
             let key = String(trimmed[..<equals])
             let value = String(trimmed[trimmed.index(after: equals)...])
             let isSecret = ["password", "secret", "token", "proxy"].contains { key.contains($0) }
-            let isName = Self.nameKeys.contains(key.trimmed)
+            let isName = Self.nameKeys.contains(key.withoutOuterBlanks)
             lines.append(
                 self.text(key) + "="
                     + (isSecret ? " " + pseudonym(value, .secret) : isName ? names(value) : self.text(value)))
@@ -239,13 +241,5 @@ package struct Redactor {
             && groups.allSatisfy { group in
                 group.count == 7 && group.allSatisfy { $0.isASCII && ($0.isUppercase || ("2"..."7").contains($0)) }
             }
-    }
-}
-
-extension String {
-    /// Without blanks at its ends.
-    fileprivate var trimmed: String {
-        let start = drop { $0 == " " || $0 == "\t" }
-        return String(start.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
 }

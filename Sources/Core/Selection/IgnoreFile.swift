@@ -1,3 +1,5 @@
+import Trimming
+
 /// An ignore file, parsed: every line of it, so that it can be edited and written back byte for byte.
 ///
 /// Included files are not opened here; `Selection` does that.
@@ -145,10 +147,6 @@ public struct IgnoreFile: Sendable, Equatable {
 
     /// The text without the white space, of any script, around it.
     static func trimmed(_ text: String) -> String {
-        let scalars = text.unicodeScalars
-        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
-            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
-        else { return "" }
-        return String(scalars[first...last])
+        String(text.unicodeScalars.trimming { $0.properties.isWhitespace })
     }
 }

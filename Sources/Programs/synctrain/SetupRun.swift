@@ -1,6 +1,7 @@
 import Arithmetic
 import ControlAPI
 import Synchronization
+import Trimming
 
 /// What is said while `setup` waits.
 struct SetupNotice: Encodable, Equatable, Sendable {
@@ -388,15 +389,5 @@ struct SetupRun: Sendable {
         let facts = try await OverviewCommand.facts(context)
         try say("Next")
         for line in NextStep(facts).lines(style, home: try context.places().home) { try say(line) }
-    }
-}
-
-extension String {
-    /// Without white space at both ends.
-    fileprivate var trimmed: String {
-        var rest = self[...]
-        while rest.first?.isWhitespace == true { rest.removeFirst() }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return String(rest)
     }
 }

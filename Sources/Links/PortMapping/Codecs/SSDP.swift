@@ -1,4 +1,5 @@
 import Transport
+import Trimming
 
 /// Simple Service Discovery Protocol (UPnP Device Architecture 1.1, section 1.3): who in the network is an internet gateway.
 package enum SSDP {
@@ -48,7 +49,7 @@ package enum SSDP {
                 guard let colon = line.firstIndex(of: ":") else { continue }
                 let name = line[..<colon].lowercased()
                 // The first of a name counts.
-                if headers[name] == nil { headers[name] = Self.trimmed(line[line.index(after: colon)...]) }
+                if headers[name] == nil { headers[name] = line[line.index(after: colon)...].withoutOuterBlanks }
             }
             guard let type = headers["st"], SSDP.gatewayTypes.contains(type) else {
                 throw .malformed("the answer to the search is not from a gateway")
@@ -56,12 +57,6 @@ package enum SSDP {
             guard let text = headers["location"] else { throw .malformed("the answer to the search has no location") }
             self.type = type
             location = try RouterURL(text)
-        }
-
-        private static func trimmed(_ text: Substring) -> String {
-            let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-            let start = text.drop(while: isSpace)
-            return String(start.reversed().drop(while: isSpace).reversed())
         }
     }
 }

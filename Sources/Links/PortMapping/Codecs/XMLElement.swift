@@ -1,3 +1,5 @@
+import Trimming
+
 /// An element of a small XML document from an untrusted sender, with its text and its children.
 ///
 /// A parser of our own, for three reasons: it has no document types, entities or attributes to be attacked by; memory and
@@ -216,9 +218,7 @@ enum XMLText {
     }
 
     static func trimmed(_ text: [UInt8]) -> String {
-        let start = text.drop(while: isSpace)
-        let end = start.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? start.endIndex
-        return String(decoding: start[..<end], as: UTF8.self)
+        String(decoding: text.trimming(while: isSpace), as: UTF8.self)
     }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }

@@ -1,4 +1,5 @@
 import TOML
+import Trimming
 
 /// What a setting's value may be.
 package enum SettingKind: Equatable, Sendable {
@@ -164,13 +165,6 @@ package enum SettingKind: Equatable, Sendable {
             }
         }
         elements.append(element)
-        return elements.map(Self.trimmed).filter { !$0.isEmpty }
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        var text = text[...]
-        while text.first == " " { text.removeFirst() }
-        while text.last == " " { text.removeLast() }
-        return String(text)
+        return elements.map { String($0.trimming { $0 == " " }) }.filter { !$0.isEmpty }
     }
 }

@@ -1,3 +1,5 @@
+import Trimming
+
 /// What an address in the configuration may look like.
 package enum AddressSyntax {
     package static let defaultPort = 22000
@@ -7,7 +9,7 @@ package enum AddressSyntax {
     /// `192.168.1.5`, `nas.local:22001`, `[fe80::1%eth0]`, `fe80::1`, `:22000` and `tcp://nas` become `tcp://HOST:PORT` with
     /// BEP's port, `AA:BB:CC:DD:EE:FF` becomes `ble://…`. Anything else is given back as it is, to be refused or taken by others.
     package static func completed(_ text: String) -> String {
-        let typed = trimmed(text)
+        let typed = text.trimmed
         guard typed.utf8.count <= 300, !typed.isEmpty, typed != "dynamic", typed != "default" else { return typed }
         if let scheme = typed.firstRange(of: "://") {
             guard ["tcp", "tcp4", "tcp6"].contains(typed[..<scheme.lowerBound]) else { return typed }
@@ -15,13 +17,6 @@ package enum AddressSyntax {
         }
         if isBluetooth("ble://" + typed) { return "ble://" + typed }
         return withPort(typed[...]).map { "tcp://\($0)" } ?? typed
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        var rest = text[...]
-        while rest.first?.isWhitespace == true { rest.removeFirst() }
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        return String(rest)
     }
 
     /// `host:port`, the host in brackets where it is an IPv6 address; nil for what is neither host nor `host:port`.
