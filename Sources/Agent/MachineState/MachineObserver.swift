@@ -44,13 +44,7 @@ package final class MachineObserver: Sendable {
     /// Follows until the task is cancelled. To be called once.
     package func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask {
-                do {
-                    try await self.bus.run(self)
-                } catch {
-                    self.note(MachineConditions(), ["the system bus cannot be watched: \(error)"])
-                }
-            }
+            group.addTask { await self.bus.run(self) }
             for await _ in news { await look() }
             group.cancelAll()
         }

@@ -25,10 +25,8 @@ package final class MountServer: Service, Sendable {
         self.begin = begin
     }
 
-    /// Runs until the service group shuts down. That nothing can be listened on leaves an agent without mounts.
-    ///
-    /// - Throws: nothing: what fails is logged, and the agent goes on without mounts.
-    package func run() async throws {
+    /// Runs until the service group shuts down. What fails is logged, and the agent goes on without mounts.
+    package func run() async {
         let listening = LocalSocket.listen(at: path)
         guard listening >= 0 else {
             logger.error(

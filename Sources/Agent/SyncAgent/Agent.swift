@@ -216,10 +216,8 @@ package final class Agent: Service, Sendable {
         }
     }
 
-    /// Runs until the service group shuts down or the task is cancelled.
-    ///
-    /// - Throws: nothing: an index that cannot be closed is logged.
-    package func run() async throws {
+    /// Runs until the service group shuts down or the task is cancelled. An index that cannot be closed is logged.
+    package func run() async {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 for listener in self.listeners.all {

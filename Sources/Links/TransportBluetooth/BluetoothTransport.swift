@@ -38,13 +38,11 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
     }
 
     /// Connects to bluetoothd, keeps this device reachable while somebody listens, and recovers from whatever goes away,
-    /// until the task is cancelled. To be called once.
-    ///
-    /// - Throws: nothing: `states` says what is wrong.
-    package func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+    /// until the task is cancelled; `states` says what is wrong. To be called once.
+    package func run() async {
+        await withTaskGroup(of: Void.self) { group in
             let (core, acceptor, states) = (core, acceptor, stateContinuation)
-            group.addTask { try await core.client.bus.run(core.client) }
+            group.addTask { await core.client.bus.run(core.client) }
             group.addTask {
                 let published = LastState()
                 await ServiceLoop(core: core) { state in
@@ -53,7 +51,7 @@ package final class BluetoothTransport: LegacyTransport, RadioTransport {
                     states.yield(state)
                 }.run { acceptor.accept($0, $1) }
             }
-            try await group.next()
+            await group.next()
             group.cancelAll()
         }
         stateContinuation.finish()

@@ -49,10 +49,9 @@ package final class SystemBus: Sendable {
         wake = try WakeFlag()
     }
 
-    /// Connects and stays connected until the task is cancelled; the listener hears what happens. To be called once.
-    ///
-    /// - Throws: nothing: the listener also hears that no thread could be started.
-    package func run(_ listener: any BusListener) async throws {
+    /// Connects and stays connected until the task is cancelled; the listener hears what happens, also that no thread
+    /// could be started. To be called once.
+    package func run(_ listener: any BusListener) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isStopped = mailbox.withLock { mailbox in

@@ -33,7 +33,7 @@ enum Goodput {
         other.usesL2CAP = false
         let byValues = try BluetoothTransport(configuration: other, logger: Logger(label: "by values"))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await byValues.run() }
+            group.addTask { await byValues.run() }
             defer { group.cancelAll() }
             try await lab.listen { address, links in
                 try await Lab.wait("by values", byValues) { $0.code == .ready }

@@ -33,8 +33,8 @@ struct Lab: Sendable {
             listening: try BluetoothTransport(configuration: first, logger: Logger(label: "listening")),
             dialling: try BluetoothTransport(configuration: second, logger: Logger(label: "dialling")))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await lab.listening.run() }
-            group.addTask { try await lab.dialling.run() }
+            group.addTask { await lab.listening.run() }
+            group.addTask { await lab.dialling.run() }
             defer { group.cancelAll() }
             try await body(lab)
         }

@@ -176,7 +176,7 @@ private final class StopRequest: Service {
 
     func request() { continuation.yield() }
 
-    func run() async throws {
+    func run() async {
         await cancelWhenGracefulShutdown { for await _ in self.requests { return } }
     }
 }

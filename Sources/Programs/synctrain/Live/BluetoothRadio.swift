@@ -31,14 +31,8 @@ struct BluetoothRadio: Service, NearbyDevices {
         }
     }
 
-    func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            do {
-                try await transport.run()
-            } catch is CancellationError {
-                return
-            }
-        }
+    func run() async {
+        await cancelWhenGracefulShutdown { await transport.run() }
     }
 
     func lookAround() async {

@@ -7,7 +7,7 @@ import SyncAgent
 struct MachineFollowing: Service {
     let observer: MachineObserver
 
-    func run() async throws {
+    func run() async {
         await cancelWhenGracefulShutdown { await observer.run() }
     }
 }
