@@ -327,6 +327,46 @@ struct RequestLimitTests {
         #expect(error?.code == .tooLarge)
     }
 
+    /// Whatever the request, and also where a path can be left out.
+    @Test(arguments: [
+        EndpointSample(Endpoints.versions, longText), EndpointSample(Endpoints.whereis, longText),
+        EndpointSample(Endpoints.notes, longText), EndpointSample(Endpoints.file, longText),
+        EndpointSample(Endpoints.thumbnail, longText), EndpointSample(Endpoints.conflictDetails, longText),
+        EndpointSample(Endpoints.list, ListQuery(path: longDirectory)),
+        EndpointSample(Endpoints.entryPage, EntryQuery(path: longText)),
+        EndpointSample(Endpoints.archive, ArchiveQuery(archive: longText)),
+        EndpointSample(Endpoints.member, MemberReference(archive: longText, member: "a")),
+        EndpointSample(Endpoints.link, LinkRequest(path: longText)),
+        EndpointSample(Endpoints.restoreVersion, VersionRestore(path: longText)),
+        EndpointSample(Endpoints.changeNotes, NoteChange(path: longText, set: ["k": "v"])),
+        EndpointSample(Endpoints.scrub, ScrubRequest(paths: [here, longText])),
+        EndpointSample(Endpoints.resolve, ExtraneousResolution(paths: [longText], action: .delete)),
+        EndpointSample(Endpoints.remove, RemovalRequest(paths: [longText])),
+        EndpointSample(Endpoints.settleRefused, RefusalRequest(paths: [longText], action: .accept)),
+        EndpointSample(Endpoints.resolveConflicts, ConflictResolution(paths: [longText], keep: .mine)),
+        EndpointSample(Endpoints.wait, WaitRequest(paths: [longText])),
+        EndpointSample(Endpoints.changes, ChangeQuery(path: longText)),
+    ])
+    func everyPathHasALimit(_ sample: EndpointSample) {
+        let error = #expect(throws: ControlError.self) { try sample.body() }
+        #expect(error?.code == .tooLarge)
+    }
+
+    @Test(arguments: [
+        EndpointSample(Endpoints.resolve, ExtraneousResolution(paths: [], action: .delete)),
+        EndpointSample(Endpoints.remove, RemovalRequest(paths: [])),
+        EndpointSample(Endpoints.settleRefused, RefusalRequest(paths: [], action: .accept)),
+        EndpointSample(Endpoints.resolveConflicts, ConflictResolution(paths: [], keep: .mine)),
+        EndpointSample(Endpoints.records, RecordQuery(limit: 0)),
+        EndpointSample(
+            Endpoints.changePage,
+            ChangePageQuery(changes: ChangeQuery(isFollowing: true), range: PageRange(offset: 0, limit: 5))),
+    ])
+    func whatMeansNothingIsRefused(_ sample: EndpointSample) {
+        let error = #expect(throws: ControlError.self) { try sample.body() }
+        #expect(error?.code == .invalidRequest)
+    }
+
     @Test func asMuchAsIsAllowedPasses() throws {
         let longest = PathReference(text: String(repeating: "x", count: 4096), workingDirectory: "/")
         let paths = Array(repeating: Self.here, count: 9_999) + [longest]

@@ -1,5 +1,5 @@
 /// Asks for members of an archive, in its order.
-package struct ArchiveQuery: Equatable, Sendable {
+package struct ArchiveQuery: Equatable, Sendable, CheckedRequest {
     package static let largestLimit = 1000
 
     package var archive: PathReference
@@ -23,7 +23,7 @@ package struct ArchiveQuery: Equatable, Sendable {
 }
 
 /// A file in an archive.
-package struct MemberReference: Equatable, Sendable {
+package struct MemberReference: Equatable, Sendable, CheckedRequest {
     package var archive: PathReference
     /// As `ArchiveEntry.path`.
     package var member: String

@@ -1,5 +1,5 @@
 /// Asks for what has changed.
-package struct ChangeQuery: Equatable, Sendable {
+package struct ChangeQuery: Equatable, Sendable, CheckedRequest {
     /// Only this name and what is below it; nil for all folders.
     package var path: PathReference?
     /// Only what is not older, in seconds.
@@ -29,7 +29,7 @@ package struct ChangeQuery: Equatable, Sendable {
 }
 
 /// Asks for a part of what has changed, newest first.
-package struct ChangePageQuery: Equatable, Sendable {
+package struct ChangePageQuery: Equatable, Sendable, CheckedRequest {
     /// Its `limit` is not used.
     package var changes: ChangeQuery
     package var range: PageRange
@@ -37,6 +37,12 @@ package struct ChangePageQuery: Equatable, Sendable {
     package init(changes: ChangeQuery, range: PageRange) {
         self.changes = changes
         self.range = range
+    }
+
+    func check() throws(ControlError) {
+        guard !changes.isFollowing else {
+            throw ControlError(.invalidRequest, "Use either `follow` or `offset`, not both.")
+        }
     }
 }
 

@@ -71,7 +71,7 @@ package struct ConflictList: Codable, Equatable, Sendable {
 }
 
 /// How to settle conflicts.
-package struct ConflictResolution: Codable, Equatable, Sendable {
+package struct ConflictResolution: Codable, Equatable, Sendable, CheckedRequest {
     package enum Keep: String, Codable, Sendable, CaseIterable { case mine, theirs, both }
 
     /// Conflict copies, or the files that they are copies of; at most `ControlLimits.paths`.
@@ -81,6 +81,14 @@ package struct ConflictResolution: Codable, Equatable, Sendable {
     package init(paths: [PathReference], keep: Keep) {
         self.paths = paths
         self.keep = keep
+    }
+
+    func check() throws(ControlError) {
+        guard !paths.isEmpty else {
+            throw ControlError(
+                .invalidRequest, "Give at least one conflict; see `synctrain conflicts resolve --help`.")
+        }
+        try PathReference.check(paths)
     }
 }
 

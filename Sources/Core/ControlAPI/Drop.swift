@@ -1,5 +1,5 @@
 /// To send files to a device near-by or one that is paired, one after the other.
-package struct DropSendRequest: Codable, Equatable, Sendable {
+package struct DropSendRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Longest time to wait in seconds.
     package static let longestWait = 3600
     static let fileLimit = 1000
@@ -35,7 +35,7 @@ package struct DropSendRequest: Codable, Equatable, Sendable {
 }
 
 /// To take files that others send, for as long as the request lives.
-package struct DropReceiveRequest: Codable, Equatable, Sendable {
+package struct DropReceiveRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Where files are put: an absolute path.
     package var directory: String
     /// How many files to take; nil for any number.

@@ -7,16 +7,39 @@
 package struct Endpoint<Request: Sendable, Answer: Sendable>: AnyEndpoint {
     package let id: EndpointID
     package let summary: String
-    package let content: EndpointContent
     package let errors: [ControlError.Code]
     package let canBeJob: Bool
-    package let isPaged: Bool
     let coding: RequestCoding<Request>
-    let check: @Sendable (Request) throws -> Void
+    let answers: AnswerCoding<Answer>
     let pace: @Sendable (Request) -> LinePace
-    let encodeAnswer: @Sendable (Answer) throws -> [UInt8]
-    let decodeAnswer: @Sendable ([UInt8]) throws -> Answer
 
+    /// - Parameters:
+    ///   - names: of several endpoints with this method and path, the one whose query has one of these.
+    ///   - errors: what it can answer besides the errors that any request can have.
+    ///   - canBeJob: with `Prefer: respond-async` it goes on without its request.
+    ///   - pace: how soon a line is sent.
+    init(
+        _ method: ControlMethod, _ path: String, if names: [String] = [], _ summary: String,
+        _ coding: RequestCoding<Request>, _ answers: AnswerCoding<Answer>, errors: [ControlError.Code] = [],
+        canBeJob: Bool = false, pace: @escaping @Sendable (Request) -> LinePace = { _ in .batched }
+    ) {
+        id = EndpointID(method: method, path: path, names: names)
+        (self.summary, self.coding, self.answers) = (summary, coding, answers)
+        (self.errors, self.canBeJob, self.pace) = (errors, canBeJob, pace)
+    }
+
+    /// One that answers with a document.
+    init(
+        _ method: ControlMethod, _ path: String, if names: [String] = [], _ summary: String,
+        _ coding: RequestCoding<Request>, _ answer: Answer.Type, errors: [ControlError.Code] = [],
+        canBeJob: Bool = false
+    ) where Answer: Codable {
+        self.init(
+            method, path, if: names, summary, coding, document(answer), errors: errors, canBeJob: canBeJob)
+    }
+
+    package var content: EndpointContent { answers.content }
+    package var isPaged: Bool { answers.isPaged }
     package var fields: [RequestField] { coding.fields + (isPaged ? Query.page().fields : []) }
     package var body: RequestBody? { coding.body }
 
@@ -45,7 +68,9 @@ package struct Endpoint<Request: Sendable, Answer: Sendable>: AnyEndpoint {
     /// Reads an answer that is not `Lines`.
     ///
     /// - Throws: `ControlError` (`invalidRequest` if it is not the JSON of an `Answer`; `failed` for `Lines`).
-    package func answer(_ bytes: [UInt8]) throws -> Answer { try decodeAnswer(bytes) }
+    package func answer(_ bytes: [UInt8]) throws -> Answer { try answers.decode(bytes) }
+
+    func check(_ request: Request) throws(ControlError) { try (request as? any CheckedRequest)?.check() }
 }
 
 /// A verb without its types.
@@ -75,130 +100,4 @@ package struct EndpointID: Hashable, Sendable {
     package var path: String
     /// Of several endpoints with this method and path: the one whose query has one of these names.
     package var names: [String] = []
-}
-
-/// What an answer is.
-package enum EndpointContent: Sendable {
-    case document(any (Decodable & Sendable).Type)
-    /// JSON that the server writes itself; the schema's name.
-    case json(String)
-    case lines(any ControlLine.Type)
-    /// Bytes of this media type; `hasRanges` if parts can be asked for, and `HEAD` answered without reading.
-    case bytes(String, hasRanges: Bool)
-}
-
-/// An answer that says nothing but that it is done.
-package struct Done: Codable, Equatable, Sendable {
-    package var schema = 1
-
-    package init() {}
-}
-
-/// An answer that is a line of NDJSON for each element. There is no value of it.
-package struct Lines<Element: ControlLine>: Sendable { private init() {} }
-
-/// How soon a line is sent.
-package enum LinePace: Sendable {
-    /// With others, 64 KiB at a time.
-    case batched
-    /// By itself, at once.
-    case prompt
-    /// By itself, and the answer begins before there is any: nobody knows when the first one comes.
-    case endless
-}
-
-/// What can be a line of NDJSON.
-package protocol ControlLine: Codable, Sendable {
-    /// Appends itself and a line feed.
-    func append(to bytes: inout [UInt8]) throws(ControlError)
-    /// - Throws: the error that the line is, or `invalidRequest` for what is neither.
-    static func parse(_ line: [UInt8]) throws(ControlError) -> Self
-}
-
-extension ControlLine {
-    package func append(to bytes: inout [UInt8]) throws(ControlError) {
-        bytes += try ControlJSON.encode(self)
-        bytes.append(UInt8(ascii: "\n"))
-    }
-
-    package static func parse(_ line: [UInt8]) throws(ControlError) -> Self {
-        if let error = ControlJSON.error(inLine: line) { throw error }
-        return try ControlJSON.decode(Self.self, from: line)
-    }
-}
-
-extension Entry: ControlLine {
-    package func append(to bytes: inout [UInt8]) throws(ControlError) { try EntryLine.append(self, to: &bytes) }
-
-    package static func parse(_ line: [UInt8]) throws(ControlError) -> Entry { try EntryLine.parse(line) }
-}
-
-// MARK: - Declaring
-
-extension Endpoint {
-    typealias Check = @Sendable (Request) throws -> Void
-
-    private init(
-        _ id: EndpointID, _ summary: String, _ coding: RequestCoding<Request>, _ content: EndpointContent,
-        errors: [ControlError.Code], canBeJob: Bool = false, isPaged: Bool = false,
-        pace: @escaping @Sendable (Request) -> LinePace = { _ in .batched }, check: @escaping Check,
-        encode: @escaping @Sendable (Answer) throws -> [UInt8], decode: @escaping @Sendable ([UInt8]) throws -> Answer
-    ) {
-        (self.id, self.summary, self.coding, self.content, self.errors) = (id, summary, coding, content, errors)
-        (self.canBeJob, self.isPaged, self.pace, self.check) = (canBeJob, isPaged, pace, check)
-        (encodeAnswer, decodeAnswer) = (encode, decode)
-    }
-
-    /// A document.
-    init(
-        _ method: ControlMethod, _ path: String, if names: [String] = [], _ summary: String,
-        _ coding: RequestCoding<Request>, _ answer: Answer.Type, errors: [ControlError.Code] = [],
-        canBeJob: Bool = false, check: @escaping Check = { _ in }
-    ) where Answer: Codable & Sendable {
-        self.init(
-            EndpointID(method: method, path: path, names: names), summary, coding, .document(answer), errors: errors,
-            canBeJob: canBeJob, check: check, encode: { try ControlJSON.encode($0) },
-            decode: { try ControlJSON.decode(Answer.self, from: $0) })
-    }
-
-    /// A page of entries: as `ControlJSON` would write it, with the entries written by hand.
-    init(
-        _ method: ControlMethod, _ path: String, if names: [String], _ summary: String,
-        _ coding: RequestCoding<Request>, errors: [ControlError.Code] = [], check: @escaping Check = { _ in }
-    ) where Answer == EntryPage {
-        self.init(
-            EndpointID(method: method, path: path, names: names), summary, coding, .document(EntryPage.self),
-            errors: errors, check: check, encode: { try $0.json() },
-            decode: { try ControlJSON.decode(EntryPage.self, from: $0) })
-    }
-
-    /// Lines.
-    init<Element>(
-        _ method: ControlMethod, _ path: String, if names: [String] = [], _ summary: String,
-        _ coding: RequestCoding<Request>, lines: Element.Type, errors: [ControlError.Code] = [],
-        canBeJob: Bool = false, isPaged: Bool = false,
-        pace: @escaping @Sendable (Request) -> LinePace = { _ in .batched }, check: @escaping Check = { _ in }
-    ) where Answer == Lines<Element> {
-        self.init(
-            EndpointID(method: method, path: path, names: names), summary, coding, .lines(Element.self),
-            errors: errors, canBeJob: canBeJob, isPaged: isPaged, pace: pace, check: check,
-            encode: { _ in throw ControlError.noDocument(path) }, decode: { _ in throw ControlError.noDocument(path) })
-    }
-
-    /// Bytes.
-    init(
-        _ method: ControlMethod, _ path: String, if names: [String] = [], _ summary: String,
-        _ coding: RequestCoding<Request>, _ content: EndpointContent, errors: [ControlError.Code] = [],
-        check: @escaping Check = { _ in }
-    ) where Answer == [UInt8] {
-        self.init(
-            EndpointID(method: method, path: path, names: names), summary, coding, content, errors: errors,
-            check: check, encode: { $0 }, decode: { $0 })
-    }
-}
-
-extension ControlError {
-    static func noDocument(_ path: String) -> ControlError {
-        ControlError(.failed, "\(path) has no document. This is a bug; report it.")
-    }
 }

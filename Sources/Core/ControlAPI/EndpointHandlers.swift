@@ -28,7 +28,24 @@ package struct EndpointHandlers: AgentControl {
         }
     }
 
-    private var handlers: [EndpointID: any EndpointHandler] = [:]
+    /// What answers one endpoint.
+    private struct Handler: Sendable {
+        let endpoint: any AnyEndpoint
+        /// `Run` or `Stream` of the endpoint's types, for callers who have them; nil for bytes.
+        let typed: (any Sendable)?
+        /// Reads and checks a request.
+        let reply: @Sendable (IncomingRequest) throws -> EndpointReply
+    }
+
+    private struct Run<Request, Answer>: Sendable {
+        let body: @Sendable (Request) async throws -> Answer
+    }
+
+    private struct Stream<Request, Element>: Sendable {
+        let body: @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
+    }
+
+    private var handlers: [EndpointID: Handler] = [:]
     private let bytes: Bytes
     private let failure: @Sendable (any Error) -> any Error
     /// Events behind an id, with the id to come back with: `begin` is told it before the first event.
@@ -41,8 +58,8 @@ package struct EndpointHandlers: AgentControl {
     ) {
         (self.bytes, self.events, self.failure) = (bytes, events, failure)
         on(Endpoints.events) { _, emit in try await events(nil, { _ in }, emit) }
-        handlers[Endpoints.file.id] = FileHandler(endpoint: Endpoints.file) { .file($0) }
-        handlers[Endpoints.member.id] = FileHandler(endpoint: Endpoints.member) { .member($0) }
+        on(Endpoints.file, reads: { .file($0) })
+        on(Endpoints.member, reads: { .member($0) })
     }
 
     /// The endpoints that have a handler.
@@ -55,8 +72,13 @@ package struct EndpointHandlers: AgentControl {
         _ endpoint: Endpoint<Request, Answer>, inBrowser check: @escaping @Sendable (Request) throws -> Void = { _ in },
         _ run: @escaping @Sendable (Request) async throws -> Answer
     ) {
-        handlers[endpoint.id] = DocumentHandler(endpoint: endpoint, check: check) { [failure] request in
+        let run = Run<Request, Answer> { [failure] request in
             try await Self.answering(failure) { _ in try await run(request) }
+        }
+        handlers[endpoint.id] = Handler(endpoint: endpoint, typed: run) { incoming in
+            let request = try endpoint.request(incoming)
+            if incoming.isFromBrowser { try check(request) }
+            return .document { try endpoint.answers.encode(try await run.body(request)) }
         }
     }
 
@@ -79,11 +101,24 @@ package struct EndpointHandlers: AgentControl {
         _ endpoint: Endpoint<Request, Lines<Element>>,
         _ run: @escaping @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
     ) {
-        handlers[endpoint.id] = LinesHandler(endpoint: endpoint) { [failure] request, emit in
+        let stream = Stream<Request, Element> { [failure] request, emit in
             try await Self.answering(failure) { receiver in
                 try await run(request) { line in try await receiver.take { try await emit(line) } }
             }
         }
+        handlers[endpoint.id] = Handler(endpoint: endpoint, typed: stream) { incoming in
+            let request = try endpoint.request(incoming)
+            return .lines(endpoint.pace(request)) { writer in
+                try await stream.body(request) { try await writer.write($0) }
+            }
+        }
+    }
+
+    /// For bytes, which `Bytes` reads.
+    private mutating func on<Request>(
+        _ endpoint: Endpoint<Request, [UInt8]>, reads subject: @escaping @Sendable (Request) -> EndpointReply
+    ) {
+        handlers[endpoint.id] = Handler(endpoint: endpoint, typed: nil) { subject(try endpoint.request($0)) }
     }
 
     // MARK: asking
@@ -96,11 +131,11 @@ package struct EndpointHandlers: AgentControl {
     package func call<Request, Answer>(
         _ endpoint: Endpoint<Request, Answer>, _ request: Request
     ) async throws -> Answer {
-        guard let handler = handlers[endpoint.id] as? DocumentHandler<Request, Answer> else {
-            throw ControlError.noHandler(endpoint.id)
+        guard let run = handlers[endpoint.id]?.typed as? Run<Request, Answer> else {
+            throw Self.nothing(at: endpoint.id.path)
         }
         try endpoint.check(request)
-        return try await handler.run(request)
+        return try await run.body(request)
     }
 
     /// Checks a request and has its handler emit the elements.
@@ -110,11 +145,11 @@ package struct EndpointHandlers: AgentControl {
         _ endpoint: Endpoint<Request, Lines<Element>>, _ request: Request,
         emit: @Sendable (Element) async throws -> Void
     ) async throws {
-        guard let handler = handlers[endpoint.id] as? LinesHandler<Request, Element> else {
-            throw ControlError.noHandler(endpoint.id)
+        guard let stream = handlers[endpoint.id]?.typed as? Stream<Request, Element> else {
+            throw Self.nothing(at: endpoint.id.path)
         }
         try endpoint.check(request)
-        try await handler.run(request, emit)
+        try await stream.body(request, emit)
     }
 
     /// Reads a file as `AgentControl` says.
@@ -124,13 +159,7 @@ package struct EndpointHandlers: AgentControl {
         _ path: PathReference, range: ByteRange?, start: @Sendable (Entry, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        try await Self.answering(failure) { receiver in
-            try await bytes.read(path, range) { entry, part in
-                try await receiver.take { try await start(entry, part) }
-            } _: { bytes in
-                try await receiver.take { try await emit(bytes) }
-            }
-        }
+        try await relay(bytes.read, path, range, start, emit)
     }
 
     /// Reads a file in an archive as `AgentControl` says.
@@ -141,13 +170,7 @@ package struct EndpointHandlers: AgentControl {
         start: @Sendable (MemberFacts, ClosedRange<Int64>?) async throws -> Void,
         emit: @Sendable ([UInt8]) async throws -> Void
     ) async throws {
-        try await Self.answering(failure) { receiver in
-            try await bytes.readMember(member, range) { facts, part in
-                try await receiver.take { try await start(facts, part) }
-            } _: { bytes in
-                try await receiver.take { try await emit(bytes) }
-            }
-        }
+        try await relay(bytes.readMember, member, range, start, emit)
     }
 
     /// Gives the facts of a file in an archive.
@@ -155,6 +178,20 @@ package struct EndpointHandlers: AgentControl {
     /// - Throws: what `failure` makes of the handler's error; `CancellationError`.
     package func memberFacts(_ member: MemberReference) async throws -> MemberFacts {
         try await Self.answering(failure) { _ in try await bytes.memberFacts(member) }
+    }
+
+    private func relay<Subject, Facts>(
+        _ read: @escaping Bytes.Read<Subject, Facts>, _ subject: Subject, _ range: ByteRange?,
+        _ start: @Sendable (Facts, ClosedRange<Int64>?) async throws -> Void,
+        _ emit: @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        try await Self.answering(failure) { receiver in
+            try await read(subject, range) { facts, part in
+                try await receiver.take { try await start(facts, part) }
+            } _: { bytes in
+                try await receiver.take { try await emit(bytes) }
+            }
+        }
     }
 
     // MARK: errors
@@ -228,7 +265,7 @@ extension EndpointHandlers {
         let query = try RequestQuery(encoded: parts.count > 1 ? String(parts[1]) : "")
         let (path, number) = try Self.pattern(String(parts.first ?? ""))
         guard handlers.keys.contains(where: { $0.path == path }) else {
-            throw ControlError(.notFound, "No such resource: \(path); see docs/control-api.md.")
+            throw Self.nothing(at: path)
         }
         let candidates = handlers.filter { $0.key.path == path && $0.key.method.rawValue == method }
         let chosen = candidates.first { id, _ in id.names.contains { query[$0] != nil } }
@@ -237,7 +274,7 @@ extension EndpointHandlers {
             throw ControlError(.methodNotAllowed, "\(subject) does not support \(method); see docs/control-api.md.")
         }
         let incoming = IncomingRequest(query: query, body: body, number: number, isFromBrowser: isFromBrowser)
-        let reply = try handler.reply(to: incoming)
+        let reply = try handler.reply(incoming)
         return RoutedRequest(endpoint: handler.endpoint, query: query, reply: reply)
     }
 
@@ -250,65 +287,8 @@ extension EndpointHandlers {
         }
         return (pattern, number)
     }
-}
 
-private protocol EndpointHandler: Sendable {
-    var endpoint: any AnyEndpoint { get }
-    func reply(to incoming: IncomingRequest) throws -> EndpointReply
-}
-
-private struct DocumentHandler<Request: Sendable, Answer: Sendable>: EndpointHandler {
-    let typed: Endpoint<Request, Answer>
-    let browserCheck: @Sendable (Request) throws -> Void
-    let run: @Sendable (Request) async throws -> Answer
-
-    init(
-        endpoint: Endpoint<Request, Answer>, check: @escaping @Sendable (Request) throws -> Void,
-        run: @escaping @Sendable (Request) async throws -> Answer
-    ) {
-        (typed, browserCheck, self.run) = (endpoint, check, run)
-    }
-
-    var endpoint: any AnyEndpoint { typed }
-
-    func reply(to incoming: IncomingRequest) throws -> EndpointReply {
-        let request = try typed.request(incoming)
-        if incoming.isFromBrowser { try browserCheck(request) }
-        return .document { try typed.encodeAnswer(try await run(request)) }
-    }
-}
-
-private struct LinesHandler<Request: Sendable, Element: ControlLine>: EndpointHandler {
-    typealias Run = @Sendable (Request, @Sendable (Element) async throws -> Void) async throws -> Void
-
-    let typed: Endpoint<Request, Lines<Element>>
-    let run: Run
-
-    init(endpoint: Endpoint<Request, Lines<Element>>, run: @escaping Run) { (typed, self.run) = (endpoint, run) }
-
-    var endpoint: any AnyEndpoint { typed }
-
-    func reply(to incoming: IncomingRequest) throws -> EndpointReply {
-        let request = try typed.request(incoming)
-        return .lines(typed.pace(request)) { writer in try await run(request) { try await writer.write($0) } }
-    }
-}
-
-private struct FileHandler<Request: Sendable>: EndpointHandler {
-    let typed: Endpoint<Request, [UInt8]>
-    let subject: @Sendable (Request) -> EndpointReply
-
-    init(endpoint: Endpoint<Request, [UInt8]>, subject: @escaping @Sendable (Request) -> EndpointReply) {
-        (typed, self.subject) = (endpoint, subject)
-    }
-
-    var endpoint: any AnyEndpoint { typed }
-
-    func reply(to incoming: IncomingRequest) throws -> EndpointReply { subject(try typed.request(incoming)) }
-}
-
-extension ControlError {
-    fileprivate static func noHandler(_ id: EndpointID) -> ControlError {
-        ControlError(.notFound, "No such resource: \(id.path); see docs/control-api.md.")
+    private static func nothing(at path: String) -> ControlError {
+        ControlError(.notFound, "No such resource: \(path); see docs/control-api.md.")
     }
 }

@@ -21,7 +21,8 @@ extension Endpoints {
         .delete, "/v1/devices", "Remove a device", query(Query.text("device")), Done.self, errors: [.noSuchDevice])
 
     package static let deviceCode = Endpoint(
-        .get, "/v1/devices/qr", "This device's id as a QR code", nothing, .bytes("image/svg+xml", hasRanges: false))
+        .get, "/v1/devices/qr", "This device's id as a QR code", nothing, raw(.bytes("image/svg+xml", hasRanges: false))
+    )
 
     /// Takes effect at once; limits on open links, too.
     package static let setDevice = Endpoint(
@@ -40,11 +41,11 @@ extension Endpoints {
     /// throws `busy` during another. `confirmationNeeded` is a refusal here, `pairingRefused` one there; `notPairing` means
     /// that the other device does not wait for it. When it throws, nothing is stored.
     package static let pair = Endpoint(
-        .post, "/v1/pair", "Pair for as long as the request lives", body(PairRequest.self), lines: PairEvent.self,
+        .post, "/v1/pair", "Pair for as long as the request lives", body(PairRequest.self), lines(PairEvent.self),
         errors: [
             .busy, .timeout, .confirmationNeeded, .pairingRefused, .pairingMismatch, .pairingFailed, .pairingBlocked,
             .notPairing, .noSuchFolder,
-        ], pace: { _ in .prompt }, check: { try $0.check() })
+        ], pace: { _ in .prompt })
 
     package static let pairStatus = Endpoint(.get, "/v1/pair", "The pairing in progress", nothing, PairStatus.self)
 
@@ -55,16 +56,14 @@ extension Endpoints {
     /// Sends files, each with a code of its own to compare where the other device is not paired. A file that fails is a
     /// notice; throws when nothing can be sent at all.
     package static let dropSend = Endpoint(
-        .post, "/v1/drop/send", "Send files one by one", body(DropSendRequest.self), lines: DropNotice.self,
-        errors: [.noSuchDevice, .timeout, .noSuchPath, .confirmationNeeded], pace: { _ in .prompt },
-        check: { try $0.check() })
+        .post, "/v1/drop/send", "Send files one by one", body(DropSendRequest.self), lines(DropNotice.self),
+        errors: [.noSuchDevice, .timeout, .noSuchPath, .confirmationNeeded], pace: { _ in .prompt })
 
     /// Takes files until `count` have arrived, nobody has sent for `seconds` (throws `timeout` if none arrived), or the
     /// calling task is cancelled. One at a time: throws `busy`. Takes nothing that was not accepted.
     package static let dropReceive = Endpoint(
-        .post, "/v1/drop/receive", "Receive files one by one", body(DropReceiveRequest.self), lines: DropNotice.self,
-        errors: [.busy, .timeout], pace: { _ in .prompt },
-        check: { try $0.check() })
+        .post, "/v1/drop/receive", "Receive files one by one", body(DropReceiveRequest.self), lines(DropNotice.self),
+        errors: [.busy, .timeout], pace: { _ in .prompt })
 
     /// Throws `invalidRequest` if nothing waits for such an answer.
     package static let answerDrop = Endpoint(

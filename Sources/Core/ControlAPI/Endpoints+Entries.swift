@@ -6,8 +6,7 @@ extension Endpoints {
     ]
 
     package static let stat = Endpoint(
-        .get, "/v1/stat", "One entry with its details", query(Query.path), Entry.self, errors: [.noSuchPath],
-        check: checkPath)
+        .get, "/v1/stat", "One entry with its details", query(Query.path), Entry.self, errors: [.noSuchPath])
 
     /// A part of what is in a directory, or a file's own entry.
     package static let entryPage = Endpoint(
@@ -28,7 +27,7 @@ extension Endpoints {
                     $0.filter, ()
                 )
             }),
-        errors: [.noSuchPath], check: { try PathReference.check([$0.path]) })
+        pageOfEntries, errors: [.noSuchPath])
 
     /// The entries in a directory by name, or a file's own; with `isRecursive` all below, each directory before what is
     /// in it.
@@ -36,8 +35,7 @@ extension Endpoints {
         .get, "/v1/entries", "What is in a directory",
         query(Query.path, Query.flag("recursive"))
             .of({ ListQuery(path: $0.0, isRecursive: $0.1) }, { ($0.path, $0.isRecursive) }),
-        lines: Entry.self, errors: [.noSuchPath],
-        check: { try PathReference.check([$0.path]) })
+        lines(Entry.self), errors: [.noSuchPath])
 
     /// A part of what a search finds, by folder and path. The pages behind the first are of the same search.
     package static let searchPage = Endpoint(
@@ -45,7 +43,7 @@ extension Endpoints {
         query(Query.text("text"), Query.page(isLimitAlone: false), anyFolder).of(
             { SearchQuery(text: $0.0, folder: $0.2, offset: $0.1.offset, limit: $0.1.limit) },
             { ($0.text, PageRange(offset: $0.offset, limit: $0.limit), $0.folder) }),
-        errors: [.noSuchFolder])
+        pageOfEntries, errors: [.noSuchFolder])
 
     /// Entries whose name (whose path, if `text` has a `/`) contains `text`, upper and lower case alike; `limit` ends the
     /// search after so many (`.max`: all).
@@ -58,27 +56,24 @@ extension Endpoints {
                 write: { (limit: Int) in limit == .max ? [] : [("limit", String(limit))] },
                 read: { try $0.count("limit") ?? .max })
         ).of({ FindQuery(text: $0.0, folder: $0.1, limit: $0.2) }, { ($0.text, $0.folder, $0.limit) }),
-        lines: Entry.self, errors: [.noSuchFolder])
+        lines(Entry.self), errors: [.noSuchFolder])
 
     package static let whereis = Endpoint(
-        .get, "/v1/whereis", "Which devices have a file", query(Query.path), Whereabouts.self, errors: [.noSuchPath],
-        check: checkPath)
+        .get, "/v1/whereis", "Which devices have a file", query(Query.path), Whereabouts.self, errors: [.noSuchPath])
 
     /// The notes of a path, which need not exist.
     package static let notes = Endpoint(
-        .get, "/v1/notes", "The notes of a path", query(Query.path), Notes.self, errors: [.noSuchFolder],
-        check: checkPath)
+        .get, "/v1/notes", "The notes of a path", query(Query.path), Notes.self, errors: [.noSuchFolder])
 
     /// Throws `invalidRequest` for what is not a key or value, and `tooLarge` for too many.
     package static let changeNotes = Endpoint(
-        .post, "/v1/notes", "Change notes", body(NoteChange.self), Notes.self, errors: [.noSuchFolder, .tooLarge],
-        check: { try PathReference.check([$0.path]) })
+        .post, "/v1/notes", "Change notes", body(NoteChange.self), Notes.self, errors: [.noSuchFolder, .tooLarge])
 
     /// See `AgentControl.read`.
     package static let file = Endpoint(
         .get, "/v1/file", "A file's bytes", query(Query.path, others: [download, range]),
-        .bytes("*/*", hasRanges: true),
-        errors: [.noSuchPath, .gone, .noHolder, .rangeNotSatisfiable], check: checkPath)
+        raw(.bytes("*/*", hasRanges: true)),
+        errors: [.noSuchPath, .gone, .noHolder, .rangeNotSatisfiable])
 
     /// What is in a zip or an ISO image; only the blocks that are needed are fetched. Throws `invalidRequest` for what is
     /// not an archive, `failed` for a damaged one and `tooLarge` for one beyond the limits.
@@ -90,8 +85,7 @@ extension Endpoints {
             Query.number("offset", 0...PageLimits.offset, usual: 0, read: plainNumber)
         ).of(
             { ArchiveQuery(archive: $0.0, offset: $0.2, limit: $0.1) }, { ($0.archive, $0.limit, $0.offset) }),
-        ArchiveListing.self, errors: [.noSuchPath, .noHolder, .tooLarge],
-        check: { try $0.check() })
+        ArchiveListing.self, errors: [.noSuchPath, .noHolder, .tooLarge])
 
     /// See `AgentControl.readMember`.
     package static let member = Endpoint(
@@ -101,22 +95,21 @@ extension Endpoints {
             others: [download, range]
         )
         .of({ MemberReference(archive: $0.0, member: $0.1) }, { ($0.archive, $0.member) }),
-        .bytes("*/*", hasRanges: true), errors: [.noSuchPath, .gone, .noHolder, .rangeNotSatisfiable],
-        check: { try $0.check() })
+        raw(.bytes("*/*", hasRanges: true)), errors: [.noSuchPath, .gone, .noHolder, .rangeNotSatisfiable])
 
     /// A JPEG of a picture or film, present or not, whose sides have at most 255 pixels. Throws `noThumbnail` if there is
     /// none; `thumbnailsOff` with what to install; `busy` if too many newer ones are waited for; and what fetching throws.
     /// Cancelling ends what nobody else waits for.
     package static let thumbnail = Endpoint(
         .get, "/v1/thumbnail", "A thumbnail of a photo or film", query(Query.path),
-        .bytes("image/jpeg", hasRanges: false),
-        errors: [.noSuchPath, .noThumbnail, .thumbnailsOff, .busy, .noHolder], check: checkPath)
+        raw(.bytes("image/jpeg", hasRanges: false)),
+        errors: [.noSuchPath, .noThumbnail, .thumbnailsOff, .busy, .noHolder])
 
     /// Makes a link to a file of the global index for any program of this machine. Throws `invalidRequest` for what is not
     /// a file, and `failed` if nothing listens for HTTP, with the reason.
     package static let link = Endpoint(
         .post, "/v1/links", "Make a signed link to a file", body(LinkRequest.self), FileLink.self,
-        errors: [.noSuchPath, .gone], check: { try $0.check() })
+        errors: [.noSuchPath, .gone])
 
     private enum Order: String, CaseIterable { case asc, desc }
 
@@ -159,10 +152,10 @@ extension Endpoints {
     package static let logOut = Endpoint(.delete, "/v1/sessions", "Log all browsers out", nothing, LogOutAnswer.self)
 
     package static let jobs = Endpoint(
-        .get, "/v1/jobs", "Jobs that run and that have ended", nothing, .json("JobList"))
+        .get, "/v1/jobs", "Jobs that run and that have ended", nothing, raw(.json("JobList")))
 
     package static let job = Endpoint(
-        .get, "/v1/jobs/{id}", "One of them", pathNumber, .json("JobDocument"), errors: [.notFound])
+        .get, "/v1/jobs/{id}", "One of them", pathNumber, raw(.json("JobDocument")), errors: [.notFound])
 
     package static let endJob = Endpoint(
         .delete, "/v1/jobs/{id}", "Cancel one that runs, remove one that has ended", pathNumber, Done.self,
@@ -174,14 +167,8 @@ extension Endpoints {
             Query.number("limit", 1...RecordQuery.largestLimit, usual: RecordQuery.usual),
             Query.choice("level", usual: LogRecord.Level.info), Query.flag("follow")
         ).of({ RecordQuery(limit: $0.0, level: $0.1, isFollowing: $0.2) }, { ($0.limit, $0.level, $0.isFollowing) }),
-        lines: LogRecord.self, pace: { $0.isFollowing ? .endless : .batched },
-        check: { query in
-            guard (1...RecordQuery.largestLimit).contains(query.limit) else {
-                throw ControlError(
-                    .invalidRequest, "limit must be between 1 and \(RecordQuery.largestLimit), not \(query.limit).")
-            }
-        })
+        lines(LogRecord.self), pace: { $0.isFollowing ? .endless : .batched })
 
     package static let description = Endpoint(
-        .get, "/v1/openapi.json", "This document", nothing, .json("OpenAPI"))
+        .get, "/v1/openapi.json", "This document", nothing, raw(.json("OpenAPI")))
 }

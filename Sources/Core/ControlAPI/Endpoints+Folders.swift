@@ -47,26 +47,23 @@ extension Endpoints {
     /// Reads this disk and returns when the index has what was found.
     package static let scan = Endpoint(
         .post, "/v1/scan", "Scan the disk", body(ScanRequest.self), ScanSummary.self, errors: [.noSuchPath],
-        canBeJob: true, check: { try PathReference.check($0.paths) })
+        canBeJob: true)
 
     /// Compares what is on this disk with its hashes, and goes on where an earlier run of the last day was ended. Throws `busy` while
     /// another client has the folder scrubbed.
     package static let scrub = Endpoint(
-        .post, "/v1/scrub", "Check files for damage, and repair them", body(ScrubRequest.self), lines: ScrubEvent.self,
-        errors: [.noSuchPath, .busy], canBeJob: true, pace: { _ in .prompt },
-        check: { try PathReference.check($0.paths) })
+        .post, "/v1/scrub", "Check files for damage, and repair them", body(ScrubRequest.self), lines(ScrubEvent.self),
+        errors: [.noSuchPath, .busy], canBeJob: true, pace: { _ in .prompt })
 
     /// Changes of devices that may only read, by name.
     package static let refused = Endpoint(
-        .get, "/v1/refused", "Refused changes from read-only devices", query(Query.folder), lines: RefusedChange.self,
-        errors: [.noSuchFolder], isPaged: true)
+        .get, "/v1/refused", "Refused changes from read-only devices", query(Query.folder),
+        lines(RefusedChange.self, isPaged: true),
+        errors: [.noSuchFolder])
 
     /// Throws `noSuchPath` if nothing is refused at or below a path, `invalidRequest` for `revert` in a folder that only
     /// receives.
     package static let settleRefused = Endpoint(
         .post, "/v1/refused", "Accept or revert them", body(RefusalRequest.self), RefusalAnswer.self,
-        errors: [.noSuchPath],
-        check: { request in
-            try PathReference.checkSome(request.paths, of: "refused \(request.action.rawValue)")
-        })
+        errors: [.noSuchPath])
 }

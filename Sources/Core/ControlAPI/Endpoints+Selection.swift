@@ -12,17 +12,16 @@ extension Endpoints {
     /// folder's root.
     package static let select = Endpoint(
         .post, "/v1/selection", "Select or deselect", body(SelectionChange.self), SelectionAnswer.self,
-        errors: [.noSuchPath, .inexpressiblePath, .overruled, .selectionUnusable], canBeJob: true,
-        check: { try PathReference.checkSome($0.paths, of: "select") })
+        errors: [.noSuchPath, .inexpressiblePath, .overruled, .selectionUnusable], canBeJob: true)
 
     /// What is selected by name, in the order of the lines.
     package static let selection = Endpoint(
-        .get, "/v1/selection", "What is selected by name", query(Query.folder), lines: SelectedPath.self,
-        errors: [.noSuchFolder, .selectionUnusable], isPaged: true)
+        .get, "/v1/selection", "What is selected by name", query(Query.folder), lines(SelectedPath.self, isPaged: true),
+        errors: [.noSuchFolder, .selectionUnusable])
 
     package static let explain = Endpoint(
         .get, "/v1/explain", "Why a path is selected or not", query(Query.path), ExplainedPath.self,
-        errors: [.noSuchPath, .selectionUnusable], check: checkPath)
+        errors: [.noSuchPath, .selectionUnusable])
 
     package static let patterns = Endpoint(
         .get, "/v1/patterns", "The ignore patterns of a folder", query(Query.text("folder").described("Its id.")),
@@ -32,28 +31,24 @@ extension Endpoints {
     /// file is not `over` any more.
     package static let setPatterns = Endpoint(
         .post, "/v1/patterns", "Change the ignore patterns of a folder, or see what they match",
-        body(PatternsChange.self), PatternsOutcome.self, errors: [.noSuchFolder, .selectionUnusable, .busy],
-        check: { try $0.check() })
+        body(PatternsChange.self), PatternsOutcome.self, errors: [.noSuchFolder, .selectionUnusable, .busy])
 
     /// What is on this disk and not selected. The entries' `size` is that on disk.
     package static let extraneous = Endpoint(
-        .get, "/v1/extraneous", "What is on this disk and not selected", query(Query.folder), lines: Entry.self,
-        errors: [.noSuchFolder], isPaged: true)
+        .get, "/v1/extraneous", "What is on this disk and not selected", query(Query.folder),
+        lines(Entry.self, isPaged: true),
+        errors: [.noSuchFolder])
 
     /// Does what was chosen for extraneous files; throws `alreadyExists` if `select` is chosen for one of which others have
     /// another version, `noSuchPath` if nothing is there, `invalidRequest` for what is selected.
     package static let resolve = Endpoint(
         .post, "/v1/extraneous", "Resolve extraneous files", body(ExtraneousResolution.self), ResolutionAnswer.self,
-        errors: [.alreadyExists, .noSuchPath], canBeJob: true,
-        check: { request in
-            try PathReference.checkSome(request.paths, of: "extraneous resolve")
-        })
+        errors: [.alreadyExists, .noSuchPath], canBeJob: true)
 
     /// Deletes on all devices. Throws `noSuchPath` if no device has it, `invalidRequest` in a folder that only receives.
     package static let remove = Endpoint(
         .post, "/v1/remove", "Delete on all devices", body(RemovalRequest.self), RemovalAnswer.self,
-        errors: [.noSuchPath], canBeJob: true,
-        check: { try PathReference.checkSome($0.paths, of: "rm") })
+        errors: [.noSuchPath], canBeJob: true)
 
     /// Deselects what other devices have, largest and longest unused first, until so much is free.
     package static let free = Endpoint(
@@ -68,19 +63,17 @@ extension Endpoints {
             Query.text("device").described("What this device still needs; without it, what the agent still needs."),
             Query.folder
         ).of({ RemoteNeedQuery(device: $0.0, folder: $0.1) }, { ($0.device, $0.folder) }),
-        lines: Entry.self, errors: [.noSuchDevice, .noSuchFolder], isPaged: true)
+        lines(Entry.self, isPaged: true), errors: [.noSuchDevice, .noSuchFolder])
 
     /// What is still to be fetched, in that order.
     package static let needs = Endpoint(
-        .get, "/v1/need", "What is still to be fetched", query(Query.folder), lines: Entry.self,
-        errors: [.noSuchFolder], isPaged: true)
+        .get, "/v1/need", "What is still to be fetched", query(Query.folder), lines(Entry.self, isPaged: true),
+        errors: [.noSuchFolder])
 
     package static let fetch = Endpoint(
-        .post, "/v1/fetch", "Fetch files", body(FetchRequest.self), lines: FetchEvent.self,
-        errors: [.noSuchPath, .alreadyExists, .noHolder, .noSpace], canBeJob: true, pace: { _ in .prompt },
-        check: { try PathReference.check($0.paths) })
+        .post, "/v1/fetch", "Fetch files", body(FetchRequest.self), lines(FetchEvent.self),
+        errors: [.noSuchPath, .alreadyExists, .noHolder, .noSpace], canBeJob: true, pace: { _ in .prompt })
 
-    static let checkPath: @Sendable (PathReference) throws -> Void = { try PathReference.check([$0]) }
 }
 
 // MARK: - Versions and conflicts
@@ -93,36 +86,28 @@ extension Endpoints {
     /// What is in the archives of replaced and deleted files: of the file, or of all in the directory; nil for all folders.
     /// Names in order, the versions of each oldest first.
     package static let versions = Endpoint(
-        .get, "/v1/versions", "Archived versions", query(Query.path.optional), lines: ArchivedVersion.self,
-        errors: [.noSuchPath], isPaged: true,
-        check: { try PathReference.check($0.map { [$0] } ?? []) })
+        .get, "/v1/versions", "Archived versions", query(Query.path.optional),
+        lines(ArchivedVersion.self, isPaged: true),
+        errors: [.noSuchPath])
 
     /// Puts a copy of an archived version into the file's place, as a new version; what is there goes to the archive.
     /// Throws `confirmationNeeded` if something is there and that was not confirmed, `noSuchPath` if there is no version.
     package static let restoreVersion = Endpoint(
         .post, "/v1/versions/restore", "Restore an archived version", body(VersionRestore.self), RestoredVersion.self,
-        errors: [.confirmationNeeded, .noSuchPath],
-        check: { try PathReference.check([$0.path]) })
+        errors: [.confirmationNeeded, .noSuchPath])
 
     /// Conflict copies on this disk, with what they are copies of.
     package static let conflicts = Endpoint(
-        .get, "/v1/conflicts", "Conflicts", query(Query.folder), lines: Conflict.self, errors: [.noSuchFolder],
-        isPaged: true)
+        .get, "/v1/conflicts", "Conflicts", query(Query.folder), lines(Conflict.self, isPaged: true),
+        errors: [.noSuchFolder])
 
     /// The conflicts of a file, named by itself or a copy, with the differences of texts.
     package static let conflictDetails = Endpoint(
         .get, "/v1/conflicts/details", "The conflicts of a file, with differences", query(Query.path),
-        ConflictList.self, errors: [.noSuchPath], check: checkPath)
+        ConflictList.self, errors: [.noSuchPath])
 
     /// Keeps one version or both, here and on all devices. What goes wrong with one is in its outcome.
     package static let resolveConflicts = Endpoint(
         .post, "/v1/conflicts/resolve", "Keep one version or both", body(ConflictResolution.self), ConflictAnswer.self,
-        errors: [.noSuchPath], canBeJob: true,
-        check: { resolution in
-            guard !resolution.paths.isEmpty else {
-                throw ControlError(
-                    .invalidRequest, "Give at least one conflict; see `synctrain conflicts resolve --help`.")
-            }
-            try PathReference.check(resolution.paths)
-        })
+        errors: [.noSuchPath], canBeJob: true)
 }

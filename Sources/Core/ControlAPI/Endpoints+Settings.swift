@@ -11,5 +11,5 @@ extension Endpoints {
     /// unknown key or a value that is not allowed.
     package static let changeSettings = Endpoint(
         .patch, "/v1/settings", "Change settings", body(SettingsChange.self), SettingsAnswer.self,
-        errors: [.noSuchFolder, .noSuchDevice], check: { try $0.check() })
+        errors: [.noSuchFolder, .noSuchDevice])
 }

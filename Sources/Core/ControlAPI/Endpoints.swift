@@ -31,7 +31,7 @@ extension Endpoints {
         .get, "/v1/events", "What happens from now on, or behind Last-Event-ID",
         RequestCoding<Void>(
             fields: [RequestField(name: "Last-Event-ID", place: .header, value: .text)], read: { _ in () }),
-        lines: AgentEvent.self,
+        lines(AgentEvent.self),
         pace: { _ in .endless })
 
     package static let pending = Endpoint(
@@ -43,8 +43,7 @@ extension Endpoints {
     /// Ignores an unknown device or a folder that others offer for good, or ends that; both are no longer pending. Throws
     /// `invalidRequest` for a device that is known or a folder that is shared here.
     package static let setIgnored = Endpoint(
-        .patch, "/v1/ignored", "Ignore a device or folder, or end that", body(IgnoreChange.self), Done.self,
-        check: { try $0.check() })
+        .patch, "/v1/ignored", "Ignore a device or folder, or end that", body(IgnoreChange.self), Done.self)
 
     package static let network = Endpoint(
         .get, "/v1/network", "How devices find and reach each other", nothing, NetworkSettings.self)
@@ -78,12 +77,11 @@ extension Endpoints {
     /// Pauses or resumes folders and devices, durably and at once; changes nothing when it throws.
     package static let setPaused = Endpoint(
         .patch, "/v1/pause", "Pause or resume folders and devices", body(PauseChange.self), Done.self,
-        errors: [.noSuchFolder, .noSuchDevice], check: { try $0.check() })
+        errors: [.noSuchFolder, .noSuchDevice])
 
     /// Suspends the policies of metered connections and batteries, or re-enables them, until the agent ends.
     package static let setPolicies = Endpoint(
-        .patch, "/v1/policies", "Suspend or re-enable policies", body(PolicyChange.self), Done.self,
-        check: { try $0.check() })
+        .patch, "/v1/policies", "Suspend or re-enable policies", body(PolicyChange.self), Done.self)
 
     package static let transfers = Endpoint(
         .get, "/v1/transfers", "Transfers in progress", nothing, TransferList.self)
@@ -92,8 +90,7 @@ extension Endpoints {
     /// cannot end by itself: a path that is not selected, a folder that is paused or has halted.
     package static let wait = Endpoint(
         .post, "/v1/wait", "Wait until paths are present", body(WaitRequest.self), Done.self,
-        errors: [.noSuchPath, .notKept, .folderHalted, .timeout],
-        check: { try $0.check() })
+        errors: [.noSuchPath, .notKept, .folderHalted, .timeout])
 
     /// How much this device and the others have.
     package static let completion = Endpoint(
@@ -110,8 +107,8 @@ extension Endpoints {
 
     /// What has changed, oldest first; goes on until cancelled if that is asked for.
     package static let changes = Endpoint(
-        .get, "/v1/changes", "What has changed", changeQuery, lines: ChangeEntry.self, errors: [.noSuchPath],
-        pace: { $0.isFollowing ? .endless : .batched }, check: { try $0.check() })
+        .get, "/v1/changes", "What has changed", changeQuery, lines(ChangeEntry.self), errors: [.noSuchPath],
+        pace: { $0.isFollowing ? .endless : .batched })
 
     /// A part of the same, newest first: pages go back in time.
     package static let changePage = Endpoint(
@@ -127,12 +124,7 @@ extension Endpoints {
                 return ChangePageQuery(
                     changes: changes, range: try Query.page(isLimitAlone: false).read(incoming.query))
             }),
-        .json("ChangePage"), errors: [.noSuchPath],
-        check: { page in
-            guard !page.changes.isFollowing else {
-                throw ControlError(.invalidRequest, "Use either `follow` or `offset`, not both.")
-            }
-        })
+        raw(.json("ChangePage")), errors: [.noSuchPath])
 
     private static let changeQuery = query(
         Query.path.optional,

@@ -1,5 +1,5 @@
 /// A path as a person typed it; the agent, which knows the folders' roots, finds what it means.
-package struct PathReference: Codable, Hashable, Sendable {
+package struct PathReference: Codable, Hashable, Sendable, CheckedRequest {
     /// `FOLDER:relative/path`, an absolute path below a folder's root, or a path relative to `workingDirectory`.
     package var text: String
     /// Absolute; where the command was run.
@@ -8,6 +8,10 @@ package struct PathReference: Codable, Hashable, Sendable {
     package init(text: String, workingDirectory: String) {
         self.text = text
         self.workingDirectory = workingDirectory
+    }
+
+    func check() throws(ControlError) {
+        try Self.check([self])
     }
 }
 

@@ -1,7 +1,7 @@
 // bounded-names: bytes: text
 
 /// Asks for a part of what is in a directory.
-package struct EntryQuery: Equatable, Sendable {
+package struct EntryQuery: Equatable, Sendable, PathRequest {
     package enum Sort: String, CaseIterable, Sendable {
         /// By the bytes of the names.
         case name
@@ -60,7 +60,7 @@ package struct SearchQuery: Equatable, Sendable {
 }
 
 /// Asks for the entries in a directory, or all below it.
-package struct ListQuery: Equatable, Sendable {
+package struct ListQuery: Equatable, Sendable, PathRequest {
     package var path: PathReference
     package var isRecursive: Bool
 

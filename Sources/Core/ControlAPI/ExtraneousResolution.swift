@@ -1,7 +1,7 @@
 import Arithmetic
 
 /// Says what is to become of files that are on this disk and not selected.
-package struct ExtraneousResolution: Codable, Equatable, Sendable {
+package struct ExtraneousResolution: Codable, Equatable, Sendable, CheckedRequest {
     package enum Action: String, Codable, Sendable, CaseIterable {
         /// They are kept from now on, and others get them.
         case select
@@ -35,6 +35,10 @@ package struct ExtraneousResolution: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey { case paths, action, directory, isDryRun = "dryRun" }
+
+    func check() throws(ControlError) {
+        try PathReference.checkSome(paths, of: "extraneous resolve")
+    }
 }
 
 package struct ResolutionAnswer: Codable, Equatable, Sendable {

@@ -1,5 +1,5 @@
 /// Asks for a link by which any program of this machine reads a file without more.
-package struct LinkRequest: Codable, Equatable, Sendable {
+package struct LinkRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// In seconds.
     package static let usual: Int64 = 2 * 3600
     package static let longest: Int64 = 366 * 86_400

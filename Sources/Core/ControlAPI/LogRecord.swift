@@ -31,7 +31,7 @@ package struct LogRecord: ControlLine, Equatable, Sendable {
 }
 
 /// Asks for the agent's log.
-package struct RecordQuery: Equatable, Sendable {
+package struct RecordQuery: Equatable, Sendable, CheckedRequest {
     /// The newest so many.
     package var limit: Int
     /// Only what is as grave.
@@ -46,5 +46,11 @@ package struct RecordQuery: Equatable, Sendable {
         self.limit = limit
         self.level = level
         self.isFollowing = isFollowing
+    }
+
+    func check() throws(ControlError) {
+        guard (1...Self.largestLimit).contains(limit) else {
+            throw ControlError(.invalidRequest, "limit must be between 1 and \(Self.largestLimit), not \(limit).")
+        }
     }
 }

@@ -97,7 +97,7 @@ package struct FolderRelaysChange: Codable, Equatable, Sendable {
 }
 
 /// Who or what is not offered any more, or is again: a device, a folder, or a folder that a device offers.
-package struct IgnoreChange: Codable, Equatable, Sendable {
+package struct IgnoreChange: Codable, Equatable, Sendable, CheckedRequest {
     /// An id; of a known device its name, too.
     package var device: String?
     package var folder: String?

@@ -1,5 +1,5 @@
 /// Changes what is noted of a file or directory.
-package struct NoteChange: Codable, Equatable, Sendable {
+package struct NoteChange: Codable, Equatable, Sendable, PathRequest {
     package var path: PathReference
     /// Values by key; a key that is there already gets the new value.
     package var set: [String: String]

@@ -1,5 +1,5 @@
 /// To pair with a device: wait for one, and dial one if there is an address.
-package struct PairRequest: Codable, Equatable, Sendable {
+package struct PairRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// Longest time to wait in seconds.
     package static let longestWait = 120
 

@@ -9,7 +9,7 @@ package struct IgnorePatterns: Codable, Equatable, Sendable {
 }
 
 /// Other ignore patterns for a folder.
-package struct PatternsChange: Codable, Equatable, Sendable {
+package struct PatternsChange: Codable, Equatable, Sendable, CheckedRequest {
     /// Bytes of the longest text.
     package static let byteLimit = 1 << 20
 

@@ -1,5 +1,5 @@
 /// Lets folders and devices rest, or ends their rest.
-package struct PauseChange: Codable, Equatable, Sendable {
+package struct PauseChange: Codable, Equatable, Sendable, CheckedRequest {
     /// Ids.
     package var folders: [String]
     /// Ids or names.

@@ -59,7 +59,7 @@ package struct PolicyStatus: Codable, Equatable, Sendable {
 }
 
 /// Sets the policies of metered connections and batteries aside, or has them hold again.
-package struct PolicyChange: Codable, Equatable, Sendable {
+package struct PolicyChange: Codable, Equatable, Sendable, CheckedRequest {
     package var isIgnored: Bool
     /// After so many seconds they hold again by themselves; nil: when told to, or when the agent is started again.
     package var seconds: Int64?

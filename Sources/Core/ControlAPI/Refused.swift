@@ -70,7 +70,7 @@ package struct RefusedChange: ControlLine, Equatable, Sendable {
 }
 
 /// Settles refused changes: they count from now on, or are undone on the devices that made them.
-package struct RefusalRequest: Codable, Equatable, Sendable {
+package struct RefusalRequest: Codable, Equatable, Sendable, CheckedRequest {
     package enum Action: String, Codable, Sendable, CaseIterable { case accept, revert }
 
     /// At most `ControlLimits.paths`. A directory stands for all refused changes in it, a folder's root for all of it.
@@ -89,6 +89,10 @@ package struct RefusalRequest: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey { case paths, action, device, isDryRun = "dryRun" }
+
+    func check() throws(ControlError) {
+        try PathReference.checkSome(paths, of: "refused \(action.rawValue)")
+    }
 }
 
 package struct RefusalAnswer: Codable, Equatable, Sendable {

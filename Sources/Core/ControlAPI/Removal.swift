@@ -1,5 +1,5 @@
 /// Deletes files and directories on all devices that share the folder, whether they are on this one or not.
-package struct RemovalRequest: Codable, Equatable, Sendable {
+package struct RemovalRequest: Codable, Equatable, Sendable, CheckedRequest {
     /// At most `ControlLimits.paths`; they may lie in several folders, but none of them is a folder's root.
     package var paths: [PathReference]
     /// Only says what it would do.
@@ -11,6 +11,10 @@ package struct RemovalRequest: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey { case paths, isDryRun = "dryRun" }
+
+    func check() throws(ControlError) {
+        try PathReference.checkSome(paths, of: "rm")
+    }
 }
 
 package struct RemovalAnswer: Codable, Equatable, Sendable {

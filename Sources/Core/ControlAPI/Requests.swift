@@ -136,7 +136,7 @@ package struct FolderList: Codable, Equatable, Sendable {
     package init(folders: [FolderStatus]) { self.folders = folders }
 }
 
-package struct FetchRequest: Codable, Equatable, Sendable {
+package struct FetchRequest: Codable, Equatable, Sendable, PathsRequest {
     package var paths: [PathReference]
     /// Absolute. A file's new name, or for several paths or a directory the directory to put them in. Nil puts every
     /// file in its own place in its folder.

@@ -1,5 +1,5 @@
 /// What to look at on this disk now.
-package struct ScanRequest: Codable, Equatable, Sendable {
+package struct ScanRequest: Codable, Equatable, Sendable, PathsRequest {
     /// Files and directories, at most `ControlLimits.paths`; a text that is a folder's id is the folder. Empty: every
     /// folder that is not paused.
     package var paths: [PathReference]

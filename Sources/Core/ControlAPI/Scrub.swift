@@ -1,5 +1,5 @@
 /// Which files on this disk to compare with their hashes.
-package struct ScrubRequest: Codable, Equatable, Sendable {
+package struct ScrubRequest: Codable, Equatable, Sendable, PathsRequest {
     /// Files and directories, at most `ControlLimits.paths`; a text that is a folder's id is the folder. Empty: every
     /// folder that is not paused.
     package var paths: [PathReference]

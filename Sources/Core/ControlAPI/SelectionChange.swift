@@ -1,5 +1,5 @@
 /// What to keep on this device from now on, or to keep no more.
-package struct SelectionChange: Codable, Equatable, Sendable {
+package struct SelectionChange: Codable, Equatable, Sendable, CheckedRequest {
     /// At most `ControlLimits.paths`; they may lie in several folders, but none of them is a folder's root.
     package var paths: [PathReference]
     /// Selects them, else deselects them.
@@ -23,6 +23,10 @@ package struct SelectionChange: Codable, Equatable, Sendable {
     }
 
     enum CodingKeys: String, CodingKey { case paths, isSelecting = "select", isDryRun = "dryRun", local, whileSpace }
+
+    func check() throws(ControlError) {
+        try PathReference.checkSome(paths, of: "select")
+    }
 }
 
 /// A new mode for a folder.

@@ -87,7 +87,7 @@ package struct SettingsSubject: Codable, Equatable, Sendable {
 }
 
 /// New values of settings: of a folder, of a device, else of the agent.
-package struct SettingsChange: Codable, Equatable, Sendable {
+package struct SettingsChange: Codable, Equatable, Sendable, CheckedRequest {
     package static let limit = 200
 
     package var folder: String?

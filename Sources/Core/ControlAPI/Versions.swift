@@ -24,7 +24,7 @@ package struct ArchivedVersion: ControlLine, Equatable, Sendable {
 }
 
 /// Which version to put back into its place.
-package struct VersionRestore: Codable, Equatable, Sendable {
+package struct VersionRestore: Codable, Equatable, Sendable, PathRequest {
     package var path: PathReference
     /// Seconds since 1970: the version that was in its place then, which is the first that was archived at that time or
     /// later. Nil for the last of all.

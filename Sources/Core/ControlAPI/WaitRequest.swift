@@ -1,5 +1,5 @@
 /// Waits until paths are here as the other devices have them.
-package struct WaitRequest: Codable, Equatable, Sendable {
+package struct WaitRequest: Codable, Equatable, Sendable, CheckedRequest {
     package var paths: [PathReference]
     /// How long at most; nil: for ever.
     package var seconds: Double?
