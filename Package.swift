@@ -364,8 +364,8 @@ let package = Package(
             of: "FolderSync",
             [
                 "AgentConfiguration", "AgentContext", "AsyncTools", "BlockExchange", "ControlAPI", "Cryptography",
-                "Fetching", "FileAccess", "FolderScanner", "IndexStore", "Reconciliation", "SyncDecisions", "Transport",
-                logging, nioCore, nioPosix,
+                "Fetching", "FileAccess", "FolderScanner", "IndexStore", "Reconciliation", "Selection", "SyncDecisions",
+                "Transport", logging, nioCore, nioPosix,
             ]),
         .tests(
             of: "PeerLinks",

@@ -36,6 +36,27 @@ enum ProblemText {
             + "changed the file; `synctrain scrub \(folder) --repair` restores it from other devices"
     }
 
+    // Why a directory that another device deleted stays, by what it holds.
+
+    static func holdsUnsyncable(_ names: [String]) -> String {
+        "deleted by another device, but it contains names that cannot be synced (\(list(names))); move or delete them"
+    }
+
+    static func holdsDeleted(_ names: [String]) -> String {
+        "deleted by another device, but its contents could not be deleted yet (\(list(names))); see there"
+    }
+
+    static func holdsIgnored(_ names: [String]) -> String {
+        "deleted by another device, but it contains files that are not selected here (\(list(names))); move them "
+            + "elsewhere, or allow deletion with a (?d) line in .stignore"
+    }
+
+    static func holdsKept(_ names: [String]) -> String { "still contains \(list(names))" }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
+    }
+
     static func isDiskFull(_ error: any Error) -> Bool {
         switch error {
         case let error as FileAccessError: error.code == .noSpace || error.code == .quota

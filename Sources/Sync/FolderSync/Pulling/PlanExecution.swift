@@ -45,30 +45,24 @@ struct PlanExecution {
     /// comes after them is planned again when they are here.
     mutating func perform(_ plan: Plan) async throws -> [FileStaging.Item] {
         var fetches: [FileStaging.Item] = []
-        let placing = (plan.groups.isEmpty ? plan.steps.prefix { !$0.isFetch } : plan.steps.prefix(plan.fetchPosition))
-            .compactMap(\.placedFile)
-        if !placing.isEmpty { try await folder.index.store.notePlacing(placing, in: folder.id) }
-        var groups = plan.groups[...]
-        var singles = 0
-        for (position, step) in plan.steps.enumerated() {
+        let course = PlanCourse(plan)
+        if !course.placed.isEmpty { try await folder.index.store.notePlacing(course.placed, in: folder.id) }
+        var isOver = false
+        for stage in course.stages {
             try Task.checkCancellation()
-            if position >= plan.fetchPosition {
-                while let change = groups.first, change.precedingFetches <= singles || !step.isFetch {
-                    fetches += try await items(of: groups.removeFirst())
-                }
+            switch stage {
+            case .group(let change): fetches += try await items(of: change)
+            case .fetch(let file, let occupant):
+                if !isOver, let item = try await item(file, occupant) { fetches.append(item) }
+            case .step(let step):
+                isOver = isOver || !fetches.isEmpty
+                if isOver { continue }
+                try await carryOut(step)
+                if changes.count >= Self.changesPerTransaction { try await flush() }
             }
-            if case .fetch(let file, let occupant) = step {
-                if let item = try await item(file, occupant) { fetches.append(item) }
-                singles += 1
-                continue
-            }
-            guard fetches.isEmpty else { break }
-            try await carryOut(step)
-            if changes.count >= Self.changesPerTransaction { try await flush() }
         }
-        for change in groups { fetches += try await items(of: change) }
         fetches += renamedFetches
-        try await flush(placed: Set(placing.map(\.name)))
+        try await flush(placed: Set(course.placed.map(\.name)))
         return fetches
     }
 
@@ -345,8 +339,7 @@ struct PlanExecution {
         return archive
     }
 
-    /// The loser of a conflict has its own name: it is announced as a new file by the next scan.
-    /// Keeps the loser of a conflict under its own name.
+    /// Keeps the loser of a conflict under its own name: the next scan announces it as a new file.
     private mutating func setAside(_ path: RelativePath, by device: ShortID) async throws {
         let copy = try folder.loserName(of: path, by: device)
         guard let expected = expected(path.text) else {
@@ -383,21 +376,12 @@ struct PlanExecution {
             return true
         case .rescan(let names):
             for name in names { rescan(name) }
-        case .holdsUnsyncable(let names):
-            complain(
-                "deleted by another device, but it contains names that cannot be synced (\(Self.list(names))); move or delete "
-                    + "them", at: path.text)
-        case .holdsDeleted(let names):
-            complain(
-                "deleted by another device, but its contents could not be deleted yet (\(Self.list(names))); see there",
-                at: path.text)
-        case .holdsIgnored(let names):
-            complain(
-                "deleted by another device, but it contains files that are not selected here (\(Self.list(names))); move them elsewhere, "
-                    + "or allow deletion with a (?d) line in .stignore", at: path.text)
+        case .holdsUnsyncable(let names): complain(ProblemText.holdsUnsyncable(names), at: path.text)
+        case .holdsDeleted(let names): complain(ProblemText.holdsDeleted(names), at: path.text)
+        case .holdsIgnored(let names): complain(ProblemText.holdsIgnored(names), at: path.text)
         case .holdsKept(let names):
             guard let tombstone else {
-                complain("still contains \(Self.list(names))", at: path.text)
+                complain(ProblemText.holdsKept(names), at: path.text)
                 return false
             }
             if let version = LocalChanges.retaining(
@@ -416,24 +400,19 @@ struct PlanExecution {
         for entry in left.entries { rescan(entry.path) }
     }
 
-    private static func list(_ names: [String]) -> String {
-        names.prefix(3).joined(separator: ", ") + (names.count > 3 ? " and \(names.count - 3) more" : "")
-    }
-
     /// All that is below a directory; at most so many that a verdict can be made of them.
     private func items(below directory: RelativePath) async throws -> [DirectoryRemoval.Item] {
         let (root, selection) = (root, folder.selection)
-        let found = try await onDisk {
-            () throws -> [(name: String, type: FileType, status: FileAccess.FileStatus?)] in
-            var found: [(name: String, type: FileType, status: FileAccess.FileStatus?)] = []
+        let found = try await onDisk { () throws -> [DirectoryFinding] in
+            var found: [DirectoryFinding] = []
             var waiting = [directory]
             while let next = waiting.popLast() {
                 for entry in try root.list(next).sorted(by: { $0.displayName < $1.displayName }) {
                     guard let name = entry.name, let path = try? next.appending(name) else {
-                        found.append((next.text + "/" + entry.displayName, .other, nil))
+                        found.append(DirectoryFinding(name: next.text + "/" + entry.displayName, type: .other))
                         continue
                     }
-                    found.append((path.text, entry.type, try root.status(of: path)))
+                    found.append(DirectoryFinding(name: path.text, type: entry.type, status: try root.status(of: path)))
                     if entry.type == .directory { waiting.append(path) }
                 }
             }
@@ -441,25 +420,7 @@ struct PlanExecution {
         }
         let facts = try await folder.index.facts(found.map(\.name))
         let problems = folder.foundProblems
-        // What is above comes first.
-        var unsyncable: Set<String> = []
-        return zip(found, facts).map { found, facts in
-            let parent = found.name.lastIndex(of: "/").map { String(found.name[..<$0]) } ?? ""
-            let isUnsyncable = found.type == .other || problems.contains(found.name) || unsyncable.contains(parent)
-            if isUnsyncable { unsyncable.insert(found.name) }
-            let decision = selection.decision(for: found.name)
-            let expected = facts.local.flatMap { FileAccess.FileStatus($0) }
-            // It may be all that is left of what somebody wrote: a look settles it first.
-            let isSwap = RelativePath(found.name)?.isSwap ?? false
-            return DirectoryRemoval.Item(
-                name: found.name, isDirectory: found.type == .directory,
-                isTemporary: !isSwap && RelativePath(found.name)?.isTemporary ?? false,
-                isLeftOut: !isSwap && selection.isLeftOut(found.name), isDeletable: decision.isDeletable,
-                isUnsyncable: isUnsyncable,
-                isDeletedElsewhere: facts.global?.isDeleted == true && facts.localVersion?.isValid == true,
-                local: facts.localVersion,
-                isUnchanged: expected.map { found.status?.isUnchanged(since: $0) ?? false } ?? false)
-        }
+        return DirectoryFinding.items(found, facts, selection: selection, isProblem: problems.contains)
     }
 
     // MARK: files
@@ -626,44 +587,9 @@ struct PlanExecution {
     }
 
     private mutating func failed(_ name: String, _ error: FileAccessError) {
-        switch error.code {
-        case .changedOnDisk, .exists, .notFound, .isADirectory, .notADirectory: rescan(name)
-        case .directoryNotEmpty:
-            complain(error.message(from: "\(folder.id):"), at: name)
-            rescan(name)
-        default:
-            complain(error.message(from: "\(folder.id):"), at: name)
-            if error.code == .noSpace || error.code == .quota { work.effects.counts.isShortOfSpace = true }
-        }
-    }
-}
-
-extension Action {
-    fileprivate var isFetch: Bool { if case .fetch = self { true } else { false } }
-
-    /// Whether the step puts something under its name that needs the directory above it.
-    fileprivate var putsSomething: Bool {
-        switch self {
-        case .fetch, .rename, .makeSymlink, .makeDirectory: true
-        case .nothing, .blocked, .record, .forget, .adopt, .delete: false
-        }
-    }
-
-    /// What the step puts where nothing is known to be, without fetching it.
-    fileprivate var newcomer: (FileInfo, Newcomers.Arrival)? {
-        switch self {
-        case .rename(let from, _, let file, .nothing): (file, .renamed(from: from.file.name))
-        case .makeSymlink(let file, .nothing): (file, .downloaded)
-        case .makeDirectory(let file, .nothing): (file, .directory)
-        case .rename, .makeSymlink, .makeDirectory, .nothing, .blocked, .record, .forget, .fetch, .adopt, .delete: nil
-        }
-    }
-
-    /// The file or link that the step puts into a place, without fetching it.
-    fileprivate var placedFile: FileInfo? {
-        switch self {
-        case .rename(_, _, let file, _), .adopt(let file, _, _), .makeSymlink(let file, _): file
-        case .nothing, .blocked, .record, .forget, .fetch, .makeDirectory, .delete: nil
-        }
+        let failure = FailedChange(error.code)
+        if failure.isProblem { complain(error.message(from: "\(folder.id):"), at: name) }
+        if failure.needsScan { rescan(name) }
+        if failure.isShortOfSpace { work.effects.counts.isShortOfSpace = true }
     }
 }
