@@ -63,6 +63,20 @@ import Transport
         #expect(try !AllowedNetworks.nothing.allow(#require(IPAddress(address))))
     }
 
+    /// A link is where its other end is; by a relay, where the relay is. A radio is in no network.
+    @Test(arguments: [
+        (LinkKind.tcp, "tcp://10.1.2.3:22000", true), (.tcp, "tcp://192.168.1.1:22000", false),
+        (.tcp, "tcp://[2001:db8::1]:22000", false), (.tcp, "tcp://nas:22000", false), (.tcp, "nonsense", false),
+        (.relay, "relay://10.0.0.1:22067", true), (.relay, "relay://192.0.2.1:22067", false),
+        (.l2cap, "ble://AA:BB:CC:DD:EE:FF", true), (.gatt, "nonsense", true),
+    ])
+    func linksAreWhereTheyLead(_ kind: LinkKind, _ address: String, _ isAllowed: Bool) throws {
+        let link = LinkInformation(kind: kind, remoteAddress: address, isInitiator: true)
+        #expect(try AllowedNetworks(parsing: ["10.0.0.0/8"]).allow(link) == isAllowed)
+        #expect(AllowedNetworks().allow(link))
+        #expect(AllowedNetworks.nothing.allow(link) == kind.isSlow)
+    }
+
     @Test func listsThatCannotBeMeantAreRefused() throws {
         #expect { try AllowedNetworks(parsing: ["!10.0.0.0/8", "!::/0"]) } throws: {
             ($0 as? LinkRuleError)?.kind == .onlyExclusions

@@ -61,7 +61,8 @@ package actor DeviceSession {
     /// What ends a dial that is under way.
     private var dials: [Int: Signal] = [:]
     private let jobs = AsyncStream.makeStream(of: Job.self)
-    private var told = Told()
+    /// What `links` was told last.
+    private var told = DialFacts()
     private var isStopped = false
     private var storageBackoff = StorageBackoff()
     private var configurationQuota = ConfigurationQuota()
@@ -72,14 +73,6 @@ package actor DeviceSession {
     private var ownSequence: Int64?
     private let wake = Signal()
     private let snapshot: Mutex<Snapshot>
-
-    /// What `links` was told last.
-    private struct Told {
-        var addresses: [AddressSource: [String]] = [:]
-        var policy: DialPolicy?
-        var costs: [LinkWay: DeviceLinks.Cost] = [:]
-        var networks: MachineNetworks?
-    }
 
     package init(_ configuration: DeviceConfiguration, lastSeen: WallTime?, environment: LinkEnvironment) {
         id = configuration.id
@@ -103,33 +96,11 @@ package actor DeviceSession {
     /// The primary of the links in use; nil while the device is not connected.
     package nonisolated var session: PeerSession? { snapshot.withLock { $0.session } }
 
-    package nonisolated var status: DeviceStatus {
-        let state = state
-        let sessions = state.sessions
-        return DeviceStatus(
-            id: id.description, name: state.name, isConnected: state.session != nil,
-            transport: state.session?.information.kind.rawValue,
-            address: state.session?.information.remoteAddress, addresses: state.addresses, client: state.client,
-            lastSeen: state.lastSeen?.rfc3339, bytesIn: sessions.reduce(state.pastBytesIn) { $0 + $1.bytesReceived },
-            bytesOut: sessions.reduce(state.pastBytesOut) { $0 + $1.bytesSent }, lastError: state.lastError,
-            isPaused: state.isPaused, pausedUntil: state.pausedUntil.map { WallTime(seconds: $0).rfc3339 },
-            introducedBy: state.introducedBy?.description, acceptance: state.acceptance)
-    }
+    package nonisolated var status: DeviceStatus { state.status(of: id) }
 
     /// Which links are in use, and what became of the dials that led to none.
     package nonisolated var reachReport: ReachReport.Device {
-        let state = state
-        return ReachReport.Device(
-            id: id.description, name: state.name,
-            links: source.sessions.map { "\($0.kind.rawValue) \($0.information.remoteAddress)" }.sorted(),
-            failures: state.ways.sorted { $0.key < $1.key }.map { address, report in
-                ReachReport.Device.Failure(
-                    address: address, source: report.source.rawValue, message: report.message,
-                    time: report.time.rfc3339)
-            },
-            untried: state.obstacles.sorted { $0.key < $1.key }.map { address, obstacle in
-                ReachReport.Device.Untried(address: address, message: obstacle.message)
-            })
+        state.reachReport(of: id, links: source.sessions.map(\.information))
     }
 
     package func configure(_ configuration: DeviceConfiguration) {
@@ -154,7 +125,7 @@ package actor DeviceSession {
         } else if wasPaused {
             dialNow()
         }
-        for link in open.values where !isAllowed(link.session.information) {
+        for link in open.values where !allowedNetworks.allow(link.session.information) {
             link.session.close(reason: Self.networkReason)
         }
         handle(hasNewAddresses ? .asked : .time)
@@ -199,14 +170,7 @@ package actor DeviceSession {
     }
 
     /// The device as `RadioSearch` sees it, but for its folders; nil if no radio reaches it.
-    nonisolated func radioCandidate(at now: Duration) -> RadioSearch.Candidate? {
-        let state = state
-        let addresses = state.radioAddresses
-        guard !addresses.isEmpty else { return nil }
-        return RadioSearch.Candidate(
-            addresses: addresses, isConnected: state.session != nil, isPaused: state.isPaused,
-            isSought: state.radio.isSought(at: now), unseen: state.radio.lastLinkEnd.map { now - $0 })
-    }
+    nonisolated func radioCandidate(at now: Duration) -> RadioSearch.Candidate? { state.radioCandidate(at: now) }
 
     /// Whether something has changed here since the last link that the device may not know of.
     package func hasNews() async -> Bool {
@@ -323,33 +287,15 @@ package actor DeviceSession {
 
     /// What has changed of where the device may be, and of what may be dialled.
     private func refreshed(at now: Duration) -> [DeviceLinks.Action] {
-        var actions: [DeviceLinks.Action] = []
-        let networks = environment.networks()
-        if told.networks != networks {
-            told.networks = networks
-            actions += links.handle(.networks(networks.prefixes, own: networks.addresses), at: now)
-        }
         var policy = environment.dialPolicy()
         policy.isPaused = configuration.isPaused || refusal != nil
         policy.allowed = allowedNetworks
         policy.allowsRadio = state.radio.effort(at: now) != nil
-        if told.policy != policy {
-            told.policy = policy
-            actions += links.handle(.policy(policy), at: now)
-        }
-        let costs = environment.held().costs
-        if told.costs != costs {
-            told.costs = costs
-            actions += links.handle(.costs(costs), at: now)
-        }
         let found = isDynamic ? environment.found(id, isSought) : [:]
-        let addresses = configuration.statedAddresses.merging(found) { stated, _ in stated }
-        for source in AddressSource.allCases where told.addresses[source, default: []] != addresses[source, default: []]
-        {
-            told.addresses[source] = addresses[source]
-            actions += links.handle(.addresses(source, addresses[source, default: []]), at: now)
-        }
-        return actions
+        let facts = DialFacts(
+            networks: environment.networks(), policy: policy, costs: environment.held().costs,
+            addresses: configuration.statedAddresses.merging(found) { stated, _ in stated })
+        return told.take(facts).flatMap { links.handle($0, at: now) }
     }
 
     private func perform(_ action: DeviceLinks.Action) {
@@ -428,22 +374,12 @@ package actor DeviceSession {
             report(attempt, "\(error)")
             return handle(.dialFailed(attempt, .unreachable))
         }
-        guard link.peer == id else {
+        let problem = ConnectedDial(attempt, peer: link.peer, remoteAddress: link.information.remoteAddress)
+            .problem(dialling: id, from: environment.localDevice, policy: told.policy)
+        if let problem {
             await link.close()
-            let isOurself = link.peer == environment.localDevice
-            let message =
-                isOurself
-                ? "this device itself answers at this address"
-                : "another device answers, \(link.peer); correct the address or the id"
-            // Others may say what they like of where the device is.
-            if attempt.source == .configured { report(attempt, message) }
-            return handle(.dialFailed(attempt, isOurself ? .ourself : .otherDevice))
-        }
-        if let problem = DialPlan.problem(of: attempt, connectedTo: link.information.remoteAddress, policy: told.policy)
-        {
-            await link.close()
-            report(attempt, problem)
-            return handle(.dialFailed(attempt, .notAllowed))
+            if let message = problem.message { report(attempt, message) }
+            return handle(.dialFailed(attempt, problem.failure))
         }
         await serve(link, attempt)
     }
@@ -476,20 +412,9 @@ package actor DeviceSession {
         (try? AllowedNetworks(parsing: configuration.allowedNetworks)) ?? .nothing
     }
 
-    /// Whether a link may be used where it leads. A radio is no network.
-    private func isAllowed(_ information: LinkInformation) -> Bool {
-        let networks = allowedNetworks
-        guard !networks.isEmpty, !information.kind.isSlow else { return true }
-        switch try? LinkAddress(parsing: information.remoteAddress) {
-        case .tcp(let host, _)?: return IPAddress(host).map(networks.allow) ?? false
-        case .relay(let relay)?: return IPAddress(relay.host).map(networks.allow) ?? false
-        default: return false
-        }
-    }
-
     /// Runs a link with this device to its end.
     package func serve(_ link: SecureLink) async {
-        guard isAllowed(link.information) else {
+        guard allowedNetworks.allow(link.information) else {
             note(
                 error: "\(link.information.remoteAddress) is not in the device's allowed networks; change them with "
                     + "`synctrain device set --allowed-networks`")

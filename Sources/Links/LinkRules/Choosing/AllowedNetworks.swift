@@ -51,4 +51,15 @@ package struct AllowedNetworks: Sendable, Equatable {
         guard !entries.isEmpty else { return true }
         return entries.first { $0.network.contains(address) }?.isAllowed ?? false
     }
+
+    /// Whether a link may be used where it leads; by a relay, where that is. A radio is no network. Where it leads to an
+    /// address that cannot be read, it may not.
+    package func allow(_ link: LinkInformation) -> Bool {
+        guard !isEmpty, !link.kind.isSlow else { return true }
+        switch try? LinkAddress(parsing: link.remoteAddress) {
+        case .tcp(let host, _)?: return IPAddress(host).map(allow) ?? false
+        case .relay(let relay)?: return IPAddress(relay.host).map(allow) ?? false
+        default: return false
+        }
+    }
 }

@@ -1,0 +1,38 @@
+import BlockExchange
+import LinkRules
+
+/// A dial that has led to somebody. Pure.
+struct ConnectedDial {
+    struct Problem: Equatable {
+        var failure: DialFailure
+        /// For people; nil if it is of no use to them.
+        var message: String?
+    }
+
+    private let attempt: DialPlan.Attempt
+    private let peer: DeviceID
+    private let remoteAddress: String
+
+    /// - Parameters:
+    ///   - peer: who has answered, by the certificate.
+    ///   - remoteAddress: where; of a name, the address that it led to.
+    init(_ attempt: DialPlan.Attempt, peer: DeviceID, remoteAddress: String) {
+        (self.attempt, self.peer, self.remoteAddress) = (attempt, peer, remoteAddress)
+    }
+
+    /// Why the link is of no use to `localDevice`, which dialled `device`; nil if it is.
+    func problem(dialling device: DeviceID, from localDevice: DeviceID, policy: DialPolicy?) -> Problem? {
+        guard peer == device else {
+            let isOurself = peer == localDevice
+            let message =
+                isOurself
+                ? "this device itself answers at this address"
+                : "another device answers, \(peer); correct the address or the id"
+            // Others may say what they like of where the device is.
+            return Problem(
+                failure: isOurself ? .ourself : .otherDevice, message: attempt.source == .configured ? message : nil)
+        }
+        return DialPlan.problem(of: attempt, connectedTo: remoteAddress, policy: policy)
+            .map { Problem(failure: .notAllowed, message: $0) }
+    }
+}
